@@ -1,0 +1,155 @@
+/**
+ * What a browser and a session's streamer say to each other: the WHEP constants, the messages the browser sends over the
+ * data channel (input and control) and the notices it gets back. Messages are JSON text, one object each, told apart by `t`.
+ */
+import { z } from "zod";
+import { GameEndReason } from "./termination.ts";
+
+/** Signalling over HTTP (WHEP): POST an offer, get an answer with the resource's path in Location; DELETE that path to hang up. */
+export const whep = {
+  path: "/whep",
+  contentType: "application/sdp",
+  maxOfferBytes: 65_536,
+  /** `?client=<id>`: a random id the page keeps in its tab; the same client replaces its own old connection without asking. */
+  clientParameter: "client",
+  /** `?takeover=true`: this viewer replaces another one, who is told so. */
+  takeoverParameter: "takeover",
+  /** Label of the one data channel; the browser opens it, ordered and reliable. */
+  dataChannel: "input",
+} as const;
+
+/** The `client` parameter of a WHEP request. */
+export const WhepClientId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/);
+
+/** Why an offer was refused; the body of a refused WHEP request is `{error, message}`. */
+export const whepErrors = {
+  viewer_active: 409,
+  invalid_offer: 400,
+  invalid_query: 400,
+  unsupported_media_type: 415,
+  offer_too_large: 413,
+  not_ready: 503,
+  not_found: 404,
+} as const;
+
+export type WhepErrorCode = keyof typeof whepErrors;
+
+export const WhepError = z.object({
+  error: z.enum(["viewer_active", "invalid_offer", "invalid_query", "unsupported_media_type", "offer_too_large", "not_ready", "not_found"]),
+  message: z.string(),
+});
+export type WhepError = z.infer<typeof WhepError>;
+
+/** Video codecs, as the streamer's CODECS list names them. */
+export const VideoCodec = z.enum(["h264", "vp8"]);
+export type VideoCodec = z.infer<typeof VideoCodec>;
+
+/** A data channel message longer than this is dropped unread. */
+export const maxInputMessageBytes = 512;
+
+/** Absolute pointer positions are integers from 0 (left, top) to this (right, bottom edge of the picture). */
+export const pointerScale = 65_535;
+
+/** Stick positions of a gamepad reach from minus this to plus this; triggers from 0 to `triggerScale`. */
+export const stickScale = 32_767;
+export const triggerScale = 255;
+
+/** Buttons of a gamepad message, by bit; the order is that of the browser's standard mapping without the two triggers. */
+export const gamepadButtons = [
+  "south", "east", "west", "north", "leftShoulder", "rightShoulder", "select", "start",
+  "leftStick", "rightStick", "up", "down", "left", "right", "guide",
+] as const;
+
+const pressed = z.union([z.literal(0), z.literal(1)]);
+const pointerCoordinate = z.int().min(0).max(pointerScale);
+const pointerDistance = z.int().min(-4_096).max(4_096);
+const wheelNotches = z.int().min(-16).max(16);
+const stick = z.int().min(-stickScale).max(stickScale);
+const trigger = z.int().min(0).max(triggerScale);
+
+/** A key by `KeyboardEvent.code` goes down (1) or up (0); codes the streamer does not know are ignored. */
+export const KeyInput = z.object({ t: z.literal("key"), c: z.string().min(1).max(24), d: pressed });
+/** The pointer is at this place of the picture. */
+export const MoveInput = z.object({ t: z.literal("move"), x: pointerCoordinate, y: pointerCoordinate });
+/** The pointer moved by this many pixels of the game (pointer lock). */
+export const RelativeInput = z.object({ t: z.literal("rel"), x: pointerDistance, y: pointerDistance });
+/** A mouse button by `MouseEvent.button` (0 left, 1 middle, 2 right, 3 back, 4 forward) goes down or up. */
+export const ButtonInput = z.object({ t: z.literal("btn"), b: z.int().min(0).max(4), d: pressed });
+/** Whole wheel notches; positive is right and down, as in `WheelEvent`. */
+export const WheelInput = z.object({ t: z.literal("wheel"), x: wheelNotches, y: wheelNotches });
+/** The whole state of the player's gamepad: left and right stick (x right, y down), triggers, `gamepadButtons` as bits. */
+export const PadInput = z.object({
+  t: z.literal("pad"),
+  s: z.tuple([stick, stick, stick, stick]),
+  l: trigger,
+  r: trigger,
+  b: z.int().min(0).max(2 ** gamepadButtons.length - 1),
+});
+/** Everything held is let go: the page lost the focus or the gamepad was unplugged. */
+export const ReleaseInput = z.object({ t: z.literal("release") });
+/** Answered at once by `pong` with the same number. */
+export const PingInput = z.object({ t: z.literal("ping"), n: z.number() });
+
+/** Any message from the browser. */
+export const StreamInput = z.discriminatedUnion("t", [
+  KeyInput, MoveInput, RelativeInput, ButtonInput, WheelInput, PadInput, ReleaseInput, PingInput,
+]);
+export type StreamInput = z.infer<typeof StreamInput>;
+
+/** First message on an open data channel: what the picture is and who encodes it. */
+export const HelloNotice = z.object({
+  t: z.literal("hello"),
+  width: z.int(),
+  height: z.int(),
+  fps: z.int(),
+  codec: VideoCodec,
+  /** Name of the encoder in use, such as `x264enc`. */
+  encoder: z.string(),
+  /** Whether a gamepad the player moves reaches the game as a gamepad. */
+  gamepad: z.boolean(),
+});
+/** Where the rate controller stands; sent every two seconds while connected. */
+export const RateNotice = z.object({
+  t: z.literal("rate"),
+  /** What the encoder is set to. */
+  targetKbps: z.int(),
+  /** Queueing delay on the way to the browser, above the smallest seen. */
+  queueMs: z.int(),
+  /** Share of packets lost in the last second, 0 to 1. */
+  loss: z.number(),
+});
+export const PongNotice = z.object({ t: z.literal("pong"), n: z.number() });
+/** Another tab or browser of the player took the session over; this connection closes. */
+export const TakenOverNotice = z.object({ t: z.literal("taken-over") });
+/** The session ends, and why: the game did by itself (`by: "game"`) or the pod is being stopped. */
+export const EndedNotice = z.object({
+  t: z.literal("ended"),
+  by: z.enum(["game", "streamer"]),
+  /** `unknown` when the game left no account of its end. */
+  reason: z.union([GameEndReason, z.literal("unknown")]),
+  exitCode: z.int().nullable(),
+});
+
+/** Any message to the browser. Unknown ones are to be ignored. */
+export const StreamNotice = z.discriminatedUnion("t", [HelloNotice, RateNotice, PongNotice, TakenOverNotice, EndedNotice]);
+export type StreamNotice = z.infer<typeof StreamNotice>;
+
+/** `GET /status` of a streamer, for the operator: what goes on in the pod, without the cluster. */
+export const StreamerStatus = z.object({
+  ready: z.boolean(),
+  viewers: z.int().min(0),
+  /** Connections since the start, reloads included. */
+  connections: z.int().min(0),
+  /** When the player last pressed, moved or turned anything; null before the first time. */
+  lastInputAt: z.iso.datetime().nullable(),
+  /** `waiting` until the game's container wrote its first account. */
+  game: z.enum(["waiting", "running", "ended"]),
+  encoder: z.string(),
+  codec: VideoCodec,
+  /** Frames sent in the last second. */
+  fps: z.number(),
+  /** Video sent in the last second, in kbit/s. */
+  kbps: z.number(),
+  mediaRestarts: z.int().min(0),
+});
+export type StreamerStatus = z.infer<typeof StreamerStatus>;
