@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# What every shell script under tools/ shares: the cache folder, progress lines, locks and clear failures. Source it.
+
+repositoryRoot=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+joypodCache=${JOYPOD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/joypod}
+joypodLogs=$joypodCache/logs
+mkdir -p "$joypodLogs"
+export repositoryRoot joypodCache joypodLogs
+
+say() { printf '%s\n' "$*" >&2; }
+
+# die sentence: stops with one sentence that says what to do.
+die() {
+  say "joypod: $*"
+  exit 1
+}
+
+# needCommand command sentence: stops with the sentence when the command is not there.
+needCommand() {
+  command -v "$1" >/dev/null 2>&1 || die "$2"
+}
+
+# step title logName command…: runs the command with its output in a log, shows that it is alive,
+# and on failure prints the tail of the log and its path. Returns the command's exit code.
+step() {
+  local title=$1 log=$joypodLogs/$2.log started=$SECONDS code=0 worker ticker
+  shift 2
+  say "$title …"
+  "$@" >"$log" 2>&1 </dev/null &
+  worker=$!
+  (
+    while sleep 20 && kill -0 "$worker" 2>/dev/null; do say "  $title: $((SECONDS - started)) s"; done
+  ) >/dev/null &
+  ticker=$!
+  wait "$worker" || code=$?
+  kill "$ticker" 2>/dev/null || true
+  wait "$ticker" 2>/dev/null || true
+  if [ "$code" -eq 0 ]; then
+    say "  $title: done in $((SECONDS - started)) s"
+    return 0
+  fi
+  say "  $title: FAILED after $((SECONDS - started)) s; the end of $log:"
+  tail -n 40 "$log" >&2
+  return "$code"
+}
+
+# withLock name command…: one run at a time. The command does not inherit the lock, so that a killed run frees it.
+withLock() {
+  local lock=$joypodCache/locks/$1 descriptor code=0
+  shift
+  mkdir -p "$joypodCache/locks"
+  exec {descriptor}>"$lock"
+  if ! flock -n "$descriptor"; then
+    say "Waiting for another run that holds $lock …"
+    flock -w 3600 "$descriptor" || die "another run has held $lock for an hour; end it and try again."
+  fi
+  lockDescriptor=$descriptor
+  "$@" || code=$?
+  exec {descriptor}>&-
+  return "$code"
+}
+
+# withoutLock command…: runs the command with the lock's descriptor closed.
+withoutLock() {
+  if [ -n "${lockDescriptor:-}" ]; then "$@" {lockDescriptor}>&-; else "$@"; fi
+}
+
+# hashOf file-or-folder…: twelve hex digits over names, modes and contents of what is given.
+hashOf() {
+  local path
+  for path in "$@"; do
+    [ -e "$path" ] || die "$path is missing, so nothing can be built from it."
+    find "$path" -type f -printf '%p %m\n' | LC_ALL=C sort
+  done | while read -r file mode; do
+    printf '%s %s ' "${file#"$repositoryRoot"/}" "$mode"
+    sha256sum <"$file"
+  done | sha256sum | cut -c1-12
+}

@@ -1,0 +1,3 @@
+module joypod/tools/programs/pause
+
+go 1.24
