@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { limits } from "../limits.ts";
+import { conditions } from "./condition.ts";
+import { ArchiveSource } from "./gameCache.ts";
+import { group, version, type Kind, type KindObject } from "./kind.ts";
+import { byteCount, listMap, message, sha256Hex, timestamp } from "./schema.ts";
+
+export const DesiredContent = z.strictObject({
+  digest: sha256Hex,
+  source: ArchiveSource.describe("Where the agent fetches it from."),
+  priority: z.int().min(-1000).max(1000).default(0).describe("Higher is fetched first and evicted last."),
+  pinned: z.boolean().default(false),
+  bytesPerSecond: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).optional(),
+  hold: z.boolean().default(false).describe("Keep it when it is there, but do not fetch it yet: another node's turn."),
+});
+export type DesiredContent = z.infer<typeof DesiredContent>;
+
+export const GameNodeSpec = z.strictObject({
+  desired: listMap(z.array(DesiredContent).max(limits.node.cacheEntriesReported), "digest").default([])
+    .describe("Versions that the node shall hold, by policy."),
+}).describe("What the node shall hold.");
+export type GameNodeSpec = z.infer<typeof GameNodeSpec>;
+
+export const CacheEntryState = z.enum(["Queued", "Downloading", "Ready", "Failed"]);
+export type CacheEntryState = z.infer<typeof CacheEntryState>;
+
+export const CacheEntry = z.strictObject({
+  digest: sha256Hex,
+  state: CacheEntryState,
+  bytes: byteCount.describe("Unpacked size."),
+  progressPercent: z.int().min(0).max(100).optional(),
+  cachedAt: timestamp.optional(),
+  lastUsedAt: timestamp.optional(),
+  inUse: z.boolean().describe("A session or a pod on the node uses it."),
+  reason: message.optional().describe("What went wrong, with the archive entry when one was refused."),
+});
+export type CacheEntry = z.infer<typeof CacheEntry>;
+
+export const GameNodeStatus = z.strictObject({
+  observedGeneration: z.int().min(0).optional(),
+  conditions: conditions.optional(),
+  capacity: z.strictObject({
+    slots: z.int().min(0).describe("Sessions that fit: GPUs, or the configured software slots."),
+    used: z.int().min(0).describe("Sessions placed and not finished."),
+    schedulable: z.boolean().describe("Node and agent are well and the node is not cordoned."),
+  }).optional(),
+  addresses: z.strictObject({
+    internal: z.string().max(253).optional(),
+    external: z.string().max(253).optional(),
+  }).optional().describe("Addresses that a stream can be announced on."),
+  cache: z.strictObject({
+    capacityBytes: byteCount.describe("Byte budget of the cache."),
+    freeBytes: byteCount.describe("Left in the budget and on the file system."),
+    entries: listMap(z.array(CacheEntry).max(limits.node.cacheEntriesReported), "digest"),
+  }).optional(),
+  heartbeat: z.strictObject({
+    renewedAt: timestamp.describe("When the node agent last reported."),
+    agentVersion: z.string().max(64),
+  }).optional(),
+}).describe("What was observed.");
+export type GameNodeStatus = z.infer<typeof GameNodeStatus>;
+
+export type GameNode = KindObject<GameNodeSpec, GameNodeStatus>;
+
+/** Conditions of a GameNode; the second list is the node agent's. */
+export const gameNodeConditions = { operator: ["Ready"], nodeAgent: ["StoreReachable", "DiskPressure"] } as const;
+
+export const gameNodeKind: Kind = {
+  group, version, kind: "GameNode", plural: "gamenodes", singular: "gamenode", shortNames: ["gnode"], namespaced: false,
+  description: "A Kubernetes node that runs games: its session slots and the games it holds unpacked.",
+  spec: GameNodeSpec,
+  status: GameNodeStatus,
+  printerColumns: [
+    { name: "Slots", type: "integer", jsonPath: ".status.capacity.slots", description: "Sessions that fit." },
+    { name: "Used", type: "integer", jsonPath: ".status.capacity.used", description: "Sessions placed." },
+    { name: "Schedulable", type: "boolean", jsonPath: ".status.capacity.schedulable", description: "Takes new sessions." },
+    { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Node and agent are well." },
+    { name: "Free", type: "integer", jsonPath: ".status.cache.freeBytes", description: "Bytes left for games.", priority: 1 },
+    { name: "Heartbeat", type: "date", jsonPath: ".status.heartbeat.renewedAt", description: "Last word of the agent." },
+    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the node was first seen." },
+  ],
+  selectableFields: [],
+};

@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { limits } from "../limits.ts";
+import { conditions } from "./condition.ts";
+import { group, version, type Kind, type KindObject } from "./kind.ts";
+import {
+  byteCount, immutable, listSet, message, nodeName, objectKey, objectName, reasonName, rootEntryName, sha256Hex, timestamp, withRules,
+} from "./schema.ts";
+
+const defaults = limits.gameSession;
+
+export const StreamCodec = z.enum(["H264", "VP8"]);
+export type StreamCodec = z.infer<typeof StreamCodec>;
+
+/** Why somebody wanted the session to end. */
+export const StopReason = z.enum(["UserRequested", "IdleTimeout", "MaxDuration", "Deleted", "GameExited", "NodeLost", "Failed"]);
+export type StopReason = z.infer<typeof StopReason>;
+
+export const SaveSlotSpec = z.strictObject({
+  slotId: z.string().min(1).max(64).describe("Id of the save slot in the catalogue."),
+  number: z.int().min(1).max(limits.saveSlotsPerGame),
+  objectKey: objectKey.optional().describe("Stored save to restore; absent for a new playthrough."),
+  sha256: sha256Hex.optional().describe("SHA-256 of the stored save; required with objectKey."),
+  generation: z.int().min(0).describe("Version of the slot that this session started from."),
+}).refine((slot) => (slot.objectKey === undefined) === (slot.sha256 === undefined), "objectKey and sha256 go together");
+
+export const GameSessionSpec = withRules(z.strictObject({
+  userId: immutable(z.string().min(1).max(63).regex(/^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$/)).describe("Player that the session belongs to."),
+  gameCacheRef: immutable(z.strictObject({ name: objectName })).describe("GameCache of the game; its name is the game's slug."),
+  contentDigest: immutable(sha256Hex).describe("SHA-256 of the archive: pins the version that is played."),
+  launcher: immutable(rootEntryName).describe("Script at the archive's root that starts the game."),
+  engineDir: immutable(rootEntryName).describe("Directory of the engine's files at the archive's root."),
+  saveSlot: withRules(SaveSlotSpec, [
+    { rule: "self == oldSelf", message: "is immutable" },
+    { rule: "has(self.objectKey) == has(self.sha256)", message: "objectKey and sha256 go together" },
+  ]).describe("Slot whose save is restored and kept."),
+  profile: immutable(z.enum(["Gpu", "Software"]).default("Software")).describe("Renders on the node's GPU, or in software."),
+  resources: immutable(z.strictObject({
+    cpuMillicores: z.int().min(50).max(64_000),
+    memoryBytes: z.int().min(64 * 2 ** 20).max(512 * 2 ** 30),
+  })).describe("What the game container asks for; memory is also its limit."),
+  stream: immutable(z.strictObject({
+    width: z.int().min(320).max(3840),
+    height: z.int().min(240).max(2160),
+    framesPerSecond: z.int().min(15).max(120),
+    codecs: listSet(z.array(StreamCodec).min(1).max(4)).describe("In order of preference."),
+    maxBitrateKbps: z.int().min(300).max(100_000),
+  })).describe("Picture sent to the browser."),
+  desiredState: withRules(z.enum(["Running", "Stopped"]).default("Running"), [
+    { rule: "self == oldSelf || self == 'Stopped'", message: "a stopped session cannot run again" },
+  ]).describe("Set to Stopped to end the session gracefully."),
+  stopReason: immutable(StopReason).optional().describe("Why desiredState was set to Stopped."),
+  expiresAt: withRules(timestamp, [
+    { rule: "self >= oldSelf", message: "only moves forward" },
+  ]).optional().describe("The session is stopped as idle after this moment, if that is later than its ready time plus idleTimeoutSeconds."),
+  idleTimeoutSeconds: immutable(z.int().min(10).max(86_400).default(defaults.idleTimeoutSeconds)),
+  startDeadlineSeconds: immutable(z.int().min(5).max(3600).default(defaults.startDeadlineSeconds)).describe("From creation to Ready."),
+  downloadDeadlineSeconds: immutable(z.int().min(5).max(3600).default(defaults.downloadDeadlineSeconds)).describe("For the game's files to be on one node."),
+  maxDurationSeconds: immutable(z.int().min(60).max(7 * 86_400).default(defaults.maxDurationSeconds)).describe("From Ready to a forced stop."),
+  ttlSecondsAfterFinished: immutable(z.int().min(0).max(86_400).default(defaults.ttlSecondsAfterFinished)).describe("How long the finished object is kept."),
+}), [
+  { rule: "!has(oldSelf.stopReason) || has(self.stopReason)", message: "stopReason cannot be removed" },
+  { rule: "!has(oldSelf.expiresAt) || has(self.expiresAt)", message: "expiresAt cannot be removed" },
+]).describe("What the session shall be.");
+export type GameSessionSpec = z.infer<typeof GameSessionSpec>;
+
+export const GameSessionPhase = z.enum(["Pending", "Preparing", "Starting", "Running", "Stopping", "Finished"]);
+export type GameSessionPhase = z.infer<typeof GameSessionPhase>;
+
+/** Conditions of a GameSession, in the order in which a session passes them; the second list is the node agent's. */
+export const gameSessionConditions = {
+  operator: ["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"],
+  nodeAgent: ["ContentReady", "SaveRestored", "SavePersisted"],
+} as const;
+export type OperatorConditionType = (typeof gameSessionConditions.operator)[number];
+export type NodeAgentConditionType = (typeof gameSessionConditions.nodeAgent)[number];
+
+export const StoredSave = z.strictObject({
+  objectKey,
+  sha256: sha256Hex,
+  bytes: byteCount,
+  generation: z.int().min(1).describe("Version that the slot gets: one above the version the session started from."),
+  sequence: z.int().min(1).describe("Counts the saves of this session upward."),
+  persistedAt: timestamp,
+  final: z.boolean().describe("Stored after the game had ended: nothing newer will come."),
+});
+export type StoredSave = z.infer<typeof StoredSave>;
+
+export const SessionUsage = z.strictObject({
+  durationSeconds: z.number().min(0).describe("From Ready to the end."),
+  cpuSeconds: z.number().min(0).describe("CPU time of the game container."),
+  peakMemoryBytes: byteCount.describe("Highest memory of the game container."),
+});
+export type SessionUsage = z.infer<typeof SessionUsage>;
+
+export const GameSessionStatus = z.strictObject({
+  observedGeneration: z.int().min(0).optional(),
+  phase: GameSessionPhase.optional().describe("Summary for printing; programs read the conditions."),
+  conditions: conditions.optional(),
+  nodeName: nodeName.optional().describe("Game node that the session was placed on."),
+  placement: z.strictObject({
+    attempt: z.int().min(1).max(10),
+    assignedAt: timestamp.describe("When the current node was chosen."),
+    triedNodes: listSet(z.array(nodeName).max(10)).describe("Nodes given up."),
+  }).optional(),
+  podRef: z.strictObject({
+    name: objectName,
+    uid: z.string().max(64),
+    ip: z.string().max(64).optional().describe("Where the API sends WebRTC signalling."),
+  }).optional(),
+  address: z.string().max(253).optional().describe("Address of the node that the stream announces to browsers."),
+  ports: z.strictObject({ media: z.int().min(1).max(65_535).describe("UDP port on the node.") }).optional(),
+  startedAt: timestamp.optional().describe("When the operator first saw the session."),
+  readyAt: timestamp.optional(),
+  stoppingAt: timestamp.optional().describe("When the end began."),
+  finishedAt: timestamp.optional(),
+  stopReason: StopReason.optional().describe("Why the session ended or is ending."),
+  usage: SessionUsage.optional(),
+  save: StoredSave.optional().describe("Newest save stored by this session."),
+  failure: z.strictObject({ reason: reasonName, message }).optional().describe("Set when the session ended by a fault."),
+}).describe("What was observed.");
+export type GameSessionStatus = z.infer<typeof GameSessionStatus>;
+
+export type GameSession = KindObject<GameSessionSpec, GameSessionStatus>;
+
+export const gameSessionKind: Kind = {
+  group, version, kind: "GameSession", plural: "gamesessions", singular: "gamesession", shortNames: ["gsess"], namespaced: true,
+  description: "One player playing one game: placed on a game node, run as one pod, streamed to the browser.",
+  spec: GameSessionSpec,
+  status: GameSessionStatus,
+  printerColumns: [
+    { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Where the session is in its life." },
+    { name: "Game", type: "string", jsonPath: ".spec.gameCacheRef.name", description: "Slug of the game." },
+    { name: "Node", type: "string", jsonPath: ".status.nodeName", description: "Game node." },
+    { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Whether the stream can be opened." },
+    { name: "Reason", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].reason", description: "Why it is, or is not, ready." },
+    { name: "User", type: "string", jsonPath: ".spec.userId", description: "Player.", priority: 1 },
+    { name: "Port", type: "integer", jsonPath: ".status.ports.media", description: "UDP port of the stream on the node.", priority: 1 },
+    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the launch." },
+  ],
+  selectableFields: [".spec.userId", ".spec.gameCacheRef.name", ".status.phase", ".status.nodeName"],
+};

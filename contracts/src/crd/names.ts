@@ -1,0 +1,29 @@
+import { group } from "./kind.ts";
+
+/** Keeps a GameSession until its end is graceful and complete. The API sets `recorder` at creation; the operator adds `operator` only to sessions without it. */
+export const finalizers = {
+  /** Held by the API until the session's result is in the database. */
+  recorder: `${group}/recorder`,
+  /** Held by the operator on sessions that were not made by the API. */
+  operator: `${group}/operator`,
+  /** On session pods, until their termination messages are in the session's status. */
+  usage: `${group}/usage`,
+  /** On GameCaches, until no node is asked to hold them. */
+  cache: `${group}/cache`,
+} as const;
+
+/** Field managers of server-side apply: one per writer. */
+export const fieldManagers = {
+  api: "joypod-api",
+  operator: "joypod-operator",
+  nodeAgent: "joypod-node-agent",
+} as const;
+
+/** Labels on session pods, beside the conventional app.kubernetes.io ones. */
+export const labels = {
+  gameSession: `${group}/game-session`,
+  game: `${group}/game`,
+} as const;
+
+/** Node annotation that overrides the address announced to browsers. */
+export const announceAddressAnnotation = `${group}/announce-address`;

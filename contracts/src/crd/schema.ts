@@ -1,0 +1,39 @@
+import { z } from "zod";
+
+/** A CEL rule of the API server; `oldSelf` makes it a transition rule. */
+export interface CelRule {
+  rule: string;
+  message: string;
+}
+
+/** Adds rules that the API server checks; zod ignores them, so pair a non-transition rule with a `refine`. */
+export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRule[]): T {
+  return schema.meta({ ...schema.meta(), "x-kubernetes-validations": rules });
+}
+
+/** A field that keeps its value for the object's life. */
+export function immutable<T extends z.ZodType>(schema: T): T {
+  return withRules(schema, [{ rule: "self == oldSelf", message: "is immutable" }]);
+}
+
+/** Marks a list of objects as a map keyed by `key`, so that server-side apply merges it by entry. */
+export function listMap<T extends z.ZodType>(schema: T, key: string): T {
+  return schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });
+}
+
+/** A list without duplicates. */
+export function listSet<T extends z.ZodType>(schema: T): T {
+  return schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "set" });
+}
+
+export const objectName = z.string().min(1).max(63).regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/);
+export const nodeName = z.string().min(1).max(253).regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+/** SHA-256 of the archive as uploaded, in lower-case hex. */
+export const sha256Hex = z.string().length(64).regex(/^[0-9a-f]{64}$/);
+/** A name directly under the archive's root: no separators, no leading dot or dash. */
+export const rootEntryName = z.string().min(1).max(128).regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/);
+export const objectKey = z.string().min(1).max(512).regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/);
+export const timestamp = z.iso.datetime({ offset: true }).meta({ format: "date-time" });
+export const byteCount = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const reasonName = z.string().min(1).max(128).regex(/^[A-Za-z][A-Za-z0-9]*$/);
+export const message = z.string().max(1024);

@@ -1,0 +1,87 @@
+/** Every number that more than one program, or the interface itself, promises. Defaults; configuration may override where noted. */
+export const limits = {
+  auth: {
+    /** Failed sign-ins of one e-mail within the window before it is locked. */
+    failuresBeforeLock: 5,
+    failureWindowSeconds: 15 * 60,
+    /** Lock durations of successive locks; the last one repeats. */
+    lockSeconds: [60, 5 * 60, 15 * 60, 30 * 60, 60 * 60],
+    lockLevelMemorySeconds: 24 * 3600,
+    failuresPerIp: 20,
+    postsPerIpPerMinute: 60,
+    readsPerIpPerMinute: 120,
+    tokenLifetimeSeconds: 30 * 24 * 3600,
+    bcryptCost: 12,
+    /** Password checks that may wait for a worker; more are refused with 503. */
+    passwordQueue: 32,
+    emailMaxLength: 254,
+    nameMaxLength: 120,
+    passwordMaxLength: 1024,
+    bodyBytes: 8 * 1024,
+  },
+  catalog: {
+    pageDefault: 1,
+    pageSizeDefault: 20,
+    pageSizeMax: 50,
+    searchMaxLength: 100,
+    requestsPerMinute: 120,
+    popularWindowDays: 30,
+  },
+  saveSlotsPerGame: 3,
+  gameSession: {
+    activePerUser: 1,
+    launchesPerMinute: 10,
+    launchesPerHour: 60,
+    pollsPerMinute: 120,
+    stopsPerMinute: 30,
+    /** How long an ended session can still be read. */
+    endedReadableSeconds: 24 * 3600,
+    idleTimeoutSeconds: 30 * 60,
+    startDeadlineSeconds: 120,
+    downloadDeadlineSeconds: 60,
+    maxDurationSeconds: 8 * 3600,
+    ttlSecondsAfterFinished: 300,
+    /** How long `POST stop` waits for the end before it answers anyway. */
+    stopWaitSeconds: 30,
+    noServersRetryAfterSeconds: 10,
+    pollIntervalSeconds: 2,
+    keepaliveIntervalSeconds: 60,
+    /** Nodes tried for one session before it fails. */
+    placementAttempts: 2,
+  },
+  partner: {
+    requestsPerMinute: 100,
+    uploadsPerHour: 10,
+    liveKeys: 2,
+    bodyBytes: 64 * 1024,
+    titleMaxLength: 120,
+    descriptionMaxLength: 5000,
+    tags: 20,
+    tagMaxLength: 32,
+    screenshots: 10,
+    urlMaxLength: 2048,
+    languages: 50,
+  },
+  archive: {
+    packedBytes: 10 * 2 ** 30,
+    unpackedBytes: 40 * 2 ** 30,
+    entries: 200_000,
+    pathBytes: 1024,
+    componentBytes: 255,
+    /** Unpacked to packed bytes, judged once more than `ratioFreeBytes` are unpacked. */
+    ratio: 200,
+    ratioFreeBytes: 64 * 2 ** 20,
+  },
+  save: {
+    intervalSeconds: 60,
+    packedBytes: 256 * 2 ** 20,
+    unpackedBytes: 1 * 2 ** 30,
+    entries: 20_000,
+  },
+  node: {
+    heartbeatSeconds: 10,
+    /** A node whose agent was silent for this long takes no new sessions. */
+    heartbeatStaleSeconds: 35,
+    cacheEntriesReported: 256,
+  },
+} as const;
