@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import type { RequestOptions } from "node:https";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { Agent, ProxyAgent, type Dispatcher } from "undici";
+import type { Clock } from "./clock.ts";
+
+/** How one request is sent: over which connections, and as whom. */
+export interface Credentials {
+  dispatcher: Dispatcher;
+  headers: Record<string, string>;
+}
+
+/** Certificates and tokens are looked at again after this long, so a rotated file is noticed. */
+const refreshMs = 10_000;
+const connections = 128;
+const connectTimeoutMs = 10_000;
+/** Idle connections are kept this long; the API server closes them after 90 s. */
+const keepAliveTimeoutMs = 60_000;
+
+type HttpsOptions = Pick<RequestOptions, "ca" | "cert" | "key" | "pfx" | "passphrase" | "rejectUnauthorized" | "servername" | "headers" | "auth">;
+
+/**
+ * client-node's authentication (client certificates, token files, exec plugins, in-cluster) over ONE connection pool:
+ * client-node itself opens a TLS connection per call. The pool is replaced when CA or client certificate change.
+ */
+export class Authentication {
+  readonly #config: KubeConfig;
+  readonly #clock: Clock;
+  #pool: { key: string; dispatcher: Dispatcher } | undefined;
+  #current: { credentials: Credentials; readAtMs: number } | undefined;
+
+  constructor(config: KubeConfig, clock: Clock) {
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  /** The API server's URL, without a trailing slash. */
+  get server(): string {
+    const cluster = this.#config.getCurrentCluster();
+    if (!cluster) throw new Error("The kubeconfig has no current cluster; set current-context.");
+    return cluster.server.replace(/\/+$/, "");
+  }
+
+  /** Credentials for the next request. */
+  async credentials(): Promise<Credentials> {
+    const now = this.#clock.monotonicMs();
+    if (this.#current && now - this.#current.readAtMs < refreshMs) return this.#current.credentials;
+    const options: HttpsOptions = {};
+    await this.#config.applyToHTTPSOptions(options);
+    const credentials = { dispatcher: this.#dispatcherFor(options), headers: headersOf(options) };
+    this.#current = { credentials, readAtMs: now };
+    return credentials;
+  }
+
+  /** Reads files and plugins again at the next request, as after a 401. */
+  refresh(): void {
+    this.#current = undefined;
+  }
+
+  /** Cuts all connections. */
+  async close(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = undefined;
+    this.#current = undefined;
+    await pool?.dispatcher.destroy();
+  }
+
+  #dispatcherFor(options: HttpsOptions): Dispatcher {
+    const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
+    const tls = definedOnly({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });
+    const poolKey = fingerprint(tls);
+    if (this.#pool?.key === poolKey) return this.#pool.dispatcher;
+    // Requests and watches under way finish on the old connections; close() waits for them.
+    void this.#pool?.dispatcher.close().catch(() => undefined);
+    const dispatcher = createDispatcher(this.#config, tls);
+    this.#pool = { key: poolKey, dispatcher };
+    return dispatcher;
+  }
+}
+
+function createDispatcher(config: KubeConfig, tls: Record<string, unknown>): Dispatcher {
+  const proxyUrl = config.getCurrentCluster()?.proxyUrl;
+  if (proxyUrl?.startsWith("socks")) throw new Error(`The kubeconfig's proxy-url ${proxyUrl} is a SOCKS proxy; use an HTTP proxy.`);
+  const pool = {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    keepAliveMaxTimeout: keepAliveTimeoutMs,
+    // One slow watch must not hold up the stream window of all the other requests.
+    allowH2: false,
+  };
+  const connect = { ...tls, timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: 30_000 };
+  return proxyUrl === undefined
+    ? new Agent({ ...pool, connect })
+    : new ProxyAgent({ ...pool, uri: proxyUrl, requestTls: connect });
+}
+
+function headersOf({ headers, auth }: HttpsOptions): Record<string, string> {
+  const named: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (value !== undefined) named[name.toLowerCase()] = String(value);
+  }
+  if (typeof auth === "string") named.authorization = `Basic ${Buffer.from(auth).toString("base64")}`;
+  return named;
+}
+
+function definedOnly(values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+function fingerprint(tls: Record<string, unknown>): string {
+  const hash = createHash("sha256");
+  for (const [name, value] of Object.entries(tls)) hash.update(`${name}=${String(value)}\n`);
+  return hash.digest("base64");
+}

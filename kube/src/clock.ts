@@ -1,0 +1,47 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A timer that has been set; cancelling it twice is harmless. */
+export interface Timer {
+  cancel(): void;
+}
+
+/** Time as the runtime sees it; programs pass `systemClock`, unit tests a clock they move by hand. */
+export interface Clock {
+  /** Wall-clock time, for what other programs read. */
+  now(): Date;
+  /** Milliseconds that never run backwards, for intervals and deadlines. */
+  monotonicMs(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `callback` once after `ms` unless cancelled. */
+  setTimer(ms: number, callback: () => void): Timer;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  sleep: async (ms, signal) => {
+    signal?.throwIfAborted();
+    try {
+      await delay(ms, undefined, signal ? { signal } : {});
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  },
+  setTimer: (ms, callback) => {
+    const handle = setTimeout(callback, ms);
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** A time as the API keeps it: RFC 3339 in whole seconds. */
+export function toApiTime(time: Date): string {
+  return time.toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** A time as leases and events keep it: RFC 3339 with microseconds. */
+export function toApiMicroTime(time: Date): string {
+  return time.toISOString().replace(/Z$/, "000Z");
+}

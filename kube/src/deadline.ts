@@ -1,0 +1,30 @@
+import type { Clock } from "./clock.ts";
+
+/** Ran out of time; a caller may look for it with instanceof. */
+export class DeadlineExceeded extends Error {
+  constructor(what: string, ms: number) {
+    super(`${what} took longer than ${Math.round(ms)} ms.`);
+    this.name = "DeadlineExceeded";
+  }
+}
+
+/**
+ * Runs `work` with a signal that is aborted when `ms` have passed (DeadlineExceeded) or when the caller's signal is.
+ * Own timer and listener rather than AbortSignal.any, so that a long-lived caller's signal keeps nothing of it.
+ */
+export async function withDeadline<T>(
+  { clock, ms, what, signal }: { clock: Clock; ms: number; what: string; signal?: AbortSignal | undefined },
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const timer = clock.setTimer(ms, () => controller.abort(new DeadlineExceeded(what, ms)));
+  try {
+    return await work(controller.signal);
+  } finally {
+    timer.cancel();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}

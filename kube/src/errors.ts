@@ -1,0 +1,80 @@
+/** What went wrong with a request: the API server's answer, or why there was none. */
+export interface KubeErrorDetails {
+  /** HTTP status, undefined when the server did not answer. */
+  status?: number | undefined;
+  /** The server's machine-readable reason ("AlreadyExists"), or "Timeout" or "Unreachable" when there was no answer. */
+  reason: string;
+  message: string;
+  retryAfterSeconds?: number | undefined;
+  cause?: unknown;
+}
+
+/** A request to the API server that failed. */
+export class KubeError extends Error {
+  readonly status: number | undefined;
+  readonly reason: string;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor({ status, reason, message, retryAfterSeconds, cause }: KubeErrorDetails) {
+    super(message, cause === undefined ? {} : { cause });
+    this.name = "KubeError";
+    this.status = status;
+    this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The object (or the kind) does not exist. */
+export function isNotFound(error: unknown): error is KubeError {
+  return hasStatus(error, 404);
+}
+
+/** A create lost against an object of the same name. */
+export function isAlreadyExists(error: unknown): error is KubeError {
+  return hasStatus(error, 409) && error.reason === "AlreadyExists";
+}
+
+/** A write lost against a newer version, a precondition failed, or another field manager owns a field. */
+export function isConflict(error: unknown): error is KubeError {
+  return hasStatus(error, 409) && error.reason !== "AlreadyExists";
+}
+
+/** The resourceVersion or continue token is too old: list again. */
+export function isGone(error: unknown): error is KubeError {
+  return hasStatus(error, 410) || (error instanceof KubeError && (error.reason === "Expired" || error.reason === "Gone"));
+}
+
+/** The object breaks its schema or a validation rule. */
+export function isInvalid(error: unknown): error is KubeError {
+  return hasStatus(error, 422);
+}
+
+/** RBAC or an admission policy refuses the request. */
+export function isForbidden(error: unknown): error is KubeError {
+  return hasStatus(error, 403);
+}
+
+/** The server does not know who is asking. */
+export function isUnauthorized(error: unknown): error is KubeError {
+  return hasStatus(error, 401);
+}
+
+/** The server asks for fewer requests. */
+export function isTooManyRequests(error: unknown): error is KubeError {
+  return hasStatus(error, 429);
+}
+
+/** No answer arrived: connection refused, cut, or past the deadline. The request may have been carried out. */
+export function isUnreachable(error: unknown): error is KubeError {
+  return error instanceof KubeError && error.status === undefined;
+}
+
+/** The request may succeed when it is tried again unchanged. */
+export function isTransient(error: unknown): error is KubeError {
+  if (!(error instanceof KubeError)) return false;
+  return error.status === undefined || error.status === 429 || error.status >= 500;
+}
+
+function hasStatus(error: unknown, status: number): error is KubeError {
+  return error instanceof KubeError && error.status === status;
+}

@@ -1,0 +1,21 @@
+/** One log line: keys first, then a constant sentence. */
+export type LogLine = (fields: Record<string, unknown>, sentence: string) => void;
+
+/** What the runtime needs of a logger; a pino logger satisfies it. */
+export interface Logger {
+  debug: LogLine;
+  info: LogLine;
+  warn: LogLine;
+  error: LogLine;
+  /** A logger that adds `bindings` to each line. */
+  child(bindings: Record<string, unknown>): Logger;
+}
+
+/** A logger that writes nothing. */
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silentLogger,
+};

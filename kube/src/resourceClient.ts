@@ -1,0 +1,187 @@
+import { decodeList, decodeObject, type ListPage } from "./decode.ts";
+import { isNotFound } from "./errors.ts";
+import type { Draft, Intent, JsonPatchOperation, KubeObject, MergePatch, ObjectRef, Stored } from "./object.ts";
+import { apiVersionOf, collectionPath, objectPath, type ResourceType } from "./resourceType.ts";
+import type { KubeRequest, KubeTransport, QueryValue } from "./transport.ts";
+
+/** Which objects of a kind are meant; without a namespace, all namespaces. */
+export interface Selection {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+}
+
+/** One page of a list, see the Kubernetes API for the meaning of resourceVersion. */
+export interface ListOptions extends Selection {
+  limit?: number | undefined;
+  continue?: string | undefined;
+  resourceVersion?: string | undefined;
+  resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** What every call may be given. */
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+  /** Time for the whole call with its retries. */
+  deadlineMs?: number | undefined;
+}
+
+/** What a write may be given. */
+export interface WriteOptions extends CallOptions {
+  fieldManager?: string | undefined;
+}
+
+/** Server-side apply: one manager per writer, the whole intent each time. */
+export interface ApplyOptions extends CallOptions {
+  fieldManager: string;
+  /** Takes fields over from other managers; true unless said otherwise, as a controller must not stop at a conflict. */
+  force?: boolean | undefined;
+}
+
+/** How an object is deleted; preconditions make a mistaken identity a 409. */
+export interface DeleteOptions extends CallOptions {
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
+  gracePeriodSeconds?: number | undefined;
+  propagationPolicy?: "Foreground" | "Background" | "Orphan" | undefined;
+}
+
+/** What a watch asks for. */
+export interface WatchOptions extends Selection {
+  resourceVersion: string;
+  timeoutSeconds: number;
+  /** The stream counts as dead when nothing arrives for this long. */
+  idleDeadlineMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Reads and writes objects of one kind. Errors are KubeError. */
+export class ResourceClient<T extends KubeObject> {
+  readonly type: ResourceType<T>;
+  readonly #transport: KubeTransport;
+
+  constructor(transport: KubeTransport, type: ResourceType<T>) {
+    this.#transport = transport;
+    this.type = type;
+  }
+
+  async get(ref: ObjectRef, options: CallOptions = {}): Promise<Stored<T>> {
+    return this.#one({ method: "GET", path: objectPath(this.type, ref), ...options });
+  }
+
+  /** Like get, but undefined when there is no such object. */
+  async find(ref: ObjectRef, options: CallOptions = {}): Promise<Stored<T> | undefined> {
+    try {
+      return await this.get(ref, options);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** One page; `continue` of the answer asks for the next. */
+  async list({ namespace, signal, ...query }: ListOptions = {}): Promise<ListPage<T>> {
+    const answer = await this.#transport.request({
+      method: "GET", path: collectionPath(this.type, namespace), query: { ...query }, signal,
+    });
+    return decodeList(this.type, answer);
+  }
+
+  /** All objects, read in pages. */
+  async listAll(selection: Selection & { signal?: AbortSignal | undefined } = {}): Promise<Stored<T>[]> {
+    const items: Stored<T>[] = [];
+    let next: string | undefined;
+    do {
+      const page: ListPage<T> = await this.list({ ...selection, limit: 500, continue: next });
+      items.push(...page.items);
+      next = page.continue;
+    } while (next !== undefined);
+    return items;
+  }
+
+  /** The raw lines of a watch, one event each; ends when the server closes, throws KubeError when it breaks. */
+  watch({ namespace, signal, idleDeadlineMs, ...query }: WatchOptions): AsyncGenerator<string, void, void> {
+    return this.#transport.watch({
+      path: collectionPath(this.type, namespace),
+      query: { ...query, watch: true, allowWatchBookmarks: true },
+      idleDeadlineMs,
+      signal,
+    });
+  }
+
+  /** Throws AlreadyExists when the name is taken. */
+  async create(draft: Draft<T>, { fieldManager, ...options }: WriteOptions = {}): Promise<Stored<T>> {
+    const path = collectionPath(this.type, this.type.namespaced ? draft.metadata.namespace ?? "default" : undefined);
+    return this.#one({ method: "POST", path, query: { fieldManager }, body: this.#whole(draft), ...options });
+  }
+
+  /** Replaces the whole object; a resourceVersion in it makes a lost race a Conflict. */
+  async replace(object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#replace(object, undefined, options);
+  }
+
+  /** Replaces the whole status, see replace. */
+  async replaceStatus(object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#replace(object, "status", options);
+  }
+
+  /** Asks for deletion; resolves also when the object stays until its finalizers are done. Throws NotFound when there is none. */
+  async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
+    const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, ...call } = options;
+    const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
+    const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, gracePeriodSeconds, propagationPolicy };
+    await this.#transport.request({ method: "DELETE", path: objectPath(this.type, ref), body, ...call });
+  }
+
+  /** Merges `patch` into the object; metadata.resourceVersion in it makes a lost race a Conflict. */
+  async mergePatch(ref: ObjectRef, patch: MergePatch<T>, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#patch(ref, undefined, "application/merge-patch+json", patch, options);
+  }
+
+  /** Merges `patch`, whose only written part is `status`, into the status. */
+  async mergePatchStatus(ref: ObjectRef, patch: MergePatch<T>, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#patch(ref, "status", "application/merge-patch+json", patch, options);
+  }
+
+  /** Carries out the operations, all or none; a failed test is Invalid. */
+  async jsonPatch(ref: ObjectRef, operations: JsonPatchOperation[], options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#patch(ref, undefined, "application/json-patch+json", operations, options);
+  }
+
+  /** Creates or changes the object so that it has the intent's fields, and drops those this manager gave up. */
+  async apply(intent: Intent<T>, options: ApplyOptions): Promise<Stored<T>> {
+    return this.#apply(intent, undefined, options);
+  }
+
+  /** Like apply, for the status; the object must exist. */
+  async applyStatus(intent: Intent<T>, options: ApplyOptions): Promise<Stored<T>> {
+    return this.#apply(intent, "status", options);
+  }
+
+  async #replace(object: T, subresource: string | undefined, { fieldManager, ...options }: WriteOptions): Promise<Stored<T>> {
+    const path = objectPath(this.type, object.metadata, subresource);
+    return this.#one({ method: "PUT", path, query: { fieldManager }, body: this.#whole(object), ...options });
+  }
+
+  async #apply(intent: Intent<T>, subresource: string | undefined, { force, ...options }: ApplyOptions): Promise<Stored<T>> {
+    // JSON is valid YAML, so the body needs no YAML writer.
+    return this.#patch(intent.metadata, subresource, "application/apply-patch+yaml", this.#whole(intent), options, force ?? true);
+  }
+
+  async #patch(
+    ref: ObjectRef, subresource: string | undefined, contentType: string, body: unknown,
+    { fieldManager, ...options }: WriteOptions, force?: boolean,
+  ): Promise<Stored<T>> {
+    const query: Record<string, QueryValue> = { fieldManager, force };
+    return this.#one({ method: "PATCH", path: objectPath(this.type, ref, subresource), query, contentType, body, ...options });
+  }
+
+  async #one(request: KubeRequest): Promise<Stored<T>> {
+    return decodeObject(this.type, await this.#transport.request(request));
+  }
+
+  #whole(object: object): object {
+    return { ...object, apiVersion: apiVersionOf(this.type), kind: this.type.kind };
+  }
+}

@@ -1,0 +1,35 @@
+import type { KubeObject, ObjectRef } from "./object.ts";
+
+/** Describes one kind of object, built-in or custom, so that a ResourceClient can speak of it. */
+export interface ResourceType<T extends KubeObject> {
+  /** Empty for the core group. */
+  group: string;
+  version: string;
+  /** Lower-case plural, as in the URL. */
+  plural: string;
+  kind: string;
+  namespaced: boolean;
+  /** Checks what the server gave; throws when it is no T. Without it the server's word is taken. */
+  parse?: ((value: unknown) => T) | undefined;
+}
+
+/** `group/version`, or `version` for the core group. */
+export function apiVersionOf({ group, version }: { group: string; version: string }): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** The URL path of a collection; across all namespaces when none is given. */
+export function collectionPath<T extends KubeObject>(type: ResourceType<T>, namespace?: string): string {
+  const root = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
+  const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : "";
+  return `${root}${scope}/${type.plural}`;
+}
+
+/** The URL path of one object, or of its subresource. */
+export function objectPath<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef, subresource?: string): string {
+  if (type.namespaced && (ref.namespace === undefined || ref.namespace === "")) {
+    throw new Error(`${type.kind} ${ref.name} lives in a namespace; give metadata.namespace.`);
+  }
+  const path = `${collectionPath(type, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}

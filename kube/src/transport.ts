@@ -1,0 +1,216 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import type { Dispatcher } from "undici";
+import { Authentication } from "./authentication.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { withDeadline } from "./deadline.ts";
+import { KubeError } from "./errors.ts";
+import { errorOfAnswer, errorOfTransport } from "./answer.ts";
+import { readLines } from "./lines.ts";
+import { retryDelayMs } from "./retry.ts";
+
+export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type QueryValue = string | number | boolean | undefined;
+
+/** One request to the API server. */
+export interface KubeRequest {
+  method: HttpMethod;
+  /** Path with its leading slash. */
+  path: string;
+  query?: Record<string, QueryValue> | undefined;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** application/json unless given. */
+  contentType?: string | undefined;
+  /** Time for the whole call with its retries. */
+  deadlineMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** The resource's name for metrics, as "pods" or "pods/status". */
+  resource?: string | undefined;
+}
+
+/** A watch stream to open. */
+export interface WatchRequest {
+  path: string;
+  query: Record<string, QueryValue>;
+  idleDeadlineMs: number;
+  signal?: AbortSignal | undefined;
+  resource?: string | undefined;
+}
+
+/** Told of each request that was sent, with its retries one by one. */
+export interface RequestMetrics {
+  requestDone(request: { method: string; resource: string; status: number | undefined; seconds: number }): void;
+}
+
+/** How a transport behaves. */
+export interface TransportOptions {
+  /** Time for a call with its retries; 30 s unless given. */
+  deadlineMs?: number | undefined;
+  /** Tries per call; 5 unless given. */
+  maxAttempts?: number | undefined;
+  /** Names the program in the API server's audit log. */
+  userAgent?: string | undefined;
+  clock?: Clock | undefined;
+  random?: (() => number) | undefined;
+  metrics?: RequestMetrics | undefined;
+}
+
+/** Sends requests to one API server over one pool of connections. Errors are KubeError, or the caller's abort reason. */
+export class KubeTransport {
+  readonly #config: KubeConfig;
+  readonly #authentication: Authentication;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #deadlineMs: number;
+  readonly #maxAttempts: number;
+  readonly #userAgent: string;
+  readonly #metrics: RequestMetrics | undefined;
+
+  constructor(config: KubeConfig, options: TransportOptions = {}) {
+    this.#config = config;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#deadlineMs = options.deadlineMs ?? 30_000;
+    this.#maxAttempts = options.maxAttempts ?? 5;
+    this.#userAgent = options.userAgent ?? "joypod-kube";
+    this.#metrics = options.metrics;
+    this.#authentication = new Authentication(config, this.#clock);
+  }
+
+  /** From a kubeconfig file, by its current context or the one given. */
+  static fromFile(path: string, options: TransportOptions & { context?: string | undefined } = {}): KubeTransport {
+    const config = new KubeConfig();
+    config.loadFromFile(path);
+    if (options.context !== undefined) config.setCurrentContext(options.context);
+    return new KubeTransport(config, options);
+  }
+
+  /** From the service account of the pod this runs in. */
+  static inCluster(options: TransportOptions = {}): KubeTransport {
+    const config = new KubeConfig();
+    config.loadFromCluster();
+    return new KubeTransport(config, options);
+  }
+
+  /** From KUBECONFIG, else ~/.kube/config, else the pod's service account. */
+  static fromDefault(options: TransportOptions = {}): KubeTransport {
+    const config = new KubeConfig();
+    config.loadFromDefault();
+    return new KubeTransport(config, options);
+  }
+
+  /** The namespace of the kubeconfig's context or of the pod; "default" when it names none. */
+  get namespace(): string {
+    return this.#config.getContextObject(this.#config.getCurrentContext())?.namespace ?? "default";
+  }
+
+  /** Sends a request, repeats it where that is safe, and gives the JSON of the answer. */
+  async request(request: KubeRequest): Promise<unknown> {
+    const deadlineMs = request.deadlineMs ?? this.#deadlineMs;
+    const endsAtMs = this.#clock.monotonicMs() + deadlineMs;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(request, endsAtMs - this.#clock.monotonicMs());
+      } catch (error) {
+        if (attempt >= this.#maxAttempts) throw error;
+        const waitMs = retryDelayMs(request, error, attempt, this.#random);
+        if (waitMs === undefined || this.#clock.monotonicMs() + waitMs >= endsAtMs) throw error;
+        await this.#clock.sleep(waitMs, request.signal);
+      }
+    }
+  }
+
+  /**
+   * Opens a watch and gives its lines. Ends when the server closes it in good order; throws when it is refused,
+   * cut, silent for the idle deadline, or when the signal is aborted. No retries: the reader knows where to go on.
+   */
+  async *watch({ path, query, idleDeadlineMs, signal, resource }: WatchRequest): AsyncGenerator<string, void, void> {
+    const request: KubeRequest = { method: "GET", path, query, signal, resource };
+    // Aborted in the end, whatever the reason for leaving, so that no stream outlives its reader.
+    const stream = new AbortController();
+    const onAbort = (): void => stream.abort(signal?.reason);
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      const answer = await withDeadline(
+        { clock: this.#clock, ms: this.#deadlineMs, what: `Opening the watch of ${path}` },
+        (opening) => {
+          opening.addEventListener("abort", () => stream.abort(opening.reason), { once: true });
+          return this.#send(request, stream.signal, idleDeadlineMs);
+        },
+      );
+      if (answer.statusCode !== 200) throw await errorOfAnswer(answer, this.#clock);
+      yield* readLines(answer.body);
+    } catch (error) {
+      throw errorOfTransport(error, `Watching ${path}`, signal);
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      stream.abort();
+    }
+  }
+
+  /** Cuts all connections. */
+  async close(): Promise<void> {
+    await this.#authentication.close();
+  }
+
+  async #attempt(request: KubeRequest, ms: number): Promise<unknown> {
+    const what = `${request.method} ${request.path}`;
+    try {
+      return await withDeadline({ clock: this.#clock, ms, what, signal: request.signal }, async (signal) => {
+        const answer = await this.#send(request, signal, ms);
+        if (answer.statusCode === 401) this.#authentication.refresh();
+        if (answer.statusCode < 200 || answer.statusCode > 299) throw await errorOfAnswer(answer, this.#clock);
+        const text = await answer.body.text();
+        try {
+          return text === "" ? undefined : JSON.parse(text) as unknown;
+        } catch (cause) {
+          throw new KubeError({ reason: "BadAnswer", message: `${what}: the answer is no JSON.`, cause });
+        }
+      });
+    } catch (error) {
+      throw errorOfTransport(error, what, request.signal);
+    }
+  }
+
+  async #send(request: KubeRequest, signal: AbortSignal, timeoutMs: number): Promise<Dispatcher.ResponseData> {
+    const { dispatcher, headers } = await this.#authentication.credentials();
+    const startedMs = this.#clock.monotonicMs();
+    let status: number | undefined;
+    try {
+      const answer = await dispatcher.request({
+        origin: originOf(this.#authentication.server),
+        path: pathOf(this.#authentication.server, request),
+        method: request.method,
+        headers: {
+          ...headers,
+          accept: "application/json",
+          "user-agent": this.#userAgent,
+          ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
+        },
+        body: request.body === undefined ? null : JSON.stringify(request.body),
+        signal,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      });
+      status = answer.statusCode;
+      return answer;
+    } finally {
+      const seconds = (this.#clock.monotonicMs() - startedMs) / 1000;
+      this.#metrics?.requestDone({ method: request.method, resource: request.resource ?? "", status, seconds });
+    }
+  }
+}
+
+function originOf(server: string): string {
+  return new URL(server).origin;
+}
+
+function pathOf(server: string, { path, query }: KubeRequest): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const base = new URL(server).pathname.replace(/\/+$/, "");
+  return parameters.size === 0 ? `${base}${path}` : `${base}${path}?${parameters.toString()}`;
+}
