@@ -1,0 +1,2 @@
+/** Rules of the programs, collected for the chart. */
+export const programRules = {};

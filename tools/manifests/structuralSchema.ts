@@ -1,0 +1,35 @@
+import { z } from "zod";
+
+/** One node of a Kubernetes structural schema. */
+export interface StructuralSchema {
+  type?: string;
+  format?: string;
+  description?: string;
+  properties?: Record<string, StructuralSchema>;
+  items?: StructuralSchema;
+  additionalProperties?: StructuralSchema | boolean;
+  required?: string[];
+  [keyword: string]: unknown;
+}
+
+/** Turns a zod schema into the structural schema that a CustomResourceDefinition carries. */
+export function structuralSchema(schema: z.ZodType): StructuralSchema {
+  return tidy(z.toJSONSchema(schema, { target: "openapi-3.0", io: "input", reused: "inline" }) as StructuralSchema);
+}
+
+/**
+ * The API server prunes unknown fields itself, so `additionalProperties: false` goes (it is forbidden beside `properties`);
+ * integers are 64 bits wide; a date-time is checked by its format, not by a pattern.
+ */
+function tidy(node: StructuralSchema): StructuralSchema {
+  const { properties, items, additionalProperties, propertyNames: _unsupported, id: _id, ...rest } = node;
+  const tidied: StructuralSchema = { ...rest };
+  if (tidied.type === "integer") tidied.format = "int64";
+  if (tidied.format === "date-time") delete tidied["pattern"];
+  if (properties !== undefined) {
+    tidied.properties = Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, tidy(child)]));
+  }
+  if (items !== undefined) tidied.items = tidy(items);
+  if (typeof additionalProperties === "object") tidied.additionalProperties = tidy(additionalProperties);
+  return tidied;
+}
