@@ -20,8 +20,9 @@ needCommand() {
   command -v "$1" >/dev/null 2>&1 || die "$2"
 }
 
-# step title logName command…: runs the command with its output in a log, shows that it is alive,
-# and on failure prints the tail of the log and its path. Returns the command's exit code.
+# step title logName command…: runs the command with its output in a log and shows that it is alive. When the command fails,
+# prints the tail of the log and its path, and ends the script. Call it as a plain statement: behind || or && a shell
+# forgets errexit inside the command, too.
 step() {
   local title=$1 log=$joypodLogs/$2.log started=$SECONDS code=0 worker ticker
   shift 2
@@ -29,7 +30,7 @@ step() {
   "$@" >"$log" 2>&1 </dev/null &
   worker=$!
   (
-    while sleep 20 && kill -0 "$worker" 2>/dev/null; do say "  $title: $((SECONDS - started)) s"; done
+    while sleep 20 2>/dev/null && kill -0 "$worker" 2>/dev/null; do say "  $title: $((SECONDS - started)) s"; done
   ) >/dev/null &
   ticker=$!
   wait "$worker" || code=$?
@@ -41,12 +42,12 @@ step() {
   fi
   say "  $title: FAILED after $((SECONDS - started)) s; the end of $log:"
   tail -n 40 "$log" >&2
-  return "$code"
+  die "$title failed; the whole log is in $log."
 }
 
-# withLock name command…: one run at a time. The command does not inherit the lock, so that a killed run frees it.
+# withLock name command…: one run at a time; the lock goes with this process. Call it as a plain statement (see step).
 withLock() {
-  local lock=$joypodCache/locks/$1 descriptor code=0
+  local lock=$joypodCache/locks/$1 descriptor
   shift
   mkdir -p "$joypodCache/locks"
   exec {descriptor}>"$lock"
@@ -55,12 +56,12 @@ withLock() {
     flock -w 3600 "$descriptor" || die "another run has held $lock for an hour; end it and try again."
   fi
   lockDescriptor=$descriptor
-  "$@" || code=$?
+  "$@"
   exec {descriptor}>&-
-  return "$code"
+  unset lockDescriptor
 }
 
-# withoutLock command…: runs the command with the lock's descriptor closed.
+# withoutLock command…: runs the command with the lock's descriptor closed, so that what it leaves running cannot hold the lock.
 withoutLock() {
   if [ -n "${lockDescriptor:-}" ]; then "$@" {lockDescriptor}>&-; else "$@"; fi
 }

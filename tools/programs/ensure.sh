@@ -28,12 +28,12 @@ compile() {
 
 build() {
   local name=$1 path=$2 temporary
-  [ -x "$path" ] && return 0
+  if [ -x "$path" ]; then return 0; fi
   needCommand go "the Go toolchain is missing; install Go 1.24 or later (https://go.dev/dl) to build $name."
   mkdir -p "$(dirname "$path")"
   rm -f "$path".building.*
   temporary=$path.building.$$
-  withoutLock step "Building $name $(programVersion "$name")" "program-$name" compile "$name" "$temporary" || die "$name could not be built."
+  withoutLock step "Building $name $(programVersion "$name")" "program-$name" compile "$name" "$temporary"
   mv "$temporary" "$path"
 }
 
@@ -41,5 +41,5 @@ names=("$@")
 [ $# -gt 0 ] || mapfile -t names < <(awk '$1 !~ /^#/ && NF {print $1}' "$programTable")
 for name in "${names[@]}"; do
   path=$(programPath "$name")
-  [ -x "$path" ] || withLock "program-$name" build "$name" "$path"
+  if [ ! -x "$path" ]; then withLock "program-$name" build "$name" "$path"; fi
 done

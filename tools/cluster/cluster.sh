@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# What the cluster scripts share: the cluster's name, its state folder, and its engine. Source it after lib.sh,
+# containers.sh and programs.sh.
+
+clusterName=${JOYPOD_CLUSTER:-joypod}
+case $clusterName in
+  *[!a-z0-9-]* | -* | '') die "JOYPOD_CLUSTER must be lower-case letters, digits and dashes; it is \"$clusterName\"." ;;
+esac
+clusterState=$joypodCache/clusters/$clusterName
+clusterKubeconfig=$clusterState/kubeconfig
+clusterNetwork=kind-$clusterName
+export clusterName clusterState clusterKubeconfig clusterNetwork
+
+# State is a small env file: ENGINE, WEB_PORT and, once the cluster is complete, READY=yes.
+readState() {
+  ENGINE='' WEB_PORT='' READY=''
+  if [ -f "$clusterState/state.env" ]; then
+    # shellcheck disable=SC1091
+    . "$clusterState/state.env"
+  fi
+}
+
+writeState() {
+  mkdir -p "$clusterState"
+  chmod 700 "$clusterState"
+  printf 'ENGINE=%s\nWEB_PORT=%s\nREADY=%s\n' "$ENGINE" "$WEB_PORT" "$READY" >"$clusterState/state.env.$$"
+  mv "$clusterState/state.env.$$" "$clusterState/state.env"
+}
+
+useClusterEngine() {
+  readState
+  useEngine "$ENGINE"
+  ENGINE=$containerEngine
+  export KIND_EXPERIMENTAL_PROVIDER=$containerEngine KIND_EXPERIMENTAL_PODMAN_NETWORK=$clusterNetwork KIND_EXPERIMENTAL_DOCKER_NETWORK=$clusterNetwork
+}
+
+kindDo() { "$(programPath kind)" "$@" --name "$clusterName"; }
+kubectlDo() { "$(programPath kubectl)" --kubeconfig "$clusterKubeconfig" "$@"; }
+
+# Names of the cluster's node containers, running or not.
+nodeContainers() {
+  "$containerEngine" ps --all --filter "label=io.x-k8s.kind.cluster=$clusterName" --format '{{.Names}}' | sort
+}
+
+addressOf() {
+  "$containerEngine" inspect --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' "$1"
+}
+
+portIsFree() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+freePort() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 10000))
+    if portIsFree "$port"; then break; fi
+  done
+  echo "$port"
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# up.sh: brings up the cluster JOYPOD_CLUSTER (default joypod), or leaves it as it is when it is healthy. A cluster that is
+# half made, stopped or dead is removed and made anew. With JOYPOD_KUBE_CONTEXT it only checks that the context answers.
+# The last lines on standard output are KUBECONFIG=… and, for clusters made here, WEB_PORT=….
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib.sh"
+. "$here/../containers.sh"
+. "$here/../programs/programs.sh"
+. "$here/cluster.sh"
+. "$here/kindConfig.sh"
+. "$here/network.sh"
+
+useGivenContext() {
+  mkdir -p "$clusterState"
+  chmod 700 "$clusterState"
+  "$here/../programs/ensure.sh" kubectl helm
+  "$(programPath kubectl)" config view --minify --flatten --context "$JOYPOD_KUBE_CONTEXT" >"$clusterKubeconfig" 2>/dev/null ||
+    die "JOYPOD_KUBE_CONTEXT names the context $JOYPOD_KUBE_CONTEXT, which your kubeconfig does not have."
+  kubectlDo config use-context "$JOYPOD_KUBE_CONTEXT" >/dev/null
+  kubectlDo --request-timeout=15s get nodes >/dev/null || die "the cluster of context $JOYPOD_KUBE_CONTEXT does not answer."
+}
+
+isHealthy() {
+  [ "$READY" = yes ] && [ -f "$clusterKubeconfig" ] || return 1
+  local node
+  for node in $(nodeContainers); do
+    [ "$("$containerEngine" inspect --format '{{.State.Status}}' "$node")" = running ] || return 1
+  done
+  kubectlDo --request-timeout=10s get --raw /readyz >/dev/null 2>&1 || return 1
+  # Nodes that a test or a sleeping machine left NotReady get a little time.
+  kubectlDo wait --for=condition=Ready nodes --all --timeout=30s >/dev/null 2>&1 &&
+    [ "$(kubectlDo get nodes -o name | wc -l)" -eq 3 ]
+}
+
+chooseWebPort() {
+  if [ -n "${JOYPOD_WEB_PORT:-}" ]; then
+    WEB_PORT=$JOYPOD_WEB_PORT
+    portIsFree "$WEB_PORT" || die "port $WEB_PORT is taken; set JOYPOD_WEB_PORT to a free one."
+  elif [ -z "$WEB_PORT" ] || ! portIsFree "$WEB_PORT"; then
+    WEB_PORT=8080
+    if [ "$clusterName" != joypod ] || ! portIsFree 8080; then WEB_PORT=$(freePort); fi
+  fi
+}
+
+chooseNodeImage() {
+  if [ "$containerEngine" = docker ]; then echo "$publicNodeImage"; else "$here/nodeImage.sh"; fi
+}
+
+createCluster() {
+  local image=$1 ownNetwork=false
+  if [ "$containerEngine" = podman ]; then
+    ownNetwork=true
+    createNetwork
+  fi
+  kindConfig "$WEB_PORT" "$ownNetwork" >"$clusterState/kind.yaml"
+  kindDo create cluster --config "$clusterState/kind.yaml" --image "$image" --kubeconfig "$clusterKubeconfig" &
+  echo $! >"$clusterState/kind.pid"
+  wait $!
+  rm -f "$clusterState/kind.pid"
+  if [ "$containerEngine" = podman ]; then connectPods; fi
+  kubectlDo wait --for=condition=Ready nodes --all --timeout=120s
+  kubectlDo --namespace kube-system rollout status deployment/coredns --timeout=120s
+  kubectlDo --namespace local-path-storage rollout status deployment/local-path-provisioner --timeout=120s
+}
+
+bringUp() {
+  local image
+  useClusterEngine
+  "$here/../programs/ensure.sh" kind kubectl helm
+  if isHealthy; then return 0; fi
+  image=$(chooseNodeImage)
+  if [ -n "$(nodeContainers)" ]; then say "The cluster $clusterName is not healthy; making it anew."; fi
+  "$here/delete.sh" --keep-state
+  chooseWebPort
+  READY=no
+  writeState
+  withoutLock step "Creating the cluster $clusterName" "cluster-$clusterName" createCluster "$image"
+  READY=yes
+  writeState
+}
+
+if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then
+  useGivenContext
+  echo "KUBECONFIG=$clusterKubeconfig"
+else
+  withLock "cluster-$clusterName" bringUp
+  printf 'KUBECONFIG=%s\nWEB_PORT=%s\n' "$clusterKubeconfig" "$WEB_PORT"
+fi
