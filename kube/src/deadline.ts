@@ -28,3 +28,16 @@ export async function withDeadline<T>(
     signal?.removeEventListener("abort", onAbort);
   }
 }
+
+/** The work's result, or the signal's reason as soon as it is aborted, for work that may not heed its signal. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -11,29 +11,40 @@ export interface ListPage<T extends KubeObject> {
 
 /**
  * Takes one object from the server's JSON. Fields nobody knows are kept; items of built-in lists, which come
- * without apiVersion and kind, get them.
+ * without apiVersion and kind, get them. Throws KubeError "BadAnswer" when it is no T.
  */
 export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value: unknown): Stored<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.name !== "string") {
     throw new KubeError({ reason: "BadAnswer", message: `The API server's answer is no ${type.kind}.` });
   }
   const whole = { ...value, apiVersion: apiVersionOf(type), kind: type.kind };
-  // The server is the authority on its own objects; a type that wants more certainty brings `parse`.
-  return (type.parse ? type.parse(whole) : whole) as Stored<T>;
+  try {
+    // The server is the authority on its own objects; a type that wants more certainty brings `parse`.
+    return (type.parse ? type.parse(whole) : whole) as Stored<T>;
+  } catch (cause) {
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    throw new KubeError({ reason: "BadAnswer", message: `${type.kind} ${value.metadata.name} is not understood: ${detail}`, cause });
+  }
 }
 
-/** Takes a list from the server's JSON. */
-export function decodeList<T extends KubeObject>(type: ResourceType<T>, value: unknown): ListPage<T> {
-  if (!isRecord(value) || !isRecord(value.metadata)) {
+/** Takes a list from the server's JSON; an item that is no T is told to `onRejected` and left out. */
+export function decodeList<T extends KubeObject>(
+  type: ResourceType<T>, value: unknown, onRejected?: (error: unknown) => void,
+): ListPage<T> {
+  if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.resourceVersion !== "string") {
     throw new KubeError({ reason: "BadAnswer", message: `The API server's answer is no list of ${type.kind}.` });
   }
   const { resourceVersion, continue: next } = value.metadata;
-  const items = Array.isArray(value.items) ? value.items : [];
-  return {
-    items: items.map((item) => decodeObject(type, item)),
-    resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
-    continue: typeof next === "string" && next !== "" ? next : undefined,
-  };
+  const items: Stored<T>[] = [];
+  for (const item of Array.isArray(value.items) ? value.items : []) {
+    try {
+      items.push(decodeObject(type, item));
+    } catch (error) {
+      if (!onRejected) throw error;
+      onRejected(error);
+    }
+  }
+  return { items, resourceVersion, continue: typeof next === "string" && next !== "" ? next : undefined };
 }
 
 /** Whether a value is a JSON object. */

@@ -44,6 +44,11 @@ export function isGone(error: unknown): error is KubeError {
   return hasStatus(error, 410) || (error instanceof KubeError && (error.reason === "Expired" || error.reason === "Gone"));
 }
 
+/** The server has not reached that resourceVersion: it lags, or its storage was restored from a backup. */
+export function isVersionTooLarge(error: unknown): error is KubeError {
+  return hasStatus(error, 504) && /too large resource version/i.test(error.message);
+}
+
 /** The object breaks its schema or a validation rule. */
 export function isInvalid(error: unknown): error is KubeError {
   return hasStatus(error, 422);

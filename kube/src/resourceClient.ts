@@ -18,6 +18,8 @@ export interface ListOptions extends Selection {
   resourceVersion?: string | undefined;
   resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
   signal?: AbortSignal | undefined;
+  /** Told of items the type's parse refuses, which are then left out; without it such an item fails the list. */
+  onRejected?: ((error: unknown) => void) | undefined;
 }
 
 /** What every call may be given. */
@@ -81,11 +83,11 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   /** One page; `continue` of the answer asks for the next. */
-  async list({ namespace, signal, ...query }: ListOptions = {}): Promise<ListPage<T>> {
+  async list({ namespace, signal, onRejected, ...query }: ListOptions = {}): Promise<ListPage<T>> {
     const answer = await this.#transport.request({
-      method: "GET", path: collectionPath(this.type, namespace), query: { ...query }, signal,
+      method: "GET", path: collectionPath(this.type, namespace), query: { ...query }, signal, resource: this.type.plural,
     });
-    return decodeList(this.type, answer);
+    return decodeList(this.type, answer, onRejected);
   }
 
   /** All objects, read in pages. */
@@ -107,6 +109,7 @@ export class ResourceClient<T extends KubeObject> {
       query: { ...query, watch: true, allowWatchBookmarks: true },
       idleDeadlineMs,
       signal,
+      resource: this.type.plural,
     });
   }
 
@@ -131,7 +134,7 @@ export class ResourceClient<T extends KubeObject> {
     const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, ...call } = options;
     const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
     const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, gracePeriodSeconds, propagationPolicy };
-    await this.#transport.request({ method: "DELETE", path: objectPath(this.type, ref), body, ...call });
+    await this.#transport.request({ method: "DELETE", path: objectPath(this.type, ref), body, resource: this.type.plural, ...call });
   }
 
   /** Merges `patch` into the object; metadata.resourceVersion in it makes a lost race a Conflict. */
@@ -161,7 +164,7 @@ export class ResourceClient<T extends KubeObject> {
 
   async #replace(object: T, subresource: string | undefined, { fieldManager, ...options }: WriteOptions): Promise<Stored<T>> {
     const path = objectPath(this.type, object.metadata, subresource);
-    return this.#one({ method: "PUT", path, query: { fieldManager }, body: this.#whole(object), ...options });
+    return this.#one({ method: "PUT", path, query: { fieldManager }, body: this.#whole(object), ...options }, subresource);
   }
 
   async #apply(intent: Intent<T>, subresource: string | undefined, { force, ...options }: ApplyOptions): Promise<Stored<T>> {
@@ -174,11 +177,12 @@ export class ResourceClient<T extends KubeObject> {
     { fieldManager, ...options }: WriteOptions, force?: boolean,
   ): Promise<Stored<T>> {
     const query: Record<string, QueryValue> = { fieldManager, force };
-    return this.#one({ method: "PATCH", path: objectPath(this.type, ref, subresource), query, contentType, body, ...options });
+    return this.#one({ method: "PATCH", path: objectPath(this.type, ref, subresource), query, contentType, body, ...options }, subresource);
   }
 
-  async #one(request: KubeRequest): Promise<Stored<T>> {
-    return decodeObject(this.type, await this.#transport.request(request));
+  async #one(request: KubeRequest, subresource?: string): Promise<Stored<T>> {
+    const resource = subresource === undefined ? this.type.plural : `${this.type.plural}/${subresource}`;
+    return decodeObject(this.type, await this.#transport.request({ ...request, resource }));
   }
 
   #whole(object: object): object {

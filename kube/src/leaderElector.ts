@@ -1,0 +1,195 @@
+import { type Lease, leases } from "./builtin.ts";
+import { type Clock, systemClock, toApiMicroTime } from "./clock.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "./errors.ts";
+import { type Logger, silentLogger } from "./logger.ts";
+import type { Stored } from "./object.ts";
+import { ResourceClient } from "./resourceClient.ts";
+import { jittered } from "./retry.ts";
+import type { KubeTransport } from "./transport.ts";
+
+export interface LeaderElectorOptions {
+  transport: KubeTransport;
+  /** Where the Lease is and what it is called. */
+  namespace: string;
+  name: string;
+  /** Unique to this process, as the pod's name. */
+  identity: string;
+  /** Others wait this long after the last renewal they saw; 15 s unless given. */
+  leaseDurationMs?: number | undefined;
+  /** A leader that could not renew for this long has lost; less than the lease duration. 10 s unless given. */
+  renewDeadlineMs?: number | undefined;
+  /** Between tries; 2 s unless given. */
+  retryPeriodMs?: number | undefined;
+  /** Called once when leadership is lost without stop(): the process must end at once, as its writes may be late. */
+  onLost: (reason: string) => void;
+  logger?: Logger | undefined;
+  clock?: Clock | undefined;
+  random?: (() => number) | undefined;
+}
+
+/**
+ * Elects one of several processes by a Lease. Another's lease is judged by how long its content has not changed on
+ * the local clock, so clocks may differ; every write is bound to the version that was read.
+ */
+export class LeaderElector {
+  readonly identity: string;
+  readonly #options: LeaderElectorOptions;
+  readonly #client: ResourceClient<Lease>;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #logger: Logger;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  readonly #elected = Promise.withResolvers<undefined>();
+  readonly #stopping = new AbortController();
+  #observed: { lease: Stored<Lease>; sinceMs: number } | undefined;
+  #renewedMs = 0;
+  #isLeader = false;
+  #running: Promise<void> | undefined;
+
+  constructor(options: LeaderElectorOptions) {
+    this.#options = options;
+    this.identity = options.identity;
+    this.#client = new ResourceClient(options.transport, leases);
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#logger = (options.logger ?? silentLogger).child({ lease: `${options.namespace}/${options.name}`, identity: options.identity });
+    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
+    if (this.#renewDeadlineMs >= this.#leaseDurationMs || this.#retryPeriodMs * 1.5 >= this.#renewDeadlineMs) {
+      throw new Error("Leader election needs retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs.");
+    }
+  }
+
+  /** Whether this process leads: it holds the lease and has renewed it within the renew deadline. */
+  get isLeader(): boolean {
+    return this.#isLeader && this.#clock.monotonicMs() - this.#renewedMs < this.#renewDeadlineMs;
+  }
+
+  /** How often the lease has changed hands: a fencing token that grows with each leader. Undefined when not leading. */
+  get transitions(): number | undefined {
+    return this.isLeader ? this.#observed?.lease.spec?.leaseTransitions ?? 0 : undefined;
+  }
+
+  /** Begins to run for leadership; resolves when it is won, rejects when stopped before. */
+  async start(): Promise<void> {
+    this.#running ??= this.#run();
+    await this.#elected.promise;
+  }
+
+  /** Stops, and gives the lease up when it is held, so that another leads within a retry period. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#elected.promise.catch(() => undefined);
+    this.#elected.reject(new Error("Leader election was stopped before it was won."));
+    await this.#running;
+    if (this.#isLeader) await this.#release();
+    this.#isLeader = false;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await this.#tryOnce(signal);
+      if (this.#isLeader && !this.isLeader && !this.#isStopping()) return this.#lose("The lease could not be renewed in time.");
+      if (this.#isLeader && !this.#holdsObserved()) return this.#lose("Another process has taken the lease.");
+      const ms = this.#isLeader ? this.#retryPeriodMs : jittered(this.#retryPeriodMs, this.#random);
+      await this.#clock.sleep(ms, signal).catch(() => undefined);
+    }
+  }
+
+  async #tryOnce(signal: AbortSignal): Promise<void> {
+    const startedMs = this.#clock.monotonicMs();
+    try {
+      // A renewal that outlives the renew deadline is worth nothing.
+      const deadlineMs = this.#isLeader ? Math.max(1, this.#renewDeadlineMs - (startedMs - this.#renewedMs)) : this.#renewDeadlineMs;
+      const lease = await this.#takeOrRenew({ deadlineMs, signal });
+      if (!lease) return;
+      this.#observe(lease);
+      // Counted from before the request: the server may have written at any time since.
+      this.#renewedMs = startedMs;
+      if (this.#isLeader) return;
+      this.#isLeader = true;
+      this.#logger.info({ transitions: this.transitions }, "This process leads now.");
+      this.#elected.resolve(undefined);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#logger.warn({ err: error }, "The lease could not be read or written.");
+    }
+  }
+
+  /** The lease as written, or undefined when another holds it or was quicker. */
+  async #takeOrRenew(call: { deadlineMs: number; signal: AbortSignal }): Promise<Stored<Lease> | undefined> {
+    const { namespace, name } = this.#options;
+    try {
+      // A leader writes on what it wrote last and reads again only after a conflict: one request per renewal.
+      const current = this.#isLeader && this.#observed ? this.#observed.lease : await this.#client.find({ namespace, name }, call);
+      if (!current) return await this.#client.create({ metadata: { namespace, name }, spec: this.#claim(undefined) }, call);
+      this.#observe(current);
+      if (this.#isHeldByAnother(current)) return undefined;
+      return await this.#client.replace({ ...current, spec: this.#claim(current) }, call);
+    } catch (error) {
+      if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
+      const current = await this.#client.find({ namespace, name }, call);
+      if (current) this.#observe(current);
+      else this.#observed = undefined;
+      return undefined;
+    }
+  }
+
+  #claim(current: Stored<Lease> | undefined): NonNullable<Lease["spec"]> {
+    const now = toApiMicroTime(this.#clock.now());
+    const isOurs = current?.spec?.holderIdentity === this.identity;
+    const transitions = current?.spec?.leaseTransitions ?? 0;
+    return {
+      ...current?.spec,
+      holderIdentity: this.identity,
+      leaseDurationSeconds: Math.ceil(this.#leaseDurationMs / 1000),
+      acquireTime: isOurs ? current.spec?.acquireTime ?? now : now,
+      renewTime: now,
+      leaseTransitions: isOurs || current === undefined ? transitions : transitions + 1,
+    };
+  }
+
+  #observe(lease: Stored<Lease>): void {
+    if (this.#observed?.lease.metadata.resourceVersion === lease.metadata.resourceVersion) return;
+    this.#observed = { lease, sinceMs: this.#clock.monotonicMs() };
+  }
+
+  #isHeldByAnother(lease: Stored<Lease>): boolean {
+    const holder = lease.spec?.holderIdentity ?? "";
+    if (holder === "" || holder === this.identity) return false;
+    // The holder's own duration counts: it may be configured otherwise than we are.
+    const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#leaseDurationMs;
+    return this.#clock.monotonicMs() - (this.#observed?.sinceMs ?? 0) < durationMs;
+  }
+
+  #holdsObserved(): boolean {
+    return this.#observed?.lease.spec?.holderIdentity === this.identity;
+  }
+
+  #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  #lose(reason: string): void {
+    this.#isLeader = false;
+    this.#logger.error({ reason }, "Leadership is lost.");
+    this.#options.onLost(reason);
+  }
+
+  async #release(): Promise<void> {
+    const lease = this.#observed?.lease;
+    if (!lease) return;
+    // An empty holder may be taken at once; a duration of 1 s is the least the API allows.
+    const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
+    try {
+      await this.#client.replace({ ...lease, spec }, { deadlineMs: this.#retryPeriodMs });
+      this.#logger.info({}, "The lease is released.");
+    } catch (error) {
+      this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import { type BackOff, backOffMs } from "./backOff.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { DeadlineExceeded, withDeadline } from "./deadline.ts";
+import { isGone, isVersionTooLarge, KubeError } from "./errors.ts";
+import { type Logger, silentLogger } from "./logger.ts";
+import { type KubeObject, isOlderVersion, type Stored } from "./object.ts";
+import type { ListOptions, ResourceClient, Selection } from "./resourceClient.ts";
+import type { Store } from "./store.ts";
+import { decodeWatchLine } from "./watchEvent.ts";
+
+/** Told of what happens to a reflector. */
+export interface ReflectorMetrics {
+  listed(objects: number): void;
+  watchEnded(reason: "closed" | "gone" | "failed"): void;
+  /** A relist found what the watch had missed. */
+  drifted(objects: number): void;
+  /** An object the type's parse refuses; it is left out of the store. */
+  rejected(): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject, I extends string> extends Selection {
+  client: ResourceClient<T>;
+  store: Store<T, I>;
+  clock?: Clock | undefined;
+  random?: (() => number) | undefined;
+  logger?: Logger | undefined;
+  metrics?: ReflectorMetrics | undefined;
+  /** Between two full lists; 10 min unless given. */
+  relistIntervalMs?: number | undefined;
+  /** The server is asked to end a watch after a random time between these, so that watches spread over its replicas. */
+  watchSeconds?: { min: number; max: number } | undefined;
+  /** A watch with neither event nor bookmark for this long is dead; bookmarks come about once a minute. 150 s unless given. */
+  idleDeadlineMs?: number | undefined;
+  backOff?: BackOff | undefined;
+}
+
+const pageSize = 500;
+/** A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once is stormed. */
+const shortWatchMs = 1000;
+
+/** Keeps a Store like the cluster, from start to stop, whatever happens on the way. */
+export class Reflector<T extends KubeObject, I extends string = never> {
+  readonly store: Store<T, I>;
+  readonly #client: ResourceClient<T>;
+  readonly #selection: Selection;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #logger: Logger;
+  readonly #metrics: ReflectorMetrics | undefined;
+  readonly #relistIntervalMs: number;
+  readonly #watchSeconds: { min: number; max: number };
+  readonly #idleDeadlineMs: number;
+  readonly #backOff: BackOff;
+  readonly #synced = Promise.withResolvers<undefined>();
+  #hasSynced = false;
+  #run: { controller: AbortController; ended: Promise<void> } | undefined;
+  /** Where the next watch goes on; undefined before the first list. */
+  #version: string | undefined;
+  /** How the next list is made, undefined when none is due. */
+  #listDue: "first" | "fresh" | "reset" | undefined = "first";
+  #nextRelistMs = 0;
+  #failures = 0;
+  #lastActivityMs: number | undefined;
+
+  constructor({ client, store, namespace, labelSelector, fieldSelector, ...options }: ReflectorOptions<T, I>) {
+    this.#client = client;
+    this.store = store;
+    this.#selection = { namespace, labelSelector, fieldSelector };
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#logger = (options.logger ?? silentLogger).child({ resource: client.type.plural });
+    this.#metrics = options.metrics;
+    this.#relistIntervalMs = options.relistIntervalMs ?? 600_000;
+    this.#watchSeconds = options.watchSeconds ?? { min: 240, max: 480 };
+    this.#idleDeadlineMs = options.idleDeadlineMs ?? 150_000;
+    this.#backOff = options.backOff ?? { baseMs: 1600, maxMs: 30_000 };
+  }
+
+  /** Whether the store has held a complete list. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Time since the API server was last heard, for readiness; undefined before the first list. */
+  get silentForMs(): number | undefined {
+    return this.#lastActivityMs === undefined ? undefined : this.#clock.monotonicMs() - this.#lastActivityMs;
+  }
+
+  /** Resolves once the store has held a complete list; rejects when the signal is aborted first. */
+  async waitForSync(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const aborted = Promise.withResolvers<undefined>();
+    const onAbort = (): void => aborted.reject(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      await Promise.race([this.#synced.promise, aborted.promise]);
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Begins to list and watch; starting twice is starting once. */
+  start(): void {
+    if (this.#run) return;
+    const controller = new AbortController();
+    this.#run = { controller, ended: this.#keepUp(controller.signal) };
+  }
+
+  /** Ends the watch. When it resolves nothing is open, and nothing has touched the store since the call. */
+  async stop(): Promise<void> {
+    const run = this.#run;
+    this.#run = undefined;
+    run?.controller.abort();
+    await run?.ended;
+  }
+
+  /** The signal is this run's token: whatever comes back after it was aborted is thrown away. */
+  async #keepUp(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#listDue !== undefined || this.#version === undefined) await this.#list(signal);
+        else await this.#watchUntilRelist(signal, this.#version);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error, signal);
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const due = this.#listDue ?? "first";
+    // "0" takes what the server has in memory; a version already seen keeps a lagging replica from taking us back.
+    const resourceVersion = due === "first" ? this.#version ?? "0" : undefined;
+    const { items, resourceVersion: version } = await listPages(this.#client, {
+      ...this.#selection, resourceVersion, signal, onRejected: (error) => this.#reject(error),
+    });
+    if (signal.aborted) return;
+    if (due === "reset") this.store.clear();
+    this.store.replace(items, version);
+    this.#version = version;
+    this.#listDue = undefined;
+    this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
+    this.#heard();
+    this.#metrics?.listed(items.length);
+    this.#hasSynced = true;
+    this.#synced.resolve(undefined);
+  }
+
+  async #watchUntilRelist(signal: AbortSignal, version: string): Promise<void> {
+    const ms = this.#nextRelistMs - this.#clock.monotonicMs();
+    if (ms <= 0) return this.#relist(signal, version);
+    try {
+      await withDeadline({ clock: this.#clock, ms, what: "Watching", signal }, (until) => this.#watch(until, version));
+    } catch (error) {
+      // Not a failure: the time for the next list has come.
+      if (!(error instanceof DeadlineExceeded)) throw error;
+    }
+  }
+
+  async #watch(signal: AbortSignal, version: string): Promise<void> {
+    const openedMs = this.#clock.monotonicMs();
+    const { min, max } = this.#watchSeconds;
+    let isLively = false;
+    const lines = this.#client.watch({
+      ...this.#selection,
+      resourceVersion: version,
+      timeoutSeconds: Math.round(min + (max - min) * this.#random()),
+      idleDeadlineMs: this.#idleDeadlineMs,
+      signal,
+    });
+    for await (const line of lines) {
+      if (signal.aborted) return;
+      this.#take(line);
+      isLively = true;
+      this.#failures = 0;
+    }
+    if (!isLively && this.#clock.monotonicMs() - openedMs < shortWatchMs) {
+      throw new KubeError({ reason: "Unreachable", message: "The watch was closed as soon as it was opened." });
+    }
+    this.#failures = 0;
+    this.#metrics?.watchEnded("closed");
+  }
+
+  #take(line: string): void {
+    const event = decodeWatchLine(this.#client.type, line);
+    this.#heard();
+    if (event.type === "changed") this.store.upsert(event.object);
+    else if (event.type === "deleted") this.store.remove(event.object);
+    else if (event.type === "rejected") this.#reject(event.error);
+    if (this.#version === undefined || !isOlderVersion(event.resourceVersion, this.#version)) {
+      this.#version = event.resourceVersion;
+    }
+  }
+
+  /** Lists at the very version the watch has come to, so that any difference is something the watch has missed. */
+  async #relist(signal: AbortSignal, version: string): Promise<void> {
+    this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
+    const { items } = await listPages(this.#client, {
+      ...this.#selection, resourceVersion: version, resourceVersionMatch: "Exact", signal,
+      onRejected: (error) => this.#reject(error),
+    });
+    if (signal.aborted) return;
+    this.#heard();
+    const { added, updated, deleted } = this.store.replace(items, version);
+    const drift = added + updated + deleted;
+    this.#metrics?.listed(items.length);
+    this.#metrics?.drifted(drift);
+    if (drift > 0) this.#logger.warn({ added, updated, deleted }, "A relist found changes that the watch had missed.");
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    this.#failures++;
+    if (isVersionTooLarge(error) && this.#failures > 1) {
+      // Not a replica that lags: the storage has gone back in time, and all we know is void.
+      this.#listDue = "reset";
+    } else if (isGone(error)) {
+      this.#metrics?.watchEnded("gone");
+      this.#listDue = "fresh";
+      if (this.#failures === 1) return;
+    } else {
+      this.#metrics?.watchEnded("failed");
+    }
+    const waitMs = Math.max(
+      backOffMs(this.#backOff, this.#failures, this.#random),
+      error instanceof KubeError ? (error.retryAfterSeconds ?? 0) * 1000 : 0,
+    );
+    this.#logger.warn({ err: error, waitMs: Math.round(waitMs), failures: this.#failures }, "A watch broke; it is taken up again.");
+    await this.#clock.sleep(waitMs, signal).catch((reason: unknown) => {
+      if (!signal.aborted) throw reason;
+    });
+  }
+
+  #reject(error: unknown): void {
+    this.#metrics?.rejected();
+    this.#logger.error({ err: error }, "An object was left out because it is not understood.");
+  }
+
+  #heard(): void {
+    this.#lastActivityMs = this.#clock.monotonicMs();
+  }
+}
+
+/** A whole list in pages; when a later page has expired, the rest of the list is no use, and the error is Gone. */
+async function listPages<T extends KubeObject>(
+  client: ResourceClient<T>, options: ListOptions,
+): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
+  let page = await client.list({ ...options, limit: pageSize });
+  const items = page.items;
+  while (page.continue !== undefined) {
+    const { resourceVersion, resourceVersionMatch, ...selection } = options;
+    page = await client.list({ ...selection, limit: pageSize, continue: page.continue });
+    items.push(...page.items);
+  }
+  return { items, resourceVersion: page.resourceVersion };
+}

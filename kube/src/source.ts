@@ -1,0 +1,48 @@
+import { controllerOf, type KubeObject, keyOf, keyOfRef, type Stored } from "./object.ts";
+import type { Reflector } from "./reflector.ts";
+import type { Change, Store } from "./store.ts";
+
+/** Where a controller learns that a key may need work. */
+export interface Source {
+  waitForSync(signal?: AbortSignal): Promise<void>;
+  /** Calls `enqueue` for each key a change concerns, from now on; gives the function that ends it. */
+  subscribe(enqueue: (key: string) => void): () => void;
+  /** Calls `enqueue` for the keys of all known objects. */
+  each(enqueue: (key: string) => void): void;
+}
+
+/** A store that is kept up to date: a Reflector is one. */
+export interface Cache<T extends KubeObject> {
+  readonly store: Pick<Store<T>, "list" | "subscribe">;
+  waitForSync(signal?: AbortSignal): Promise<void>;
+}
+
+/** How the changes of a cache become keys. */
+export interface SourceOptions<T extends KubeObject> {
+  /** The keys an object concerns; its own key unless given. */
+  keys?: ((object: Stored<T>) => string[]) | undefined;
+  /** Whether a change matters; all do unless given. */
+  when?: ((change: Change<T>) => boolean) | undefined;
+}
+
+/** The changes of a cache. For an update both versions are asked, so that a former owner learns of its loss too. */
+export function fromCache<T extends KubeObject>(cache: Cache<T>, { keys = (object) => [keyOf(object)], when }: SourceOptions<T> = {}): Source {
+  return {
+    waitForSync: (signal) => cache.waitForSync(signal),
+    subscribe: (enqueue) => cache.store.subscribe((change) => {
+      if (when && !when(change)) return;
+      const concerned = new Set(keys(change.object));
+      if (change.type === "updated") for (const key of keys(change.previous)) concerned.add(key);
+      concerned.forEach(enqueue);
+    }),
+    each: (enqueue) => cache.store.list().flatMap(keys).forEach(enqueue),
+  };
+}
+
+/** Maps an object to its controller, when that is of the given kind: for `keys` of a source of owned objects. */
+export function toOwner(kind: string): (object: KubeObject) => string[] {
+  return (object) => {
+    const owner = controllerOf(object);
+    return owner?.kind === kind ? [keyOfRef({ namespace: object.metadata.namespace, name: owner.name })] : [];
+  };
+}
