@@ -1,0 +1,90 @@
+{{- define "joypod.labels" -}}
+app.kubernetes.io/name: joypod
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+app.kubernetes.io/part-of: joypod
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end }}
+
+{{- define "joypod.selector" -}}
+app.kubernetes.io/name: joypod
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "joypod.name" -}}
+{{ .root.Release.Name }}-{{ .component }}
+{{- end }}
+
+{{/* Names of the secrets: what the values name, else the release's own. */}}
+{{- define "joypod.apiSecret" -}}{{ .Values.api.existingSecret | default (printf "%s-api" .Release.Name) }}{{- end }}
+{{- define "joypod.postgresSecret" -}}{{ .Values.postgres.existingSecret | default (printf "%s-postgres" .Release.Name) }}{{- end }}
+{{- define "joypod.redisSecret" -}}{{ .Values.redis.existingSecret | default (printf "%s-redis" .Release.Name) }}{{- end }}
+{{- define "joypod.s3Secret" -}}{{ .Values.s3.existingSecret | default (printf "%s-s3" .Release.Name) }}{{- end }}
+
+{{/* A value of an earlier install's secret, so that an upgrade keeps it; else a fresh one. */}}
+{{- define "joypod.keptSecret" -}}
+{{- $secret := lookup "v1" "Secret" .root.Release.Namespace .name -}}
+{{- if and $secret (hasKey $secret.data .key) -}}
+{{ index $secret.data .key | b64dec }}
+{{- else -}}
+{{ .fresh }}
+{{- end -}}
+{{- end }}
+
+{{- define "joypod.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10000
+runAsGroup: 10000
+fsGroup: 10000
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "joypod.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "joypod.s3Env" -}}
+{{- range $name, $key := dict "S3_ENDPOINT" "endpoint" "S3_REGION" "region" "S3_BUCKET" "bucket" "S3_ACCESS_KEY" "accessKey" "S3_SECRET_KEY" "secretKey" }}
+- name: {{ $name }}
+  valueFrom: { secretKeyRef: { name: {{ include "joypod.s3Secret" $ }}, key: {{ $key }} } }
+{{- end }}
+{{- end }}
+
+{{- define "joypod.databaseEnv" -}}
+- name: DATABASE_URL
+  valueFrom: { secretKeyRef: { name: {{ include "joypod.postgresSecret" . }}, key: url } }
+{{- end }}
+
+{{- define "joypod.extraEnv" -}}
+{{- range $name, $value := . }}
+- { name: {{ $name }}, value: {{ $value | quote }} }
+{{- end }}
+{{- end }}
+
+{{- define "joypod.imagePullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "joypod.probes" -}}
+livenessProbe:
+  httpGet: { path: /healthz, port: {{ .port }} }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: { path: /readyz, port: {{ .port }} }
+  periodSeconds: 2
+  timeoutSeconds: 5
+startupProbe:
+  httpGet: { path: /healthz, port: {{ .port }} }
+  periodSeconds: 1
+  failureThreshold: 60
+{{- end }}
