@@ -1,0 +1,64 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { gameCacheKind } from "#contracts/crd/gameCache.ts";
+import { gameNodeKind } from "#contracts/crd/gameNode.ts";
+import { gameSessionKind } from "#contracts/crd/gameSession.ts";
+import type { Kind, KindObject } from "#contracts/crd/kind.ts";
+import { isKubeError } from "#kube/errors.ts";
+import { sharedKubeApiServer, type KubeApiServer } from "#test/support/kubeApiServer.ts";
+import { repositoryRoot } from "#test/support/programs.ts";
+
+type Sample = KindObject<Record<string, unknown>, unknown>;
+
+const kinds = new Map([gameSessionKind, gameCacheKind, gameNodeKind].map((kind) => [kind.kind, kind]));
+const folder = join(repositoryRoot, "crds/samples");
+
+async function samples(verdict: string): Promise<{ file: string; sample: Sample; kind: Kind }[]> {
+  const files = await readdir(join(folder, verdict));
+  return Promise.all(files.map(async (file) => {
+    const sample = parse(await readFile(join(folder, verdict, file), "utf8")) as Sample;
+    return { file, sample, kind: kinds.get(sample.kind)! };
+  }));
+}
+
+describe("the samples of the custom resources", () => {
+  let server: KubeApiServer;
+
+  before(async function () {
+    this.timeout(60_000);
+    server = await sharedKubeApiServer();
+  });
+
+  async function create({ sample, kind }: { sample: Sample; kind: Kind }): Promise<void> {
+    const scope = kind.namespaced ? "namespaces/default/" : "";
+    await server.admin.request({
+      method: "POST",
+      path: `/apis/${kind.group}/${kind.version}/${scope}${kind.plural}`,
+      query: { fieldValidation: "Strict", dryRun: "All" },
+      body: sample,
+    });
+  }
+
+  it("covers every kind on both sides", async () => {
+    for (const verdict of ["valid", "invalid"]) {
+      expect(new Set((await samples(verdict)).map(({ sample }) => sample.kind))).to.deep.equal(new Set(kinds.keys()));
+    }
+  });
+
+  it("accepts every valid one, by schema and by API server alike", async () => {
+    for (const { file, sample, kind } of await samples("valid")) {
+      expect(kind.spec.safeParse(sample.spec).error?.issues, file).to.equal(undefined);
+      await create({ sample, kind });
+    }
+  });
+
+  it("refuses every invalid one, by schema and by API server alike", async () => {
+    for (const { file, sample, kind } of await samples("invalid")) {
+      expect(kind.spec.safeParse(sample.spec).success, file).to.equal(false);
+      const refusal = await create({ sample, kind }).then(() => undefined, (error: unknown) => error);
+      expect(isKubeError(refusal) && [400, 422].includes(refusal.statusCode), `${file}: ${String(refusal)}`).to.equal(true);
+    }
+  });
+});
