@@ -36,6 +36,17 @@ export const systemClock: Clock = {
   },
 };
 
+/** Sleeps like Clock.sleep, but gives false when the signal was aborted first. */
+export async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await clock.sleep(ms, signal);
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}
+
 /** A time as the API keeps it: RFC 3339 in whole seconds. */
 export function toApiTime(time: Date): string {
   return time.toISOString().replace(/\.\d+Z$/, "Z");

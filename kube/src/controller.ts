@@ -1,5 +1,5 @@
 import { type BackOff } from "./backOff.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, slept, systemClock } from "./clock.ts";
 import { type Logger } from "./logger.ts";
 import type { Source } from "./source.ts";
 import { WorkQueue, type WorkQueueMetrics } from "./workQueue.ts";
@@ -119,10 +119,7 @@ export class Controller {
       const key = await this.#queue.take();
       if (key === undefined) return;
       await this.#reconcileOnce(key);
-      if (this.#hasOverflowed && this.#queue.length === 0) {
-        this.#hasOverflowed = false;
-        this.#enqueueAll();
-      }
+      this.#catchUp();
     }
   }
 
@@ -155,14 +152,17 @@ export class Controller {
 
   async #resync(): Promise<void> {
     const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      await this.#clock.sleep(this.#resyncIntervalMs, signal).catch(() => undefined);
-      if (!signal.aborted) this.#enqueueAll();
-    }
+    while (await slept(this.#clock, this.#resyncIntervalMs, signal)) this.#enqueueAll();
   }
 
   #enqueueAll(): void {
     for (const source of this.#sources) source.each((key) => this.enqueue(key));
+  }
+
+  #catchUp(): void {
+    if (!this.#hasOverflowed || this.#queue.length > 0) return;
+    this.#hasOverflowed = false;
+    this.#enqueueAll();
   }
 
   /** A full queue loses the key, not the work: all keys are looked at again once it has run empty. */

@@ -1,5 +1,5 @@
 import { type Lease, leases } from "./builtin.ts";
-import { type Clock, systemClock, toApiMicroTime } from "./clock.ts";
+import { type Clock, slept, systemClock, toApiMicroTime } from "./clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "./errors.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import type { Stored } from "./object.ts";
@@ -91,13 +91,24 @@ export class LeaderElector {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    while (!signal.aborted) {
+    for (;;) {
       await this.#tryOnce(signal);
-      if (this.#isLeader && !this.isLeader && !this.#isStopping()) return this.#lose("The lease could not be renewed in time.");
-      if (this.#isLeader && !this.#holdsObserved()) return this.#lose("Another process has taken the lease.");
+      if (this.#isLeader && !this.#isStopping()) {
+        const reason = this.#whyLost();
+        if (reason !== undefined) {
+          this.#lose(reason);
+          return;
+        }
+      }
       const ms = this.#isLeader ? this.#retryPeriodMs : jittered(this.#retryPeriodMs, this.#random);
-      await this.#clock.sleep(ms, signal).catch(() => undefined);
+      if (!await slept(this.#clock, ms, signal)) return;
     }
+  }
+
+  #whyLost(): string | undefined {
+    if (!this.isLeader) return "The lease could not be renewed in time.";
+    if (this.#observed?.lease.spec?.holderIdentity !== this.identity) return "The lease was taken by another process, or deleted.";
+    return undefined;
   }
 
   async #tryOnce(signal: AbortSignal): Promise<void> {
@@ -164,10 +175,6 @@ export class LeaderElector {
     // The holder's own duration counts: it may be configured otherwise than we are.
     const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#leaseDurationMs;
     return this.#clock.monotonicMs() - (this.#observed?.sinceMs ?? 0) < durationMs;
-  }
-
-  #holdsObserved(): boolean {
-    return this.#observed?.lease.spec?.holderIdentity === this.identity;
   }
 
   #isStopping(): boolean {

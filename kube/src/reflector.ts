@@ -1,10 +1,10 @@
 import { type BackOff, backOffMs } from "./backOff.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, slept, systemClock } from "./clock.ts";
 import { DeadlineExceeded, withDeadline } from "./deadline.ts";
 import { isGone, isVersionTooLarge, KubeError } from "./errors.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { type KubeObject, isOlderVersion, type Stored } from "./object.ts";
-import type { ListOptions, ResourceClient, Selection } from "./resourceClient.ts";
+import type { ResourceClient, Selection } from "./resourceClient.ts";
 import type { Store } from "./store.ts";
 import { decodeWatchLine } from "./watchEvent.ts";
 
@@ -34,7 +34,6 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
   backOff?: BackOff | undefined;
 }
 
-const pageSize = 500;
 /** A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once is stormed. */
 const shortWatchMs = 1000;
 
@@ -117,13 +116,19 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** The signal is this run's token: whatever comes back after it was aborted is thrown away. */
   async #keepUp(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      try {
-        if (this.#listDue !== undefined || this.#version === undefined) await this.#list(signal);
-        else await this.#watchUntilRelist(signal, this.#version);
-      } catch (error) {
-        if (signal.aborted) return;
-        await this.#recover(error, signal);
-      }
+      const failure = await this.#goOn(signal);
+      if (failure) await this.#recover(failure.error, signal);
+    }
+  }
+
+  /** Lists or watches until something else is due; gives what went wrong, unless it was stopped. */
+  async #goOn(signal: AbortSignal): Promise<{ error: unknown } | undefined> {
+    try {
+      if (this.#listDue !== undefined || this.#version === undefined) await this.#list(signal);
+      else await this.#watchUntilRelist(signal, this.#version);
+      return undefined;
+    } catch (error) {
+      return signal.aborted ? undefined : { error };
     }
   }
 
@@ -131,7 +136,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     const due = this.#listDue ?? "first";
     // "0" takes what the server has in memory; a version already seen keeps a lagging replica from taking us back.
     const resourceVersion = due === "first" ? this.#version ?? "0" : undefined;
-    const { items, resourceVersion: version } = await listPages(this.#client, {
+    const { items, resourceVersion: version } = await this.#client.listAll({
       ...this.#selection, resourceVersion, signal, onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
@@ -195,7 +200,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** Lists at the very version the watch has come to, so that any difference is something the watch has missed. */
   async #relist(signal: AbortSignal, version: string): Promise<void> {
     this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
-    const { items } = await listPages(this.#client, {
+    const { items } = await this.#client.listAll({
       ...this.#selection, resourceVersion: version, resourceVersionMatch: "Exact", signal,
       onRejected: (error) => this.#reject(error),
     });
@@ -225,9 +230,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       error instanceof KubeError ? (error.retryAfterSeconds ?? 0) * 1000 : 0,
     );
     this.#logger.warn({ err: error, waitMs: Math.round(waitMs), failures: this.#failures }, "A watch broke; it is taken up again.");
-    await this.#clock.sleep(waitMs, signal).catch((reason: unknown) => {
-      if (!signal.aborted) throw reason;
-    });
+    await slept(this.#clock, waitMs, signal);
   }
 
   #reject(error: unknown): void {
@@ -238,18 +241,4 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #heard(): void {
     this.#lastActivityMs = this.#clock.monotonicMs();
   }
-}
-
-/** A whole list in pages; when a later page has expired, the rest of the list is no use, and the error is Gone. */
-async function listPages<T extends KubeObject>(
-  client: ResourceClient<T>, options: ListOptions,
-): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
-  let page = await client.list({ ...options, limit: pageSize });
-  const items = page.items;
-  while (page.continue !== undefined) {
-    const { resourceVersion, resourceVersionMatch, ...selection } = options;
-    page = await client.list({ ...selection, limit: pageSize, continue: page.continue });
-    items.push(...page.items);
-  }
-  return { items, resourceVersion: page.resourceVersion };
 }

@@ -2,6 +2,7 @@ import { decodeList, decodeObject, type ListPage } from "./decode.ts";
 import { isNotFound } from "./errors.ts";
 import type { Draft, Intent, JsonPatchOperation, KubeObject, MergePatch, ObjectRef, Stored } from "./object.ts";
 import { apiVersionOf, collectionPath, objectPath, type ResourceType } from "./resourceType.ts";
+import { readPages } from "./pages.ts";
 import type { KubeRequest, KubeTransport, QueryValue } from "./transport.ts";
 
 /** Which objects of a kind are meant; without a namespace, all namespaces. */
@@ -91,15 +92,8 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   /** All objects, read in pages. */
-  async listAll(selection: Selection & { signal?: AbortSignal | undefined } = {}): Promise<Stored<T>[]> {
-    const items: Stored<T>[] = [];
-    let next: string | undefined;
-    do {
-      const page: ListPage<T> = await this.list({ ...selection, limit: 500, continue: next });
-      items.push(...page.items);
-      next = page.continue;
-    } while (next !== undefined);
-    return items;
+  async listAll(options: Omit<ListOptions, "limit" | "continue"> = {}): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
+    return readPages((page) => this.list(page), options);
   }
 
   /** The raw lines of a watch, one event each; ends when the server closes, throws KubeError when it breaks. */

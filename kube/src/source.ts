@@ -1,5 +1,4 @@
 import { controllerOf, type KubeObject, keyOf, keyOfRef, type Stored } from "./object.ts";
-import type { Reflector } from "./reflector.ts";
 import type { Change, Store } from "./store.ts";
 
 /** Where a controller learns that a key may need work. */

@@ -137,6 +137,16 @@ export class WorkQueue {
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
   }
 
+  /** Refuses new keys and drops delayed ones; those that are ready are still handed out, then workers are sent home. */
+  drain(): void {
+    this.#isShutDown = true;
+    for (const { timer } of this.#delayed.values()) timer.cancel();
+    this.#delayed.clear();
+    for (const key of this.#dirty) this.#ready.set(key, this.#clock.monotonicMs());
+    this.#dirty.clear();
+    for (const resolve of this.#takers.splice(0)) resolve(undefined);
+  }
+
   /** Resolves when no key is with a worker. */
   async whenIdle(): Promise<void> {
     if (this.#processing.size === 0) return;
