@@ -49,6 +49,15 @@ export const limits = {
     /** Nodes tried for one session before it fails. */
     placementAttempts: 2,
   },
+  /** What a session's game container asks for, from the moving averages of earlier sessions' use. */
+  resources: {
+    cpuMillicores: { min: 250, max: 4000, default: 500 },
+    memoryMb: { min: 512, max: 16_384, default: 1024 },
+    cpuHeadroom: 1.25,
+    memoryHeadroom: 1.5,
+    /** Weight of the newest session in the averages. */
+    newestWeight: 0.3,
+  },
   partner: {
     requestsPerMinute: 100,
     uploadsPerHour: 10,

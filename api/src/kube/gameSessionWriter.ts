@@ -1,0 +1,87 @@
+import type { GameSession, GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
+import { fieldManagers, finalizers, labels } from "#contracts/crd/names.ts";
+import { isAlreadyExists, isInvalid, isNotFound } from "#kube/errors.ts";
+import { removeFinalizer } from "#kube/finalizers.ts";
+import type { Draft, Stored } from "#kube/object.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import { gameSessions } from "./resourceTypes.ts";
+
+/** A request in somebody's way is short: the relay and the recorder finish what did not get through. */
+const deadlineMs = 3_000;
+const options = { deadlineMs, fieldManager: fieldManagers.api };
+
+/** All that the API writes to GameSessions. Each call may be repeated. */
+export class GameSessionWriter {
+  readonly #client: ResourceClient<GameSession>;
+  readonly #namespace: string;
+
+  constructor(transport: KubeTransport, sessionsNamespace: string) {
+    this.#client = new ResourceClient(transport, gameSessions);
+    this.#namespace = sessionsNamespace;
+  }
+
+  /** Creates the object; one of that name is ours already, because nobody else makes our ids. */
+  async create(id: string, spec: GameSessionSpec): Promise<void> {
+    const draft: Draft<GameSession> = {
+      metadata: {
+        name: id,
+        namespace: this.#namespace,
+        finalizers: [finalizers.recorder],
+        labels: { [labels.game]: spec.gameCacheRef.name },
+      },
+      spec,
+    };
+    try {
+      await this.#client.create(draft, options);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  /** The object as it is now, from the API server itself. */
+  async find(id: string): Promise<Stored<GameSession> | undefined> {
+    return this.#client.find(this.#ref(id), { deadlineMs });
+  }
+
+  /** Asks for a graceful end; false when there is no such object. A reason that was given before stays. */
+  async requestStop(id: string, stopReason: StopReason): Promise<boolean> {
+    try {
+      await this.#client.mergePatch(this.#ref(id), { spec: { desiredState: "Stopped", stopReason } }, options);
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      // The reason is immutable: somebody else has stopped the session for another one.
+      if (isInvalid(error)) return true;
+      throw error;
+    }
+  }
+
+  /** Moves the moment after which the operator takes the session for idle. */
+  async extend(id: string, expiresAt: Date): Promise<void> {
+    try {
+      await this.#client.mergePatch(this.#ref(id), { spec: { expiresAt: expiresAt.toISOString() } }, options);
+    } catch (error) {
+      // Gone, or moved further by another keepalive (it only moves forward): both are as good as done.
+      if (!isNotFound(error) && !isInvalid(error)) throw error;
+    }
+  }
+
+  /** Lets go of an object whose result is in the database. */
+  async release(gameSession: Stored<GameSession>): Promise<void> {
+    await removeFinalizer(this.#client, gameSession, finalizers.recorder, { deadlineMs });
+  }
+
+  /** Deletes an object that no row stands for; the operator still ends the game gracefully. */
+  async delete({ metadata: { name, uid } }: Stored<GameSession>): Promise<void> {
+    try {
+      await this.#client.delete(this.#ref(name), { uid, deadlineMs });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  #ref(name: string): { name: string; namespace: string } {
+    return { name, namespace: this.#namespace };
+  }
+}

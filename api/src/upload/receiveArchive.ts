@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import { ArchiveInspection, type InspectedArchive } from "./archiveInspection.ts";
+import type { ArchiveUpload } from "./archiveUpload.ts";
+import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
+import { paced, type Pace } from "./paced.ts";
+
+/** An archive that came whole and is good; `sha256` is of the packed bytes. */
+export interface ReceivedArchive extends InspectedArchive {
+  sizeBytes: number;
+  sha256: Buffer;
+}
+
+/** The body is longer than archives may be. */
+export class ArchiveTooLarge extends Error {
+  override readonly name = "ArchiveTooLarge";
+}
+
+/** The body is not what its digest header announced. */
+export class DigestMismatch extends Error {
+  override readonly name = "DigestMismatch";
+}
+
+export interface ReceiveOptions {
+  body: AsyncIterable<Buffer>;
+  game: { launcher: string; engineDir: string };
+  /** Where the bytes go; completing or aborting it stays with the caller. */
+  upload: Pick<ArchiveUpload, "write">;
+  expectedDigests: ExpectedDigests;
+  maxBytes: number;
+  pace: Pace;
+  /** Ends the reception with its reason. */
+  signal: AbortSignal;
+}
+
+/**
+ * Reads a body once: counts, hashes, judges and stores each piece before the next is read, so that memory stays flat and
+ * the sender is slowed to what the store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, TooSlow.
+ */
+export async function receiveArchive({
+  body, game, upload, expectedDigests, maxBytes, pace, signal,
+}: ReceiveOptions): Promise<ReceivedArchive> {
+  const inspection = new ArchiveInspection(game);
+  const sha256 = createHash("sha256");
+  const digests = new DigestCheck(expectedDigests);
+  let sizeBytes = 0;
+  try {
+    for await (const bytes of paced(body, pace, signal)) {
+      sizeBytes += bytes.length;
+      if (sizeBytes > maxBytes) throw new ArchiveTooLarge(`The archive is larger than ${maxBytes} bytes.`);
+      sha256.update(bytes);
+      digests.update(bytes);
+      // The gunzip threads and the store work at the same time.
+      await Promise.all([inspection.write(bytes), upload.write(bytes)]);
+    }
+    const digest = sha256.digest();
+    const mismatch = digests.mismatch(digest);
+    if (mismatch !== undefined) throw new DigestMismatch(`The body's ${mismatch} is not the announced one; send it again.`);
+    return { ...await inspection.finish(), sizeBytes, sha256: digest };
+  } finally {
+    inspection.close();
+  }
+}
