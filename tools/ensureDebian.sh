@@ -27,4 +27,4 @@ missing=()
 for package in "$@"; do isInstalled "$package" || missing+=("$package"); done
 [ "${#missing[@]}" -gt 0 ] || exit 0
 [ "$(id -u)" -eq 0 ] || die "install the missing packages as root: apt-get install ${missing[*]}"
-withLock debian withoutLock step "Installing Debian packages: ${missing[*]}" debian refreshAndInstall "${missing[@]}"
+withLock debian step "Installing Debian packages: ${missing[*]}" debian refreshAndInstall "${missing[@]}"

@@ -27,10 +27,20 @@ step() {
   local title=$1 log=$joypodLogs/$2.log started=$SECONDS code=0 worker ticker
   shift 2
   say "$title …"
-  "$@" >"$log" 2>&1 </dev/null &
+  # What the command leaves running must not hold the lock of this run.
+  (
+    if [ -n "${lockDescriptor:-}" ]; then exec {lockDescriptor}>&-; fi
+    "$@"
+  ) >"$log" 2>&1 </dev/null &
   worker=$!
   (
-    while sleep 20 2>/dev/null && kill -0 "$worker" 2>/dev/null; do say "  $title: $((SECONDS - started)) s"; done
+    if [ -n "${lockDescriptor:-}" ]; then exec {lockDescriptor}>&-; fi
+    trap 'kill "$!" 2>/dev/null; exit' TERM
+    while kill -0 "$worker" 2>/dev/null; do
+      sleep 20 2>/dev/null &
+      wait "$!"
+      say "  $title: $((SECONDS - started)) s"
+    done
   ) >/dev/null &
   ticker=$!
   wait "$worker" || code=$?
@@ -59,11 +69,6 @@ withLock() {
   "$@"
   exec {descriptor}>&-
   unset lockDescriptor
-}
-
-# withoutLock command…: runs the command with the lock's descriptor closed, so that what it leaves running cannot hold the lock.
-withoutLock() {
-  if [ -n "${lockDescriptor:-}" ]; then "$@" {lockDescriptor}>&-; else "$@"; fi
 }
 
 # hashOf file-or-folder…: twelve hex digits over names, modes and contents of what is given.

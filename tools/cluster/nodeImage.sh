@@ -86,7 +86,7 @@ ensureNodeImage() {
   mkdir -p "$joypodCache/contexts"
   rm -rf "$joypodCache"/contexts/node.*
   work=$(mktemp -d "$joypodCache/contexts/node.XXXXXX")
-  withoutLock step "Building the node image $reference" node-image buildAll
+  step "Building the node image $reference" node-image buildAll
   rm -rf "$work"
 }
 

@@ -75,7 +75,7 @@ bringUp() {
   chooseWebPort
   READY=no
   writeState
-  withoutLock step "Creating the cluster $clusterName" "cluster-$clusterName" createCluster "$image"
+  step "Creating the cluster $clusterName" "cluster-$clusterName" createCluster "$image"
   READY=yes
   writeState
 }

@@ -33,7 +33,7 @@ ensureBase() {
   rm -rf "$joypodCache/contexts/base-$suite".*
   mkdir -p "$joypodCache/contexts"
   context=$(mktemp -d "$joypodCache/contexts/base-$suite.XXXXXX")
-  withoutLock step "Making debian:$suite-slim from Debian packages" "base-$suite" bootstrap "$suite" "$context"
+  step "Making debian:$suite-slim from Debian packages" "base-$suite" bootstrap "$suite" "$context"
   rm -rf "$context"
 }
 

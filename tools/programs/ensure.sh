@@ -33,7 +33,7 @@ build() {
   mkdir -p "$(dirname "$path")"
   rm -f "$path".building.*
   temporary=$path.building.$$
-  withoutLock step "Building $name $(programVersion "$name")" "program-$name" compile "$name" "$temporary"
+  step "Building $name $(programVersion "$name")" "program-$name" compile "$name" "$temporary"
   mv "$temporary" "$path"
 }
 
