@@ -1,0 +1,134 @@
+import { constants, mkdirSync, utimesSync } from "node:fs";
+import { chmod, chown, open, type FileHandle } from "node:fs/promises";
+import type { ArchiveEntry } from "#contracts/archive/archiveInspector.ts";
+import type { ArchiveSink } from "#contracts/archive/archiveReader.ts";
+import { createSyncer } from "./syncer.ts";
+
+/** How the files and directories of a tree end up. */
+export interface TreeStyle {
+  fileMode: number;
+  executableMode: number;
+  directoryMode: number;
+  /** Owner of everything; the agent itself unless given. */
+  userId?: number | undefined;
+  /** Sets the files' times to what the archive says. */
+  keepsTimes: boolean;
+  /** Waits for the disk; not needed where a crash starts the work anew. */
+  isDurable: boolean;
+}
+
+/** Writes what an ArchiveReader lets through below one fresh directory. */
+export interface TreeWriter extends ArchiveSink {
+  /** Carries out what was taken so far; call after each write to the reader, as the pieces are views of its buffer. */
+  flush(): Promise<void>;
+  /** Resolves when everything is on disk with its final modes. */
+  finish(): Promise<void>;
+  /** Closes what is open after a failure. */
+  abandon(): Promise<void>;
+}
+
+interface PendingFile {
+  entry: ArchiveEntry;
+  pieces: Buffer[];
+  handle: FileHandle | undefined;
+  isComplete: boolean;
+}
+
+/** The directory is new and nobody else writes to it, and each file must be new: no link can lead out of it. */
+const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const filesAtOnce = 8;
+
+export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
+  const directories = new Set<string>();
+  const syncer = createSyncer();
+  const openHandles = new Set<FileHandle>();
+  let queue: PendingFile[] = [];
+  let current: PendingFile | undefined;
+
+  function ensureDirectory(path: string): void {
+    if (path === "" || directories.has(path)) return;
+    ensureDirectory(parentOf(path));
+    mkdirSync(`${root}/${path}`, { mode: 0o700 });
+    directories.add(path);
+  }
+
+  function entry(taken: ArchiveEntry): void {
+    if (taken.isDirectory) {
+      ensureDirectory(taken.path);
+      current = undefined;
+      return;
+    }
+    ensureDirectory(parentOf(taken.path));
+    current = { entry: taken, pieces: [], handle: undefined, isComplete: false };
+    queue.push(current);
+  }
+
+  function endEntry(): void {
+    if (current !== undefined) current.isComplete = true;
+    current = undefined;
+  }
+
+  async function flush(): Promise<void> {
+    const files = queue;
+    queue = current === undefined ? [] : [current];
+    for (let start = 0; start < files.length; start += filesAtOnce) {
+      await settleAll(files.slice(start, start + filesAtOnce).map(advance));
+    }
+  }
+
+  async function advance(file: PendingFile): Promise<void> {
+    const { entry: { path, isExecutable, mtimeSeconds } } = file;
+    const handle = file.handle ??= await open(`${root}/${path}`, createNew, isExecutable ? style.executableMode : style.fileMode);
+    openHandles.add(handle);
+    for (const piece of file.pieces.splice(0)) await writeWhole(handle, piece);
+    if (!file.isComplete) return;
+    if (style.userId !== undefined) await handle.chown(style.userId, style.userId);
+    if (style.keepsTimes) await handle.utimes(mtimeSeconds, mtimeSeconds);
+    openHandles.delete(handle);
+    await (style.isDurable ? syncer.add(handle) : handle.close());
+  }
+
+  async function finish(): Promise<void> {
+    await syncer.drain();
+    // Deepest first: a directory is closed to writing after everything in it.
+    const paths = [...directories].sort((left, right) => right.length - left.length);
+    for (const path of [...paths.map((path) => `${root}/${path}`), root]) {
+      if (style.userId !== undefined) await chown(path, style.userId, style.userId);
+      await chmod(path, style.directoryMode);
+      if (style.keepsTimes) utimesSync(path, 0, 0);
+      if (style.isDurable) await syncDirectory(path);
+    }
+  }
+
+  async function abandon(): Promise<void> {
+    await syncer.drain().catch(() => undefined);
+    await Promise.allSettled([...openHandles].map((handle) => handle.close()));
+  }
+
+  return { entry, data: (bytes) => void current?.pieces.push(bytes), endEntry, flush, finish, abandon };
+}
+
+/** Makes a directory's own entries durable. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeWhole(handle: FileHandle, piece: Buffer): Promise<void> {
+  let rest = piece;
+  while (rest.length > 0) rest = rest.subarray((await handle.write(rest)).bytesWritten);
+}
+
+/** Waits for all, also when one fails, so that nothing goes on behind the back of whoever cleans up. */
+async function settleAll(work: Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(work);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}

@@ -1,0 +1,91 @@
+import { createHash, type Hash } from "node:crypto";
+import { once } from "node:events";
+import type { Gunzip } from "node:zlib";
+import type { ArchiveSummary } from "#contracts/archive/archiveInspector.ts";
+import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
+import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
+import type { ArchiveRules } from "#contracts/archive/archiveRules.ts";
+import { createStrictGunzip, gunzipRefusal } from "#contracts/archive/gunzip.ts";
+import { ChecksumMismatch } from "../store/errors.ts";
+import { inPieces } from "./pieces.ts";
+import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
+
+export interface UnpackOptions {
+  /** The packed bytes. */
+  source: AsyncIterable<Buffer>;
+  sha256: string;
+  /** Exists, is empty, and belongs to this call alone. */
+  directory: string;
+  rules: ArchiveRules;
+  style: TreeStyle;
+  /** Told how many packed bytes have been read. */
+  onProgress?: ((packedBytes: number) => void) | undefined;
+}
+
+/** A refused archive is still read to its end when no more than this is left, to learn whether it was only damaged on the way. */
+const readOnBytes = 256 * 1024 * 1024;
+
+/**
+ * Unpacks a tar.gz while hashing it, in one pass. Resolves only when the digest is right and everything is on disk.
+ * Throws ChecksumMismatch when the bytes are not the ones asked for, ArchiveRefused when they break the rules.
+ * What was written by then is for the caller to remove.
+ */
+export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSummary & { packedBytes: number }> {
+  const hash = createHash("sha256");
+  const gunzip = createStrictGunzip();
+  const writer = createTreeWriter(options.directory, options.style);
+  const unpacked = unpackStream(gunzip, options.rules, writer);
+  let packedBytes = 0;
+  try {
+    let refusedAt: number | undefined;
+    unpacked.catch(() => {
+      refusedAt = packedBytes;
+    });
+    for await (const piece of inPieces(options.source)) {
+      hash.update(piece);
+      packedBytes += piece.length;
+      options.onProgress?.(packedBytes);
+      if (refusedAt === undefined) await feed(gunzip, piece);
+      else if (packedBytes - refusedAt > readOnBytes) await unpacked;
+    }
+    gunzip.end();
+    return { ...await judge(unpacked, hash, options.sha256), packedBytes };
+  } finally {
+    gunzip.destroy();
+    await unpacked.catch(() => undefined);
+    await writer.abandon();
+  }
+}
+
+async function unpackStream(gunzip: Gunzip, rules: ArchiveRules, writer: TreeWriter): Promise<ArchiveSummary> {
+  const reader = createArchiveReader(rules, writer);
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) {
+      reader.write(chunk, gunzip.bytesWritten);
+      await writer.flush();
+    }
+    const summary = reader.finish();
+    await writer.finish();
+    return summary;
+  } catch (error) {
+    throw gunzipRefusal(error);
+  }
+}
+
+/** Waits while the stream is full; a stream that has failed takes no more, and its reader knows why. */
+async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
+  if (gunzip.destroyed || gunzip.write(piece)) return;
+  await Promise.race([once(gunzip, "drain"), once(gunzip, "close")]).catch(() => undefined);
+}
+
+async function judge(unpacked: Promise<ArchiveSummary>, hash: Hash, expected: string): Promise<ArchiveSummary> {
+  const [result] = await Promise.allSettled([unpacked]);
+  const actual = hash.digest("hex");
+  if (result.status === "fulfilled") {
+    if (actual !== expected) throw new ChecksumMismatch(expected, actual);
+    return result.value;
+  }
+  const isArchiveToBlame = result.reason instanceof ArchiveRefused;
+  if (isArchiveToBlame && actual !== expected) throw new ChecksumMismatch(expected, actual, result.reason);
+  throw result.reason;
+}
