@@ -24,6 +24,11 @@ export class KubeError extends Error {
   }
 }
 
+/** Whether a request to the API server failed, for any reason. */
+export function isKubeError(error: unknown): error is KubeError {
+  return error instanceof KubeError;
+}
+
 /** The object (or the kind) does not exist. */
 export function isNotFound(error: unknown): error is KubeError {
   return hasStatus(error, 404);

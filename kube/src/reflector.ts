@@ -3,7 +3,7 @@ import { type Clock, slept, systemClock } from "./clock.ts";
 import { DeadlineExceeded, withDeadline } from "./deadline.ts";
 import { isGone, isVersionTooLarge, KubeError } from "./errors.ts";
 import { type Logger, silentLogger } from "./logger.ts";
-import { type KubeObject, isOlderVersion, type Stored } from "./object.ts";
+import { type KubeObject, isOlderVersion } from "./object.ts";
 import type { ResourceClient, Selection } from "./resourceClient.ts";
 import type { Store } from "./store.ts";
 import { decodeWatchLine } from "./watchEvent.ts";

@@ -58,7 +58,7 @@ describe("the samples of the custom resources", () => {
     for (const { file, sample, kind } of await samples("invalid")) {
       expect(kind.spec.safeParse(sample.spec).success, file).to.equal(false);
       const refusal = await create({ sample, kind }).then(() => undefined, (error: unknown) => error);
-      expect(isKubeError(refusal) && [400, 422].includes(refusal.statusCode), `${file}: ${String(refusal)}`).to.equal(true);
+      expect(isKubeError(refusal) && [400, 422].includes(refusal.status ?? 0), `${file}: ${String(refusal)}`).to.equal(true);
     }
   });
 });
