@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { VideoCodec } from "#contracts/stream.ts";
+
+const port = z.coerce.number().int().min(1).max(65_535);
+/** An address variable that the pod left empty counts as absent. */
+const address = z.union([z.ipv4(), z.ipv6(), z.literal("").transform(() => undefined)]).optional();
+/** Encoders want even sizes. */
+const size = z.coerce.number().int().min(160).max(4_096).multipleOf(2);
+const kbps = z.coerce.number().int().min(300).max(100_000);
+const codecs = z.string()
+  .transform((list) => list.split(",").map((codec) => codec.trim()))
+  .pipe(z.array(VideoCodec).min(1));
+
+const Environment = z.object({
+  DISPLAY: z.string().regex(/^:\d{1,5}$/, "must look like :99").default(":99"),
+  SIGNAL_PORT: port.default(8080),
+  UDP_PORT: port,
+  ANNOUNCE_ADDRESS: address,
+  HOST_IP: address,
+  POD_IP: address,
+  WIDTH: size.default(1280),
+  HEIGHT: size.default(720),
+  FPS: z.coerce.number().int().min(10).max(120).default(60),
+  START_KBPS: kbps.default(4_000),
+  MAX_KBPS: kbps.default(8_000),
+  CODECS: codecs.default(["h264", "vp8"]),
+  PROFILE: z.enum(["gpu", "software"]).default("software"),
+  RUN_DIR: z.string().startsWith("/").default("/run/session"),
+  TERMINATION_LOG: z.string().startsWith("/").default("/dev/termination-log"),
+  GAMEPAD_SOCKET: z.string().startsWith("/").optional(),
+  LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  PATH: z.string().default("/usr/local/bin:/usr/bin:/bin"),
+  GST_PLUGIN_PATH: z.string().default(""),
+});
+
+/** Scratch files of the streamer's own programs; in the pod /tmp is this container's alone. */
+const workDir = "/tmp/joypod-streamer";
+
+/** Everything the environment says, checked and typed. */
+export type Config = ReturnType<typeof parseConfig>;
+
+/** Reads the environment once, at start. Throws one message that names every variable that is wrong. */
+export function parseConfig(environment: NodeJS.ProcessEnv) {
+  const parsed = Environment.safeParse(environment);
+  if (!parsed.success) throw new Error(`The streamer's environment is wrong:\n${z.prettifyError(parsed.error)}`);
+  const env = parsed.data;
+  const announceAddress = env.ANNOUNCE_ADDRESS ?? env.HOST_IP ?? env.POD_IP;
+  if (announceAddress === undefined) {
+    throw new Error("The streamer does not know where browsers reach it: set ANNOUNCE_ADDRESS, HOST_IP or POD_IP.");
+  }
+  const soundSocket = `${env.RUN_DIR}/pulse.sock`;
+  return {
+    display: env.DISPLAY,
+    width: env.WIDTH,
+    height: env.HEIGHT,
+    fps: env.FPS,
+    signalPort: env.SIGNAL_PORT,
+    udpPort: env.UDP_PORT,
+    announceAddress,
+    startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
+    maxKbps: env.MAX_KBPS,
+    codecs: env.CODECS,
+    profile: env.PROFILE,
+    soundSocket,
+    gameAccountPath: `${env.RUN_DIR}/game.json`,
+    gamepadSocket: env.GAMEPAD_SOCKET ?? `${env.RUN_DIR}/pad0`,
+    terminationLog: env.TERMINATION_LOG,
+    logLevel: env.LOG_LEVEL,
+    workDir,
+    /** What the X server, the sound server and the media child see: nothing of the pod's own environment but this. */
+    childEnvironment: {
+      PATH: env.PATH,
+      DISPLAY: env.DISPLAY,
+      HOME: workDir,
+      XDG_RUNTIME_DIR: workDir,
+      XDG_CACHE_HOME: workDir,
+      XDG_CONFIG_HOME: workDir,
+      DBUS_SESSION_BUS_ADDRESS: "disabled:",
+      PULSE_SERVER: `unix:${soundSocket}`,
+      // A registry made where no GPU driver was would hide the GPU encoders, so that each pod makes its own.
+      GST_REGISTRY: `${workDir}/gstreamer-registry.bin`,
+      GST_PLUGIN_PATH: env.GST_PLUGIN_PATH,
+      UV_THREADPOOL_SIZE: "8",
+      LANG: "C.UTF-8",
+    },
+  };
+}

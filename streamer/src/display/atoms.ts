@@ -1,0 +1,21 @@
+import type { Client } from "x11";
+import { promised } from "./xConnection.ts";
+
+/** What the window manager says it supports, as EWMH asks. */
+export const supportedHints = [
+  "_NET_SUPPORTED", "_NET_SUPPORTING_WM_CHECK", "_NET_WM_NAME", "_NET_WM_STATE", "_NET_WM_STATE_FULLSCREEN",
+  "_NET_ACTIVE_WINDOW", "_NET_FRAME_EXTENTS", "_NET_CLIENT_LIST",
+] as const;
+
+const names = [...supportedHints, "UTF8_STRING", "_NET_WORKAREA", "WM_STATE", "WM_TRANSIENT_FOR"] as const;
+
+export type AtomName = (typeof names)[number];
+export type Atoms = Readonly<Record<AtomName, number>>;
+
+/** Numbers the display server gives to these names. */
+export async function internAtoms(client: Client): Promise<Atoms> {
+  const numbers = await Promise.all(names.map(async (name) => {
+    return [name, await promised<number>((done) => client.InternAtom(false, name, done))] as const;
+  }));
+  return Object.fromEntries(numbers) as Atoms; // fromEntries forgets the keys' type
+}

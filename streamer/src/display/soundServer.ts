@@ -1,0 +1,31 @@
+import { rmSync } from "node:fs";
+import type { Logger } from "../log.ts";
+import { startServerProcess, waitForSocket, type ServerProcess } from "./serverProcess.ts";
+
+const startDeadlineMs = 15_000;
+
+/** The sink games play into; its monitor is what the player hears. */
+export const soundSink = "game";
+
+export interface SoundServerOptions {
+  socket: string;
+  env: Record<string, string>;
+  log: Logger;
+  onDeath: (name: string) => void;
+}
+
+/** Starts the sound server on a unix socket; undefined when it does not answer in time. */
+export async function startSoundServer({ socket, env, log, onDeath }: SoundServerOptions): Promise<ServerProcess | undefined> {
+  rmSync(socket, { force: true }); // left by an earlier life of this container
+  const server = startServerProcess({
+    name: "sound",
+    command: "pulseaudio",
+    args: [
+      "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--disallow-exit=1", "--realtime=no", "--high-priority=no",
+      "-L", `module-native-protocol-unix socket=${socket} auth-anonymous=1`,
+      "-L", `module-null-sink sink_name=${soundSink} rate=48000 channels=2`,
+    ],
+    env, log, onDeath,
+  });
+  return await waitForSocket(socket, startDeadlineMs) ? server : undefined;
+}

@@ -1,0 +1,151 @@
+import type { WindowEvent } from "x11";
+import type { Logger } from "../log.ts";
+import { internAtoms, supportedHints, type AtomName, type Atoms } from "./atoms.ts";
+import { promised, type XConnection } from "./xConnection.ts";
+
+// Numbers of the X11 protocol.
+const replaceProperty = 0;
+const atomType = 4;
+const cardinalType = 6;
+const windowType = 33;
+const configureNotify = 22;
+const substructureNotifyMask = 0x80000;
+const substructureRedirectMask = 0x100000;
+const structureNotifyMask = 0x20000;
+const inputOnly = 2;
+const mapStateViewable = 2;
+const revertToParent = 2;
+const arrowGlyph = 68;
+
+export interface WindowManagerOptions {
+  connection: XConnection;
+  width: number;
+  height: number;
+  log: Logger;
+}
+
+/**
+ * The smallest window manager a streamed game needs: every top-level window fills the screen and has the focus, whatever it
+ * asks for; dialogs stay as they are, above it. EWMH is answered just enough for SDL, GLFW, GTK and Qt to believe in it.
+ */
+export async function startWindowManager({ connection, width, height, log }: WindowManagerOptions): Promise<void> {
+  const { client, root } = connection;
+  const atoms = await internAtoms(client);
+  const dialogs = new Map<number, boolean>(); // managed window → whether it is a dialog, oldest first
+  const setProperty = (window: number, name: AtomName, type: number, ...values: number[]) =>
+    client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, words(values));
+
+  const fill = (window: number) => {
+    client.ConfigureWindow(window, { x: 0, y: 0, width, height, borderWidth: 0 });
+    client.SendEvent(window, false, structureNotifyMask, buildConfigureNotify(window, width, height));
+  };
+  const focus = (window: number) => {
+    client.SetInputFocus(window, revertToParent);
+    setProperty(root, "_NET_ACTIVE_WINDOW", windowType, window);
+  };
+  const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...dialogs.keys());
+
+  const adopt = (window: number, isDialog: boolean) => {
+    dialogs.set(window, isDialog);
+    setProperty(window, "WM_STATE", atoms.WM_STATE, 1, 0);
+    setProperty(window, "_NET_FRAME_EXTENTS", cardinalType, 0, 0, 0, 0);
+    if (!isDialog) {
+      setProperty(window, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
+      fill(window);
+    }
+    log.info({ window, isDialog }, "The game opened a window.");
+    client.MapWindow(window);
+    client.RaiseWindow(window);
+    focus(window);
+    listWindows();
+  };
+  const drop = (window: number) => {
+    if (!dialogs.delete(window)) return;
+    listWindows();
+    const next = [...dialogs.keys()].pop();
+    if (next !== undefined) focus(next);
+  };
+  const configure = (event: WindowEvent) => {
+    if (dialogs.get(event.wid) === false) return fill(event.wid);
+    const { x, y } = event;
+    client.ConfigureWindow(event.wid, { x, y, width: Math.min(event.width, width), height: Math.min(event.height, height), borderWidth: 0 });
+  };
+  const answerMessage = (event: WindowEvent) => {
+    if (!dialogs.has(event.wid)) return;
+    if (event.message_type === atoms._NET_WM_STATE) { // full screen on or off: it stays on
+      setProperty(event.wid, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
+      fill(event.wid);
+    } else if (event.message_type === atoms._NET_ACTIVE_WINDOW) {
+      client.RaiseWindow(event.wid);
+      focus(event.wid);
+    }
+  };
+
+  await announceManager(connection, atoms, setProperty);
+  setProperty(root, "_NET_WORKAREA", cardinalType, 0, 0, width, height);
+  client.on("event", (event) => {
+    switch (event.name) {
+      case "MapRequest": {
+        readOwner(connection, atoms, event.wid, (owner) => adopt(event.wid, owner !== undefined && dialogs.has(owner)));
+        break;
+      }
+      case "ConfigureRequest": configure(event); break;
+      case "ClientMessage": answerMessage(event); break;
+      case "UnmapNotify":
+      case "DestroyNotify": drop(event.wid); break;
+    }
+  });
+  await adoptPresent(connection, (window) => adopt(window, false));
+}
+
+type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;
+
+/** Takes the manager's place: hints, redirected requests, and an arrow instead of the server's cross. */
+async function announceManager({ client, root }: XConnection, atoms: Atoms, setProperty: SetProperty): Promise<void> {
+  const check = client.AllocID();
+  client.CreateWindow(check, root, -1, -1, 1, 1, 0, 0, inputOnly, 0, { overrideRedirect: true });
+  for (const window of [root, check]) setProperty(window, "_NET_SUPPORTING_WM_CHECK", windowType, check);
+  client.ChangeProperty(replaceProperty, check, atoms._NET_WM_NAME, atoms.UTF8_STRING, 8, Buffer.from("joypod"));
+  setProperty(root, "_NET_SUPPORTED", atomType, ...supportedHints.map((name) => atoms[name]));
+  const font = client.AllocID();
+  const cursor = client.AllocID();
+  client.OpenFont(font, "cursor");
+  client.CreateGlyphCursor(cursor, font, font, arrowGlyph, arrowGlyph + 1, { R: 0, G: 0, B: 0 }, { R: 65_535, G: 65_535, B: 65_535 });
+  client.ChangeWindowAttributes(root, { cursor });
+  client.ChangeWindowAttributes(root, { eventMask: substructureRedirectMask | substructureNotifyMask });
+  await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // a round trip: all of the above has happened
+}
+
+/** The window a dialog belongs to, undefined for a window of its own. */
+function readOwner({ client }: XConnection, atoms: Atoms, window: number, then: (owner: number | undefined) => void): void {
+  client.GetProperty(0, window, atoms.WM_TRANSIENT_FOR, 0, 0, 1, (error, property) => {
+    then(error || property.data.length < 4 ? undefined : property.data.readUInt32LE(0));
+  });
+}
+
+/** Windows that were there first, from before a restart of the streamer. */
+async function adoptPresent({ client, root }: XConnection, adopt: (window: number) => void): Promise<void> {
+  const { children } = await promised<{ children: number[] }>((done) => client.QueryTree(root, done));
+  for (const window of children) {
+    client.GetWindowAttributes(window, (error, attributes) => {
+      if (!error && attributes.mapState === mapStateViewable && !attributes.overrideRedirect) adopt(window);
+    });
+  }
+}
+
+function words(values: number[]): Buffer {
+  const data = Buffer.alloc(values.length * 4);
+  values.forEach((value, index) => data.writeUInt32LE(value >>> 0, index * 4));
+  return data;
+}
+
+/** A synthetic ConfigureNotify tells a client the size it really has. */
+function buildConfigureNotify(window: number, width: number, height: number): Buffer {
+  const event = Buffer.alloc(32);
+  event[0] = configureNotify;
+  event.writeUInt32LE(window, 4);
+  event.writeUInt32LE(window, 8);
+  event.writeUInt16LE(width, 20);
+  event.writeUInt16LE(height, 22);
+  return event;
+}

@@ -1,0 +1,32 @@
+import { rmSync } from "node:fs";
+import type { Logger } from "../log.ts";
+import { startServerProcess, waitForSocket, type ServerProcess } from "./serverProcess.ts";
+
+const startDeadlineMs = 15_000;
+
+export interface XServerOptions {
+  display: string;
+  width: number;
+  height: number;
+  env: Record<string, string>;
+  log: Logger;
+  onDeath: (name: string) => void;
+}
+
+/** Starts the virtual display; undefined when it does not answer in time. */
+export async function startXServer({ display, width, height, env, log, onDeath }: XServerOptions): Promise<ServerProcess | undefined> {
+  const number = display.slice(1);
+  const socket = `/tmp/.X11-unix/X${number}`;
+  // The pod's volumes outlive a restarted container, and a lock left there keeps the server from starting.
+  for (const stale of [`/tmp/.X${number}-lock`, socket]) rmSync(stale, { force: true });
+  const server = startServerProcess({
+    name: "display",
+    command: "Xvfb",
+    args: [
+      display, "-screen", "0", `${width}x${height}x24`, "-dpi", "96",
+      "-nolisten", "tcp", "-ac", "-noreset", "+extension", "GLX", "+extension", "XTEST",
+    ],
+    env, log, onDeath,
+  });
+  return await waitForSocket(socket, startDeadlineMs) ? server : undefined;
+}

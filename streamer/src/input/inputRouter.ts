@@ -1,0 +1,67 @@
+import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
+import type { DesktopInput } from "./desktopInput.ts";
+import type { Gamepad } from "./gamepad.ts";
+import { readGamepad, restingGamepad } from "./gamepadState.ts";
+
+export interface InputRouterOptions {
+  desktop: DesktopInput;
+  gamepad: Pick<Gamepad, "set">;
+  /** Wall clock, in milliseconds. */
+  now: () => number;
+}
+
+/** Turns the player's messages into input of the game. */
+export interface InputRouter {
+  /** Handles one data channel message; what is malformed is counted and dropped. `pong` answers a ping. */
+  handle(message: string | Buffer | ArrayBuffer, pong: (n: number) => void): void;
+  /** The player is gone or looks elsewhere: nothing stays pressed. */
+  releaseAll(): void;
+  /** Counts since the start, and when the player last did something. */
+  state(): { accepted: number; rejected: number; lastInputAt: number | null };
+}
+
+export function createInputRouter({ desktop, gamepad, now }: InputRouterOptions): InputRouter {
+  let accepted = 0;
+  let rejected = 0;
+  let lastInputAt: number | null = null;
+
+  const releaseAll = () => {
+    desktop.releaseAll();
+    gamepad.set(restingGamepad);
+  };
+  const apply = (input: StreamInput, pong: (n: number) => void) => {
+    switch (input.t) {
+      case "key": return desktop.key(input.c, input.d === 1);
+      case "move": return desktop.movePointer(input.x, input.y);
+      case "rel": return desktop.movePointerBy(input.x, input.y);
+      case "btn": return desktop.button(input.b, input.d === 1);
+      case "wheel": return desktop.wheel(input.x, input.y);
+      case "pad": return gamepad.set(readGamepad(input));
+      case "release": return releaseAll();
+      case "ping": return pong(input.n);
+    }
+  };
+  return {
+    handle(message, pong) {
+      const input = parseInput(message);
+      if (!input) {
+        rejected++;
+        return;
+      }
+      accepted++;
+      if (input.t !== "ping" && input.t !== "release") lastInputAt = now();
+      apply(input, pong);
+    },
+    releaseAll,
+    state: () => ({ accepted, rejected, lastInputAt }),
+  };
+}
+
+function parseInput(message: string | Buffer | ArrayBuffer): StreamInput | undefined {
+  if (typeof message !== "string" || message.length > maxInputMessageBytes) return undefined;
+  try {
+    return StreamInput.safeParse(JSON.parse(message)).data;
+  } catch {
+    return undefined; // not JSON
+  }
+}

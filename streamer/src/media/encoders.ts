@@ -1,0 +1,65 @@
+import type { VideoCodec } from "#contracts/stream.ts";
+
+/** Keys only on request: at 60 frames a second this is a key frame a minute. */
+const keyFrameDistance = 3_600;
+
+export interface Picture {
+  width: number;
+  height: number;
+  fps: number;
+}
+
+/** One way to encode video: a GStreamer chain and how its bitrate is set while it runs. */
+export interface Encoder {
+  name: string;
+  codec: VideoCodec;
+  needsGpu: boolean;
+  /** From raw pictures to an encoded stream; the element is named `encoder`. */
+  chain: string;
+  bitrateProperty: string;
+  /** Value of the property for one kbit/s. */
+  bitrateUnit: 1 | 1000;
+}
+
+const h264 = "video/x-h264,profile=constrained-baseline,stream-format=byte-stream";
+
+/** All encoders, best first within a codec. */
+export const encoders: readonly Encoder[] = [
+  {
+    name: "nvh264enc", codec: "h264", needsGpu: true, bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: "videoconvert n-threads=2 ! video/x-raw,format=NV12"
+      + ` ! nvh264enc name=encoder rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
+  },
+  {
+    name: "vah264enc", codec: "h264", needsGpu: true, bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: "videoconvert n-threads=2 ! video/x-raw,format=NV12"
+      + ` ! vah264enc name=encoder rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h264}`,
+  },
+  {
+    name: "x264enc", codec: "h264", needsGpu: false, bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
+      + " ! x264enc name=encoder tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true"
+      + ` aud=false key-int-max=${keyFrameDistance} ! ${h264}`,
+  },
+  {
+    name: "openh264enc", codec: "h264", needsGpu: false, bitrateProperty: "bitrate", bitrateUnit: 1000,
+    chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
+      + ` ! openh264enc name=encoder usage-type=screen complexity=low rate-control=bitrate gop-size=${keyFrameDistance} multi-thread=2 ! ${h264}`,
+  },
+  {
+    name: "vp8enc", codec: "vp8", needsGpu: false, bitrateProperty: "target-bitrate", bitrateUnit: 1000,
+    chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
+      + " ! vp8enc name=encoder deadline=1 cpu-used=-12 end-usage=cbr lag-in-frames=0 threads=2 buffer-size=500 buffer-initial-size=300"
+      + ` buffer-optimal-size=400 static-threshold=1 min-quantizer=4 max-quantizer=56 undershoot=95 keyframe-max-dist=${keyFrameDistance}`,
+  },
+];
+
+/** Encoders worth probing on a pod of this profile, in the order they are preferred. */
+export function candidateEncoders(codecs: readonly VideoCodec[], profile: "gpu" | "software"): Encoder[] {
+  return codecs.flatMap((codec) => encoders.filter((encoder) => encoder.codec === codec && (profile === "gpu" || !encoder.needsGpu)));
+}
+
+/** A pipeline that ends by itself when the encoder works here. */
+export function buildProbePipeline(encoder: Encoder, { width, height, fps }: Picture): string {
+  return `videotestsrc num-buffers=10 ! video/x-raw,width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! fakesink`;
+}

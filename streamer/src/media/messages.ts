@@ -1,0 +1,17 @@
+/** What the streamer tells its media child. */
+export type MediaCommand =
+  /** Builds both pipelines and waits, so that playing starts at once. */
+  | { type: "load"; video: string; audio: string; bitrateProperty: string }
+  | { type: "play"; bitrate: number }
+  | { type: "bitrate"; bitrate: number }
+  | { type: "keyFrame" };
+
+/** What the media child tells the streamer. */
+export type MediaReport =
+  | { type: "video"; packet: Uint8Array }
+  | { type: "audio"; packet: Uint8Array }
+  | { type: "failed"; message: string };
+
+/** What the probe child is asked: one pipeline at a time. */
+export interface ProbeCommand { pipeline: string }
+export interface ProbeReport { works: boolean; message: string }

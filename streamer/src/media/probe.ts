@@ -1,0 +1,55 @@
+import { fork, type ChildProcess } from "node:child_process";
+import type { VideoCodec } from "#contracts/stream.ts";
+import type { Logger } from "../log.ts";
+import { buildProbePipeline, candidateEncoders, type Encoder, type Picture } from "./encoders.ts";
+import type { ProbeCommand, ProbeReport } from "./messages.ts";
+
+/** A working encoder needs well under a second for ten frames; a hanging driver would never end. */
+const probeDeadlineMs = 3_000;
+
+export interface ProbeOptions {
+  codecs: readonly VideoCodec[];
+  profile: "gpu" | "software";
+  picture: Picture;
+  env: Record<string, string>;
+  log: Logger;
+}
+
+/** For each codec the first encoder that works here, found by encoding with it; codecs without one are left out. */
+export async function probeEncoders({ codecs, profile, picture, env, log }: ProbeOptions): Promise<Map<VideoCodec, Encoder>> {
+  const found = new Map<VideoCodec, Encoder>();
+  let child: ChildProcess | undefined;
+  for (const encoder of candidateEncoders(codecs, profile)) {
+    if (found.has(encoder.codec)) continue;
+    child ??= fork(new URL("./probeChild.ts", import.meta.url), { env });
+    const { works, message } = await tryEncoder(child, { pipeline: buildProbePipeline(encoder, picture) });
+    log.info({ encoder: encoder.name, works, reason: message || undefined }, "Probed an encoder.");
+    if (works) {
+      found.set(encoder.codec, encoder);
+    } else if (!child.connected) {
+      child = undefined; // crashed or hung: the next encoder gets a fresh process
+    }
+  }
+  child?.disconnect();
+  return found;
+}
+
+function tryEncoder(child: ChildProcess, command: ProbeCommand): Promise<ProbeReport> {
+  return new Promise((resolve) => {
+    const settle = (report: ProbeReport) => {
+      clearTimeout(deadline);
+      child.removeAllListeners("message").removeAllListeners("exit");
+      resolve(report);
+    };
+    const deadline = setTimeout(() => {
+      child.kill("SIGKILL");
+      if (child.connected) child.disconnect();
+      settle({ works: false, message: `did not encode within ${probeDeadlineMs} ms` });
+    }, probeDeadlineMs);
+    child.once("message", (report: ProbeReport) => settle(report));
+    child.once("exit", (code, signal) => settle({ works: false, message: `the probe ended with ${code ?? signal ?? "nothing"}` }));
+    child.send(command, (error) => {
+      if (error) settle({ works: false, message: error.message });
+    });
+  });
+}

@@ -1,0 +1,122 @@
+import type { VideoCodec } from "#contracts/stream.ts";
+import { InvalidOffer } from "../errors.ts";
+
+const maxSections = 16;
+
+/** Header extensions that a browser may offer and the streamer writes. */
+export const extensionUris = {
+  transportSequence: "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01",
+  playoutDelay: "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay",
+} as const;
+
+/** A video codec of the offer: its payload type and, for H.264, its parameters. */
+export interface OfferedCodec {
+  codec: VideoCodec;
+  payloadType: number;
+  parameters: string;
+}
+
+export interface OfferedMedia {
+  mid: string;
+  /** Extension numbers; undefined when not offered. */
+  extensions: Partial<Record<keyof typeof extensionUris, number>>;
+}
+
+/** What the streamer needs to know of an offer. */
+export interface Offer {
+  /** The offer for the transport, without its candidates. */
+  sdp: string;
+  video: OfferedMedia & { codecs: OfferedCodec[] };
+  audio: (OfferedMedia & { payloadType: number }) | undefined;
+}
+
+/** Reads a browser's offer; throws InvalidOffer with what is missing. */
+export function parseOffer(text: string): Offer {
+  if (!text.startsWith("v=0") || hasControlCharacters(text)) throw new InvalidOffer("The body is not a session description.");
+  const lines = text.split(/\r?\n/).filter((line) => line !== "");
+  for (const attribute of ["ice-ufrag", "ice-pwd", "fingerprint"]) {
+    if (!lines.some((line) => line.startsWith(`a=${attribute}:`))) throw new InvalidOffer(`The offer has no ${attribute}.`);
+  }
+  const sections = splitSections(lines);
+  if (sections.length > maxSections) throw new InvalidOffer(`The offer has more than ${maxSections} media sections.`);
+  const video = onlySection(sections, "video");
+  const audio = onlySection(sections, "audio");
+  if (!video) throw new InvalidOffer("The offer has no video.");
+  return {
+    // Browsers send from where they are reached anyway; candidates would only let an offer aim packets at other hosts.
+    sdp: lines.filter((line) => !line.startsWith("a=candidate:")).join("\r\n") + "\r\n",
+    video: { ...readMedia(video), codecs: [...readH264(video), ...readVp8(video)] },
+    audio: audio && readAudio(audio),
+  };
+}
+
+function hasControlCharacters(text: string): boolean {
+  return /[^\t\r\n\x20-\x7e]/.test(text);
+}
+
+function splitSections(lines: string[]): string[][] {
+  const sections: string[][] = [];
+  for (const line of lines) {
+    if (line.startsWith("m=")) sections.push([]);
+    sections.at(-1)?.push(line);
+  }
+  return sections;
+}
+
+function onlySection(sections: string[][], kind: string): string[] | undefined {
+  const matching = sections.filter(([first]) => first?.startsWith(`m=${kind} `));
+  if (matching.length > 1) throw new InvalidOffer(`The offer has more than one ${kind} section.`);
+  return matching[0];
+}
+
+function readMedia(section: string[]): OfferedMedia {
+  const mid = valuesOf(section, "mid")[0];
+  if (mid === undefined || !/^[A-Za-z0-9_-]{1,32}$/.test(mid)) throw new InvalidOffer("A media section has no usable mid.");
+  const extensions: OfferedMedia["extensions"] = {};
+  for (const value of valuesOf(section, "extmap")) {
+    const [, number, uri] = /^(\d{1,2})(?:\/\w+)? (\S+)/.exec(value) ?? [];
+    const id = Number(number);
+    if (!(id >= 1 && id <= 14)) continue; // what the one-byte form can name
+    if (uri === extensionUris.transportSequence) extensions.transportSequence = id;
+    if (uri === extensionUris.playoutDelay) extensions.playoutDelay = id;
+  }
+  return { mid, extensions };
+}
+
+/** Constrained baseline in single or fragmented packets is what every H.264 browser decodes. */
+function readH264(section: string[]): OfferedCodec[] {
+  return payloadTypesOf(section, "H264/90000").flatMap((payloadType) => {
+    const parameters = parametersOf(section, payloadType);
+    const fits = parameters.includes("packetization-mode=1") && /profile-level-id=42e0/i.test(parameters);
+    return fits ? [{ codec: "h264" as const, payloadType, parameters }] : [];
+  }).slice(0, 1);
+}
+
+function readVp8(section: string[]): OfferedCodec[] {
+  return payloadTypesOf(section, "VP8/90000").slice(0, 1).map((payloadType) => ({ codec: "vp8", payloadType, parameters: "" }));
+}
+
+function readAudio(section: string[]): Offer["audio"] {
+  const payloadType = payloadTypesOf(section, "opus/48000/2")[0];
+  if (payloadType === undefined) throw new InvalidOffer("The offer's audio has no Opus.");
+  return { ...readMedia(section), payloadType };
+}
+
+function payloadTypesOf(section: string[], encoding: string): number[] {
+  return valuesOf(section, "rtpmap").flatMap((value) => {
+    const [number, name] = value.split(" ");
+    const payloadType = Number(number);
+    const matches = name?.toLowerCase() === encoding.toLowerCase() && payloadType >= 0 && payloadType <= 127;
+    return matches ? [payloadType] : [];
+  });
+}
+
+function parametersOf(section: string[], payloadType: number): string {
+  const prefix = `${payloadType} `;
+  return valuesOf(section, "fmtp").find((value) => value.startsWith(prefix))?.slice(prefix.length).trim() ?? "";
+}
+
+function valuesOf(section: string[], attribute: string): string[] {
+  const prefix = `a=${attribute}:`;
+  return section.filter((line) => line.startsWith(prefix)).map((line) => line.slice(prefix.length));
+}

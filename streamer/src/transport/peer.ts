@@ -1,0 +1,107 @@
+import { randomInt } from "node:crypto";
+import nodeDataChannel, { type DataChannel, type MediaHandler, type PeerConnection, type Track } from "node-datachannel";
+import { InvalidOffer } from "../errors.ts";
+import { announceAddress } from "./answer.ts";
+import { extensionUris, type Offer, type OfferedCodec } from "./offer.ts";
+import type { PacketForm } from "./rtpPacket.ts";
+
+const gatheringDeadlineMs = 1_000;
+/** Packets kept for a browser that asks for them again: two to three seconds of video. */
+const resendPackets = 2_000;
+const opusParameters = "minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1";
+const streamName = "game";
+
+export interface PeerOptions {
+  id: string;
+  offer: Offer;
+  codec: OfferedCodec;
+  address: string;
+  udpPort: number;
+}
+
+/** A track and how packets on it must look. */
+export interface OutgoingTrack {
+  track: Track;
+  form: PacketForm;
+}
+
+/** One WebRTC connection that sends one video, one audio and answers one offer. */
+export interface Peer {
+  connection: PeerConnection;
+  video: OutgoingTrack;
+  audio: OutgoingTrack | undefined;
+  answer: string;
+}
+
+/** Sets up the connection as the offer asks, all viewers on the one UDP port; `onDataChannel` is told of each that opens. */
+export async function openPeer(
+  { id, offer, codec, address, udpPort }: PeerOptions,
+  onDataChannel: (channel: DataChannel) => void,
+): Promise<Peer> {
+  const connection = new nodeDataChannel.PeerConnection(id, {
+    iceServers: [],
+    disableAutoNegotiation: true,
+    enableIceUdpMux: true,
+    portRangeBegin: udpPort,
+    portRangeEnd: udpPort,
+  });
+  connection.onDataChannel(onDataChannel);
+  try {
+    const video = addVideo(connection, offer, codec);
+    const audio = addAudio(connection, offer);
+    connection.setRemoteDescription(offer.sdp, "offer");
+    const gathered = new Promise<void>((resolve) => {
+      connection.onGatheringStateChange((state) => {
+        if (state === "complete") resolve();
+      });
+      setTimeout(resolve, gatheringDeadlineMs).unref();
+    });
+    connection.setLocalDescription("answer");
+    await gathered;
+    const local = connection.localDescription();
+    if (!local) throw new Error("the transport made no answer");
+    return { connection, video, audio, answer: announceAddress(local.sdp, address, udpPort) };
+  } catch (error) {
+    connection.close();
+    throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+function addVideo(connection: PeerConnection, { video }: Offer, { codec, payloadType, parameters }: OfferedCodec): OutgoingTrack {
+  const { transportSequence, playoutDelay } = video.extensions;
+  const form = { payloadType, ssrc: newSsrc(), transportSequenceId: transportSequence, playoutDelayId: playoutDelay };
+  const media = new nodeDataChannel.Video(video.mid, "SendOnly");
+  if (codec === "h264") media.addH264Codec(payloadType, parameters);
+  else media.addVP8Codec(payloadType);
+  media.addSSRC(form.ssrc, streamName, streamName, "game-video");
+  if (transportSequence !== undefined) {
+    media.parseSdpLine(`a=extmap:${transportSequence} ${extensionUris.transportSequence}`);
+    media.parseSdpLine(`a=rtcp-fb:${payloadType} transport-cc`);
+  }
+  if (playoutDelay !== undefined) media.parseSdpLine(`a=extmap:${playoutDelay} ${extensionUris.playoutDelay}`);
+  const track = connection.addTrack(media);
+  track.setMediaHandler(reporter(form, 90_000, new nodeDataChannel.RtcpNackResponder(resendPackets)));
+  return { track, form };
+}
+
+function addAudio(connection: PeerConnection, { audio }: Offer): OutgoingTrack | undefined {
+  if (!audio) return undefined;
+  const form = { payloadType: audio.payloadType, ssrc: newSsrc(), transportSequenceId: undefined, playoutDelayId: undefined };
+  const media = new nodeDataChannel.Audio(audio.mid, "SendOnly");
+  media.addOpusCodec(audio.payloadType, opusParameters);
+  media.addSSRC(form.ssrc, streamName, streamName, "game-audio");
+  const track = connection.addTrack(media);
+  track.setMediaHandler(reporter(form, 48_000));
+  return { track, form };
+}
+
+/** Sender reports, which browsers need to keep sound and picture together, and whatever comes after them. */
+function reporter({ ssrc, payloadType }: PacketForm, clockRate: number, next?: MediaHandler): MediaHandler {
+  const handler = new nodeDataChannel.RtcpSrReporter(new nodeDataChannel.RtpPacketizationConfig(ssrc, streamName, payloadType, clockRate));
+  if (next) handler.addToChain(next);
+  return handler;
+}
+
+function newSsrc(): number {
+  return randomInt(1, 0xffff_fffe);
+}

@@ -1,0 +1,126 @@
+import type { TransportFeedback } from "./transportFeedback.ts";
+
+const windowMs = 1_000;
+const recentMs = 300;
+const minReports = 10;
+/** Above this much queueing, or loss, something on the way is full. */
+const fullQueueMs = 50;
+const fullLoss = 0.1;
+/** Below both, there is room. */
+const freeQueueMs = 25;
+const freeLoss = 0.03;
+const decreaseFactor = 0.85;
+const minDecreaseGapMs = 300;
+const calmBeforeIncreaseMs = 1_000;
+const increasePerSecond = 0.1;
+const increaseKbpsPerSecond = 20;
+/** Never far above what arrives: an idle picture says nothing about the way. */
+const headroom = 1.5;
+const headroomKbps = 100;
+/** The smallest delay is forgotten after this long, since clocks drift and ways change. */
+const baseDelayLifeMs = 20_000;
+/** Changes smaller than this are not worth disturbing the encoder. */
+const worthApplying = 0.03;
+const minDurationMs = 200;
+/** Sequence numbers of transport-wide feedback have 16 bits. */
+const sequenceCount = 65_536;
+
+export interface RateControllerOptions {
+  startKbps: number;
+  minKbps: number;
+  maxKbps: number;
+  /** Milliseconds, monotonic. */
+  now: () => number;
+  onRate: (kbps: number) => void;
+}
+
+export interface RateState {
+  targetKbps: number;
+  receivedKbps: number;
+  queueMs: number;
+  loss: number;
+}
+
+/** Finds the bitrate that the way to the browser carries without queueing. */
+export interface RateController {
+  sent(sequence: number, bytes: number): void;
+  feedback(feedback: TransportFeedback): void;
+  state(): RateState;
+}
+
+interface Arrival { at: number; lost: boolean; bytes: number; queueMs: number; arrivedAtMs: number }
+
+/**
+ * Additive increase, multiplicative decrease over transport-wide feedback. Queueing delay is the one-way delay above the
+ * smallest seen; it grows long before packets are lost.
+ */
+export function createRateController({ startKbps, minKbps, maxKbps, now, onRate }: RateControllerOptions): RateController {
+  const sent = new Array<{ at: number; bytes: number } | undefined>(sequenceCount);
+  let target = startKbps;
+  let applied = startKbps;
+  let window: Arrival[] = [];
+  let base = { delayMs: Infinity, since: 0 };
+  let decreasedAt = 0;
+  let increasedAt = now();
+  let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
+
+  const record = (feedback: TransportFeedback, at: number) => {
+    for (const { sequence, arrivedAtMs } of feedback) {
+      const packet = sent[sequence];
+      if (!packet) continue;
+      if (arrivedAtMs === null) {
+        window.push({ at, lost: true, bytes: 0, queueMs: 0, arrivedAtMs: 0 });
+        continue;
+      }
+      const delayMs = arrivedAtMs - packet.at;
+      if (delayMs < base.delayMs || at - base.since > baseDelayLifeMs) base = { delayMs, since: at };
+      window.push({ at, lost: false, bytes: packet.bytes, queueMs: delayMs - base.delayMs, arrivedAtMs });
+      sent[sequence] = undefined; // a repeated report must not count twice
+    }
+    window = window.filter((arrival) => at - arrival.at < windowMs);
+  };
+  const decide = (at: number) => {
+    const { receivedKbps, queueMs, loss } = measured;
+    if ((queueMs > fullQueueMs || loss > fullLoss) && at - decreasedAt > minDecreaseGapMs) {
+      target = Math.max(minKbps, Math.min(target, receivedKbps) * (queueMs > fullQueueMs ? decreaseFactor : 1 - loss / 2));
+      decreasedAt = at;
+    } else if (queueMs < freeQueueMs && loss < freeLoss && at - decreasedAt > calmBeforeIncreaseMs) {
+      const seconds = (at - increasedAt) / 1_000;
+      const ceiling = Math.min(maxKbps, Math.max(target, receivedKbps * headroom + headroomKbps));
+      target = Math.max(minKbps, Math.min(ceiling, target * (1 + increasePerSecond * seconds) + increaseKbpsPerSecond * seconds));
+    }
+    increasedAt = at;
+  };
+  return {
+    sent(sequence, bytes) {
+      sent[sequence] = { at: now(), bytes };
+    },
+    feedback(feedback) {
+      const at = now();
+      record(feedback, at);
+      const measurement = measure(window, at);
+      if (!measurement) return;
+      measured = measurement;
+      decide(at);
+      if (Math.abs(target - applied) / applied > worthApplying) {
+        applied = target;
+        onRate(Math.floor(target));
+      }
+    },
+    state: () => ({ targetKbps: Math.floor(applied), ...measured }),
+  };
+}
+
+function measure(window: Arrival[], at: number): Omit<RateState, "targetKbps"> | undefined {
+  const arrived = window.filter((arrival) => !arrival.lost);
+  const [first] = arrived;
+  const last = arrived.at(-1);
+  if (!first || !last || arrived.length < minReports) return undefined;
+  const recent = arrived.filter((arrival) => at - arrival.at < recentMs).map((arrival) => arrival.queueMs).sort((a, b) => a - b);
+  const bits = arrived.reduce((sum, arrival) => sum + arrival.bytes, 0) * 8;
+  return {
+    receivedKbps: bits / Math.max(minDurationMs, last.arrivedAtMs - first.arrivedAtMs),
+    queueMs: recent[recent.length >> 1] ?? 0,
+    loss: 1 - arrived.length / window.length,
+  };
+}

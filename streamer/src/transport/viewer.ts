@@ -1,0 +1,161 @@
+import type { DataChannel } from "node-datachannel";
+import { whep, type StreamNotice } from "#contracts/stream.ts";
+import type { Logger } from "../log.ts";
+import type { OfferedCodec } from "./offer.ts";
+import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
+import { createRateController, type RateController } from "./rateController.ts";
+import { readRtcp, type RtcpEvent } from "./rtcp.ts";
+import { formPacket } from "./rtpPacket.ts";
+
+/** IP, UDP and SRTP around each packet, roughly. */
+const overheadBytes = 40;
+const minKbps = 300;
+const keyFrameGapMs = 200;
+/** A browser reports about fifteen times a second; one that is silent this long is gone, whatever the transport believes. */
+const silenceMs = 4_000;
+const connectDeadlineMs = 10_000;
+/** What a connection that lost its way gets to find it again. */
+const reconnectMs = 10_000;
+/** Lets the last notice leave before the connection closes. */
+const farewellMs = 500;
+
+export interface ViewerOptions extends PeerOptions {
+  client: string | undefined;
+  startKbps: number;
+  maxKbps: number;
+  log: Logger;
+  /** Milliseconds, monotonic. */
+  now: () => number;
+  onInput: (message: string | Buffer | ArrayBuffer, reply: (notice: StreamNotice) => void) => void;
+  onRtcp: (event: RtcpEvent) => void;
+  onKeyFrameWanted: () => void;
+  onRate: (kbps: number) => void;
+  onChannelOpen: () => void;
+  /** The player cannot be heard: whatever is pressed must be let go. */
+  onLost: () => void;
+  onClosed: () => void;
+}
+
+/** One browser that watches and plays. */
+export interface Viewer {
+  readonly id: string;
+  readonly client: string | undefined;
+  readonly codec: OfferedCodec;
+  readonly rate: RateController;
+  /** Opens the connection and gives the answer to the offer. */
+  open(): Promise<string>;
+  /** Whether it plays, or may be about to. */
+  isPresent(): boolean;
+  sendVideo(packet: Buffer): void;
+  sendAudio(packet: Buffer): void;
+  notify(notice: StreamNotice): void;
+  /** Closes at once, or, with a notice, once that has left. */
+  close(farewell?: StreamNotice): void;
+}
+
+export function createViewer(options: ViewerOptions): Viewer {
+  const { id, client, codec, log, now } = options;
+  let peer: Peer | undefined; // held here: the transport closes what nobody refers to
+  let channel: DataChannel | undefined;
+  let transportSequence = 0;
+  let keyFrameAt = -Infinity;
+  let heardAt = now();
+  let isClosed = false;
+  let reconnectTimer: NodeJS.Timeout | undefined;
+  const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.maxKbps, now, onRate: options.onRate });
+
+  const wantKeyFrame = () => {
+    if (now() - keyFrameAt < keyFrameGapMs) return;
+    keyFrameAt = now();
+    options.onKeyFrameWanted();
+  };
+  const hearRtcp = (message: Buffer) => {
+    heardAt = now();
+    for (const event of readRtcp(Buffer.from(message))) {
+      if (event.type === "keyFrameWanted") wantKeyFrame();
+      if (event.type === "feedback") rate.feedback(event.feedback);
+      options.onRtcp(event);
+    }
+  };
+  const adoptChannel = (offered: DataChannel) => {
+    if (channel || offered.getLabel() !== whep.dataChannel) return offered.close();
+    channel = offered;
+    channel.onMessage((message) => {
+      heardAt = now();
+      if (!isClosed) options.onInput(message, notify);
+    });
+    channel.onClosed(options.onLost);
+    if (channel.isOpen()) options.onChannelOpen();
+    else channel.onOpen(options.onChannelOpen);
+  };
+  const followState = (state: string) => {
+    log.info({ viewer: id, state }, "A viewer's connection changed.");
+    clearTimeout(reconnectTimer);
+    if (state === "disconnected") {
+      options.onLost();
+      reconnectTimer = setTimeout(() => finish(), reconnectMs);
+    } else if (state === "failed" || state === "closed") {
+      finish();
+    }
+  };
+  const notify = (notice: StreamNotice) => {
+    try {
+      if (channel?.isOpen()) channel.sendMessage(JSON.stringify(notice));
+    } catch (error) {
+      log.debug({ viewer: id, err: error }, "A notice could not be sent."); // it closed in between: its own event follows
+    }
+  };
+  const send = ({ track, form }: OutgoingTrack, packet: Buffer, sequence: number) => {
+    try {
+      if (track.isOpen()) track.sendMessageBinary(formPacket(packet, form, sequence));
+    } catch (error) {
+      log.debug({ viewer: id, err: error }, "A packet could not be sent.");
+    }
+  };
+  const finish = () => {
+    clearTimeout(reconnectTimer);
+    clearTimeout(connectTimer);
+    peer?.connection.close();
+    if (isClosed) return;
+    isClosed = true;
+    options.onClosed();
+  };
+  const connectTimer = setTimeout(() => {
+    if (peer?.connection.state() !== "connected") finish();
+  }, connectDeadlineMs);
+
+  return {
+    id, client, codec, rate,
+    async open() {
+      const opened = await openPeer(options, adoptChannel);
+      if (isClosed) opened.connection.close();
+      peer = opened;
+      peer.connection.onStateChange(followState);
+      peer.video.track.onMessage(hearRtcp);
+      peer.video.track.onOpen(() => {
+        keyFrameAt = -Infinity; // the stream has begun without this viewer
+        wantKeyFrame();
+      });
+      return peer.answer;
+    },
+    isPresent: () => !isClosed && now() - heardAt < silenceMs,
+    sendVideo(packet) {
+      if (!peer?.video.track.isOpen()) return;
+      const sequence = transportSequence;
+      transportSequence = (transportSequence + 1) & 0xffff;
+      rate.sent(sequence, packet.length + overheadBytes);
+      send(peer.video, packet, sequence);
+    },
+    sendAudio(packet) {
+      if (peer?.audio) send(peer.audio, packet, 0);
+    },
+    notify,
+    close(farewell) {
+      if (!farewell) return finish();
+      notify(farewell);
+      isClosed = true; // its input no longer counts
+      options.onClosed();
+      setTimeout(finish, farewellMs);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** The part of x11 that the streamer uses; the package has no types of its own. */
+declare module "x11" {
+  export type Callback<T> = (error: Error | null | undefined, value: T) => void;
+  export interface WindowEvent {
+    name: string;
+    wid: number;
+    x: number;
+    y: number;
+    width: number;
+    height: number;
+    message_type?: number;
+    type?: number;
+  }
+  export interface Property { type: number; data: Buffer }
+  export interface WindowAttributes { mapState: number; overrideRedirect: number }
+  export interface XTest {
+    KeyPress: 2;
+    KeyRelease: 3;
+    ButtonPress: 4;
+    ButtonRelease: 5;
+    MotionNotify: 6;
+    FakeInput(type: number, detail: number, time: number, window: number, x: number, y: number): void;
+  }
+  export interface Client {
+    on(event: "error", listener: (error: Error) => void): void;
+    on(event: "end", listener: () => void): void;
+    on(event: "event", listener: (event: WindowEvent) => void): void;
+    require(extension: "xtest", callback: Callback<XTest>): void;
+    AllocID(): number;
+    InternAtom(onlyIfExists: boolean, name: string, callback: Callback<number>): void;
+    ChangeProperty(mode: number, window: number, property: number, type: number, format: number, data: Buffer): void;
+    GetProperty(remove: number, window: number, property: number, type: number, offset: number, length: number, callback: Callback<Property>): void;
+    SendEvent(window: number, propagate: boolean, mask: number, event: Buffer): void;
+    ConfigureWindow(window: number, values: Record<string, number>): void;
+    SetInputFocus(window: number, revertTo: number): void;
+    MapWindow(window: number): void;
+    RaiseWindow(window: number): void;
+    CreateWindow(window: number, parent: number, x: number, y: number, width: number, height: number,
+      border: number, depth: number, kind: number, visual: number, values: Record<string, unknown>): void;
+    ChangeWindowAttributes(window: number, values: Record<string, number>, callback?: Callback<void>): void;
+    OpenFont(font: number, name: string): void;
+    CreateGlyphCursor(cursor: number, font: number, mask: number, glyph: number, maskGlyph: number,
+      foreground: Color, background: Color): void;
+    QueryTree(window: number, callback: Callback<{ children: number[] }>): void;
+    GetWindowAttributes(window: number, callback: Callback<WindowAttributes>): void;
+  }
+  export interface Color { R: number; G: number; B: number }
+  export interface Display {
+    client: Client;
+    screen: { root: number }[];
+  }
+  const x11: { createClient(options: { display: string }, callback: Callback<Display>): void };
+  export default x11;
+}
