@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# build.sh [value…]: builds the images of tools/images/table.txt (all of them without arguments) whose inputs changed, tagged by the
+# content of their inputs, and writes their references to <cache>/clusters/<cluster>/images.yaml, which Helm reads as values.
+# With JOYPOD_KUBE_CONTEXT the images go to the registry that JOYPOD_IMAGE_REPOSITORY names.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib.sh"
+. "$here/../containers.sh"
+. "$here/../programs/programs.sh"
+. "$here/../cluster/cluster.sh"
+
+table=$here/table.txt
+repository=${JOYPOD_IMAGE_REPOSITORY:-localhost/joypod}
+baseImage=docker.io/library/debian:trixie-slim
+
+rowOf() { awk -v value="$1" '$1 == value' "$table"; }
+
+inputsOf() { rowOf "$1" | awk '{for (i = 5; i <= NF; i++) print $i}'; }
+
+# Twelve hex digits over everything that goes into the image.
+contentOf() {
+  local value=$1 input
+  {
+    hashOf "$repositoryRoot/$(rowOf "$value" | awk '{print $3}')"
+    while read -r input; do
+      case $input in
+        programs/*) programVersion "${input#programs/}" ;;
+        *) hashOf "$repositoryRoot/$input" ;;
+      esac
+    done < <(inputsOf "$value")
+    rowOf "$value"
+    "$containerEngine" image inspect --format '{{.Id}}' "$baseImage"
+  } | sha256sum | cut -c1-12
+}
+
+referenceOf() { printf '%s/%s:%s\n' "$repository" "$(rowOf "$1" | awk '{print $2}')" "$(contentOf "$1")"; }
+
+# A context with the inputs alone, so that nothing else of the folder can reach an image.
+layOut() {
+  local value=$1 context=$2 input
+  while read -r input; do
+    case $input in
+      programs/*) mkdir -p "$context/programs" && cp "$(programPath "${input#programs/}")" "$context/$input" ;;
+      *) (cd "$repositoryRoot" && cp -a --parents "$input" "$context/") ;;
+    esac
+  done < <(inputsOf "$value")
+}
+
+# Keeps the three newest tags of an image; those that a container uses stay as well.
+removeOldTags() {
+  local reference
+  "$containerEngine" images --format '{{.Repository}}:{{.Tag}}' --filter "reference=${1%:*}" 2>/dev/null | tail -n +4 |
+    while read -r reference; do "$containerEngine" rmi "$reference" >/dev/null 2>&1 || true; done
+}
+
+ensureImage() {
+  local value=$1 reference=$2 context target dockerfile options=()
+  if imageExists "$reference"; then return 0; fi
+  dockerfile=$(rowOf "$value" | awk '{print $3}')
+  target=$(rowOf "$value" | awk '{print $4}')
+  if [ "$target" != - ]; then options=(--target "$target"); fi
+  mkdir -p "$joypodCache/contexts"
+  rm -rf "$joypodCache/contexts/$value".*
+  context=$(mktemp -d "$joypodCache/contexts/$value.XXXXXX")
+  layOut "$value" "$context"
+  step "Building image $reference" "image-$value" buildImage "$reference" "$repositoryRoot/$dockerfile" "$context" "${options[@]}"
+  rm -rf "$context"
+  removeOldTags "$reference"
+}
+
+pushImage() { step "Pushing $1" "push-${1##*/}" "$containerEngine" push "$1"; }
+
+if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then
+  [ -n "${JOYPOD_IMAGE_REPOSITORY:-}" ] || die "set JOYPOD_IMAGE_REPOSITORY to a registry path that the cluster of JOYPOD_KUBE_CONTEXT can pull from."
+  useEngine "${JOYPOD_ENGINE:-}"
+else
+  useClusterEngine
+fi
+"$here/../programs/ensure.sh" minio
+JOYPOD_ENGINE=$containerEngine "$here/base.sh" trixie
+
+values=("$@")
+[ $# -gt 0 ] || mapfile -t values < <(awk '$1 !~ /^#/ && NF {print $1}' "$table")
+mkdir -p "$clusterState"
+written=$clusterState/images.yaml.$$
+echo 'images:' >"$written"
+for value in "${values[@]}"; do
+  [ -n "$(rowOf "$value")" ] || die "no image is called $value; the names are in tools/images/table.txt."
+  reference=$(referenceOf "$value")
+  withLock "image-$value" ensureImage "$value" "$reference"
+  if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then pushImage "$reference"; fi
+  echo "  $value: $reference" >>"$written"
+done
+if [ $# -gt 0 ]; then
+  cat "$written"
+  rm "$written"
+else
+  mv "$written" "$clusterState/images.yaml"
+fi

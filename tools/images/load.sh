@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# load.sh: puts the images of <cache>/clusters/<cluster>/images.yaml on the cluster's game nodes, only where they are missing.
+# Pods of the platform run there alone: the control-plane node is tainted.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib.sh"
+. "$here/../containers.sh"
+. "$here/../programs/programs.sh"
+. "$here/../cluster/cluster.sh"
+
+isMissing() { ! "$containerEngine" exec "$1" ctr --namespace k8s.io images ls --quiet | grep -qxF "$2"; }
+
+# Removes what earlier runs loaded under other tags, but for images that a container still uses.
+removeOld() {
+  local node=$1 reference=$2 old used
+  used=$("$containerEngine" exec "$node" ctr --namespace k8s.io containers ls | awk 'NR > 1 {print $2}')
+  "$containerEngine" exec "$node" ctr --namespace k8s.io images ls --quiet | grep -F "${reference%:*}:" | while read -r old; do
+    if [ "$old" != "$reference" ] && ! grep -qxF "$old" <<<"$used"; then
+      "$containerEngine" exec "$node" ctr --namespace k8s.io images rm "$old" >/dev/null 2>&1 || true
+    fi
+  done
+}
+
+importInto() { "$containerEngine" exec -i "$1" ctr --namespace k8s.io images import --snapshotter overlayfs - <"$2"; }
+
+# Each node reads the same archive, all at once.
+loadInto() {
+  local reference=$1 archive pid pids=() node
+  shift
+  archive=$(mktemp "$joypodCache/contexts/load.XXXXXX")
+  "$containerEngine" save -o "$archive" "$reference"
+  for node in "$@"; do
+    importInto "$node" "$archive" &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid"; done
+  rm -f "$archive"
+  for node in "$@"; do removeOld "$node" "$reference"; done
+}
+
+loadAll() {
+  local reference node missing
+  mkdir -p "$joypodCache/contexts"
+  rm -f "$joypodCache"/contexts/load.*
+  while read -r reference; do
+    missing=()
+    while read -r node; do
+      if isMissing "$node" "$reference"; then missing+=("$node"); fi
+    done < <(nodeContainers | grep -v -- -control-plane)
+    if [ "${#missing[@]}" -gt 0 ]; then
+      step "Loading ${reference##*/} into ${missing[*]}" "load-$clusterName" loadInto "$reference" "${missing[@]}"
+    fi
+  done < <(awk 'NR > 1 {print $2}' "$clusterState/images.yaml")
+}
+
+if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then exit 0; fi
+useClusterEngine
+[ -f "$clusterState/images.yaml" ] || die "no images were built for the cluster $clusterName; run: make images"
+withLock "load" loadAll
