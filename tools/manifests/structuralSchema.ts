@@ -22,8 +22,9 @@ export function structuralSchema(schema: z.ZodType): StructuralSchema {
  * integers are 64 bits wide; a date-time is checked by its format, not by a pattern.
  */
 function tidy(node: StructuralSchema): StructuralSchema {
-  const { properties, items, additionalProperties, propertyNames: _unsupported, id: _id, ...rest } = node;
+  const { properties, items, additionalProperties, ...rest } = node;
   const tidied: StructuralSchema = { ...rest };
+  delete tidied["propertyNames"];
   if (tidied.type === "integer") tidied.format = "int64";
   if (tidied.format === "date-time") delete tidied["pattern"];
   if (properties !== undefined) {
