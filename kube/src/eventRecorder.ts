@@ -10,6 +10,8 @@ import type { KubeTransport } from "./transport.ts";
 import { TokenBuckets } from "./tokenBuckets.ts";
 import { WorkQueue } from "./workQueue.ts";
 
+export type { EventNote } from "./eventSeries.ts";
+
 /** Records events; a controller needs no more of a recorder than this. */
 export interface EventSink {
   record(regarding: Stored<KubeObject>, event: EventNote): void;

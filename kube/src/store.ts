@@ -39,7 +39,8 @@ const maxTombstones = 1000;
 /** The last known version of each object, by key and by index; never goes back to an older version. */
 export class Store<T extends KubeObject, I extends string = never> implements StoreReader<T, I> {
   readonly #objects = new Map<string, Stored<T>>();
-  readonly #tombstones = new Map<string, { uid: string; resourceVersion: string }>();
+  /** The version each key was deleted at. */
+  readonly #tombstones = new Map<string, string>();
   readonly #indexes: { name: I; values: IndexFunction<T>; keys: Map<string, Set<string>> }[];
   readonly #handlers = new Set<(change: Change<T>) => void>();
   readonly #logger: Logger;
@@ -116,6 +117,9 @@ export class Store<T extends KubeObject, I extends string = never> implements St
   /** Takes a full list made at `resourceVersion`. Objects that are newer than the list are kept. */
   replace(objects: readonly Stored<T>[], resourceVersion: string): Drift {
     const drift: Drift = { added: 0, updated: 0, deleted: 0 };
+    for (const [key, grave] of this.#tombstones) {
+      if (!isOlderVersion(resourceVersion, grave)) this.#tombstones.delete(key);
+    }
     const listed = new Set(objects.map(keyOf));
     for (const [key, object] of this.#objects) {
       if (listed.has(key) || isOlderVersion(resourceVersion, object.metadata.resourceVersion)) continue;
@@ -162,17 +166,18 @@ export class Store<T extends KubeObject, I extends string = never> implements St
     }
   }
 
-  #bury(key: string, { metadata: { uid, resourceVersion } }: Stored<T>): void {
+  #bury(key: string, { metadata: { resourceVersion } }: Stored<T>): void {
     this.#tombstones.delete(key);
-    this.#tombstones.set(key, { uid, resourceVersion });
+    this.#tombstones.set(key, resourceVersion);
     if (this.#tombstones.size <= maxTombstones) return;
     const oldest = this.#tombstones.keys().next();
     if (oldest.done !== true) this.#tombstones.delete(oldest.value);
   }
 
-  #isBuried(key: string, { metadata: { uid, resourceVersion } }: Stored<T>): boolean {
+  /** The same object may come back: with a selector, "deleted" also means that it left the selection. */
+  #isBuried(key: string, { metadata: { resourceVersion } }: Stored<T>): boolean {
     const grave = this.#tombstones.get(key);
-    return grave !== undefined && (grave.uid === uid || isOlderVersion(resourceVersion, grave.resourceVersion));
+    return grave !== undefined && (grave === resourceVersion || isOlderVersion(resourceVersion, grave));
   }
 
   #tell(change: Change<T>): void {

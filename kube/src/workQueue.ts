@@ -37,7 +37,6 @@ export class WorkQueue {
   readonly #delayed = new Map<string, { dueMs: number; timer: Timer }>();
   readonly #failures = new Map<string, number>();
   readonly #takers: ((key: string | undefined) => void)[] = [];
-  #onIdle: (() => void)[] = [];
   #isShutDown = false;
 
   constructor({ clock, random, backOff, maxKeys, metrics }: WorkQueueOptions = {}) {
@@ -122,7 +121,6 @@ export class WorkQueue {
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.delete(key) && !this.#isShutDown) this.#makeReady(key);
-    if (this.#processing.size === 0) this.#tellIdle();
   }
 
   /** Refuses new keys, drops those that wait, and sends idle workers home. */
@@ -147,12 +145,6 @@ export class WorkQueue {
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
   }
 
-  /** Resolves when no key is with a worker. */
-  async whenIdle(): Promise<void> {
-    if (this.#processing.size === 0) return;
-    return new Promise((resolve) => this.#onIdle.push(resolve));
-  }
-
   #makeReady(key: string): void {
     const now = this.#clock.monotonicMs();
     const taker = this.#takers.shift();
@@ -173,11 +165,5 @@ export class WorkQueue {
 
   #isFull(): boolean {
     return this.#ready.size + this.#delayed.size >= this.#maxKeys;
-  }
-
-  #tellIdle(): void {
-    const waiting = this.#onIdle;
-    this.#onIdle = [];
-    for (const resolve of waiting) resolve();
   }
 }

@@ -19,7 +19,7 @@ import { programPath, repositoryRoot } from "./programs.ts";
 const install = "run `make programs`, which builds it.";
 
 /** Who a kubeconfig is for. */
-type Identity = { certificateFile: string; keyFile: string } | { token: string };
+type Identity = KeyPair | { token: string };
 
 /**
  * A real etcd and kube-apiserver of this test run, with RBAC and the repository's CRDs. There are no controllers, no
@@ -33,17 +33,19 @@ export class KubeApiServer {
   readonly url: string;
   readonly #directory: string;
   readonly #authority: CertificateAuthority;
+  readonly #administrator: KeyPair;
   readonly #programs: { etcd: ChildProgram; apiServer: ChildProgram };
   readonly #transports: KubeTransport[] = [];
 
   private constructor(
     url: string, directory: string, authority: CertificateAuthority, programs: { etcd: ChildProgram; apiServer: ChildProgram },
-    administrator: Identity,
+    administrator: KeyPair,
   ) {
     this.url = url;
     this.#directory = directory;
     this.#authority = authority;
     this.#programs = programs;
+    this.#administrator = administrator;
     this.kubeconfigPath = this.#writeKubeconfig("admin", administrator);
     this.admin = KubeTransport.fromFile(this.kubeconfigPath);
   }
@@ -60,6 +62,14 @@ export class KubeApiServer {
       { timeoutMs: 30_000, what: "the namespace default" });
     await server.#applyCustomResources();
     return server;
+  }
+
+  /** What a TLS client needs to speak to the server as the administrator. */
+  get administratorTls(): { ca: string; cert: string; key: string } {
+    const { certificateFile, keyFile } = this.#administrator;
+    return {
+      ca: readFileSync(this.#authority.certificateFile, "utf8"), cert: readFileSync(certificateFile, "utf8"), key: readFileSync(keyFile, "utf8"),
+    };
   }
 
   /** The processes, to be stopped, started and paused by tests that own their server. */

@@ -1,0 +1,286 @@
+import { expect } from "chai";
+import { type ConfigMap, configMaps } from "#kube/builtin.ts";
+import { Reflector, type ReflectorOptions } from "#kube/reflector.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { type Change, Store } from "#kube/store.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { FaultyApi, listOf, watchOf } from "#test/support/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+
+const isList = listOf("configmaps");
+const isWatch = watchOf("configmaps");
+
+describe("Reflector", () => {
+  let server: KubeApiServer;
+  let api: FaultyApi;
+  let direct: ResourceClient<ConfigMap>;
+  let namespace: string;
+  let store: Store<ConfigMap>;
+  let changes: string[];
+  let drift: number;
+  let reflectors: Reflector<ConfigMap>[];
+
+  before(async function () {
+    this.timeout(60_000);
+    server = await sharedKubeApiServer();
+    direct = new ResourceClient(server.admin, configMaps);
+  });
+
+  beforeEach(async () => {
+    [api, namespace] = await Promise.all([FaultyApi.start(server), server.createNamespace()]);
+    store = new Store();
+    changes = [];
+    drift = 0;
+    reflectors = [];
+    store.subscribe((change) => changes.push(describeChange(change)));
+  });
+
+  afterEach(async () => {
+    await Promise.all(reflectors.map((reflector) => reflector.stop()));
+    await api.stop();
+  });
+
+  function aReflector(options: Partial<ReflectorOptions<ConfigMap, never>> = {}): Reflector<ConfigMap> {
+    // One attempt per call, so that the tests see the reflector's own perseverance and not the transport's.
+    const reflector = new Reflector({
+      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), store, namespace, backOff: { baseMs: 20, maxMs: 200 },
+      metrics: {
+        listed: () => undefined, watchEnded: () => undefined, rejected: () => undefined, drifted: (objects) => drift += objects,
+      },
+      ...options,
+    });
+    reflectors.push(reflector);
+    return reflector;
+  }
+
+  async function started(options: Partial<ReflectorOptions<ConfigMap, never>> = {}): Promise<Reflector<ConfigMap>> {
+    const reflector = aReflector(options);
+    reflector.start();
+    await reflector.waitForSync(AbortSignal.timeout(5000));
+    await watching();
+    return reflector;
+  }
+
+  const watching = (): Promise<unknown> => eventually(() => api.openWatches === 1, { what: "one open watch" });
+  const create = (name: string, value = "1"): Promise<unknown> => direct.create({ metadata: { name, namespace }, data: { value } });
+  const update = (name: string, value: string): Promise<unknown> => direct.mergePatch({ name, namespace }, { data: { value } });
+  const seen = (change: string): Promise<unknown> => eventually(() => changes.includes(change), { what: `"${change}" among ${String(changes)}` });
+  const names = (): string[] => store.list().map(({ metadata }) => metadata.name).sort();
+
+  it("lists, then follows every change", async () => {
+    await create("before");
+    await started();
+    expect(names()).to.deep.equal(["before"]);
+    await create("after");
+    await seen("added after 1");
+    await update("after", "2");
+    await seen("updated after 2");
+    await direct.delete({ name: "after", namespace });
+    await seen("deleted after 2");
+  });
+
+  it("asks for bookmarks and a random end, and follows selectors", async () => {
+    await started({ labelSelector: "app=x", fieldSelector: "metadata.name!=y" });
+    const { query } = api.requests.find(isWatch)!;
+    expect(query.get("allowWatchBookmarks")).to.equal("true");
+    expect(Number(query.get("timeoutSeconds"))).to.be.within(240, 480);
+    expect([query.get("labelSelector"), query.get("fieldSelector")]).to.deep.equal(["app=x", "metadata.name!=y"]);
+    expect(api.requests.find(isList)!.query.get("resourceVersion")).to.equal("0");
+  });
+
+  for (const status of [429, 500, 503]) {
+    it(`survives a first list answered ${status}`, async () => {
+      await create("a");
+      api.answerOnce(isList, status);
+      await started();
+      expect(names()).to.deep.equal(["a"]);
+    });
+
+    it(`survives a watch answered ${status}`, async () => {
+      api.answerOnce(isWatch, status);
+      await started();
+      await create("a");
+      await seen("added a 1");
+    });
+  }
+
+  it("waits as long as Retry-After asks", async () => {
+    api.answerOnce(isWatch, 429, {}, { "retry-after": "1" });
+    const startedMs = performance.now();
+    await started();
+    expect(performance.now() - startedMs).to.be.greaterThan(1000);
+  });
+
+  it("goes on from the last version when the stream is cut or closed, without another list", async () => {
+    await started();
+    await create("a");
+    await seen("added a 1");
+    for (const [end, name] of [["cutWatches", "b"], ["closeWatches", "c"]] as const) {
+      api[end]();
+      await create(name);
+      await seen(`added ${name} 1`);
+      await watching();
+    }
+    expect(api.requests.filter(isList)).to.have.length(1);
+    expect(changes).to.deep.equal(["added a 1", "added b 1", "added c 1"]);
+  });
+
+  it("goes on from the last version after an ERROR 500 in the stream", async () => {
+    await started();
+    api.sayToWatches(statusEvent(500, "InternalError"));
+    await create("a");
+    await seen("added a 1");
+    expect(api.requests.filter(isList)).to.have.length(1);
+  });
+
+  it("lists again after an ERROR 410 in the stream, and tells what vanished in the gap", async () => {
+    await create("gone");
+    await started();
+    const held = api.holdOnce(isList);
+    api.sayToWatches(statusEvent(410, "Expired"));
+    await held.arrived;
+    await direct.delete({ name: "gone", namespace });
+    await create("new");
+    held.release();
+    await seen("deleted gone 1");
+    await seen("added new 1");
+  });
+
+  it("lists again after a watch answered 410, waiting between repeated ones", async () => {
+    for (let i = 0; i < 3; i++) api.answerOnce(isWatch, 410, { reason: "Expired" });
+    await started();
+    await create("a");
+    await seen("added a 1");
+    expect(api.requests.filter(isList)).to.have.length(4);
+  });
+
+  it("tells an object re-created in a gap as deleted and added", async () => {
+    await create("a", "old");
+    await started();
+    const held = api.holdOnce(isList);
+    api.sayToWatches(statusEvent(410, "Expired"));
+    await held.arrived;
+    await direct.delete({ name: "a", namespace });
+    await create("a", "new");
+    held.release();
+    await seen("added a new");
+    expect(changes.slice(-2)).to.deep.equal(["deleted a old", "added a new"]);
+  });
+
+  it("takes up a watch that broke inside a line, and loses nothing", async () => {
+    await started();
+    api.sayToWatches("{\"type\":\"ADDED\",\"object\":{\"metad");
+    api.cutWatches();
+    await create("a");
+    await seen("added a 1");
+    await watching();
+    api.sayToWatches("{\"type\":\"ADDED\",\"object\":{\"metad\n");
+    await create("b");
+    await seen("added b 1");
+  });
+
+  it("does not go back in time when the stream repeats an older version", async () => {
+    await started();
+    await create("a", "1");
+    await seen("added a 1");
+    const old = store.get(`${namespace}/a`);
+    await update("a", "2");
+    await seen("updated a 2");
+    api.sayToWatches(`${JSON.stringify({ type: "MODIFIED", object: old })}\n`);
+    await update("a", "3");
+    await seen("updated a 3");
+    expect(changes).to.deep.equal(["added a 1", "updated a 2", "updated a 3"]);
+  });
+
+  it("gives up a watch that says nothing, and opens another", async () => {
+    api.silenceOnce(isWatch);
+    await started({ idleDeadlineMs: 300 });
+    await create("a");
+    await seen("added a 1");
+  });
+
+  it("opens no watch when it is stopped while the list is on its way", async () => {
+    await create("a");
+    const held = api.holdOnce(isList);
+    const reflector = aReflector();
+    reflector.start();
+    await held.arrived;
+    await reflector.stop();
+    held.release();
+    const again = aReflector({ store: new Store() });
+    again.start();
+    await again.waitForSync();
+    await watching();
+    expect(api.requests.filter(isWatch), "only the other reflector's").to.have.length(1);
+    expect(changes).to.deep.equal([]);
+  });
+
+  it("follows an object out of its selection and back", async () => {
+    await create("a");
+    await started({ labelSelector: "app=x" });
+    const label = (app: string): Promise<unknown> => direct.mergePatch({ name: "a", namespace }, { metadata: { labels: { app } } });
+    await label("x");
+    await seen("added a 1");
+    await label("y");
+    await seen("deleted a 1");
+    await label("x");
+    await eventually(() => changes.length === 3);
+    expect(changes.at(-1)).to.equal("added a 1");
+  });
+
+  it("holds one watch when it is started twice, and none when it is stopped", async () => {
+    const reflector = await started();
+    reflector.start();
+    await create("a");
+    await seen("added a 1");
+    expect(api.requests.filter(isWatch)).to.have.length(1);
+    await reflector.stop();
+    await eventually(() => api.openWatches === 0);
+    await create("b");
+    reflector.start();
+    await seen("added b 1");
+  });
+
+  it("finds by relisting what the watch has missed, and counts it", async () => {
+    await started({ relistIntervalMs: 1000 });
+    api.loseEvents(true);
+    await create("lost");
+    await eventually(() => api.lostBytes > 0);
+    api.loseEvents(false);
+    await create("a");
+    await seen("added a 1");
+    await seen("added lost 1");
+    expect(drift).to.equal(1);
+  });
+
+  it("starts from nothing when the cluster's storage went back in time", async () => {
+    await create("a");
+    await started();
+    const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
+    api.sayToWatches(statusEvent(504, tooLarge.reason, tooLarge.message));
+    api.answerOnce(isWatch, 504, tooLarge);
+    await seen("deleted a 1");
+    await eventually(() => changes.filter((change) => change === "added a 1").length === 2);
+  });
+
+  it("reads long lists in pages, and starts over when a page has expired", async function () {
+    this.timeout(30_000);
+    const all = Array.from({ length: 520 }, (_, i) => `cm-${i}`);
+    for (let i = 0; i < all.length; i += 40) await Promise.all(all.slice(i, i + 40).map((name) => create(name)));
+    api.answerOnce((request) => isList(request) && request.query.has("continue"), 410, { reason: "Expired" });
+    // A read at "0" is served from memory in one piece; one without a version comes in pages.
+    api.answerOnce(isList, 410, { reason: "Expired" });
+    await started();
+    expect(store.size).to.equal(520);
+    expect(api.requests.filter(isList).map(({ query }) => query.has("continue"))).to.deep.equal([false, false, true, false, true]);
+  });
+});
+
+function describeChange({ type, object }: Change<ConfigMap>): string {
+  return `${type} ${object.metadata.name} ${object.data?.value ?? ""}`;
+}
+
+function statusEvent(code: number, reason: string, message = reason): string {
+  const object = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", code, reason, message };
+  return `${JSON.stringify({ type: "ERROR", object })}\n`;
+}
