@@ -33,6 +33,33 @@ isHealthy() {
     [ "$(kubectlDo get nodes -o name | wc -l)" -eq 3 ]
 }
 
+# Nodes that were stopped (make down, a reboot) start again with their data; routes and rules of podman nodes do not survive that.
+resume() {
+  local node
+  for node in $(nodeContainers); do "$containerEngine" start "$node"; done
+  if [ "$containerEngine" = podman ]; then
+    awaitApi
+    connectPods
+  fi
+  kubectlDo wait --for=condition=Ready nodes --all --timeout=90s
+}
+
+awaitApi() {
+  local deadline=$((SECONDS + 90))
+  until kubectlDo --request-timeout=5s get --raw /readyz >/dev/null 2>&1; do
+    if [ "$SECONDS" -gt "$deadline" ]; then die "the API server does not answer after 90 s."; fi
+    sleep 1
+  done
+}
+
+isStopped() {
+  [ "$READY" = yes ] && [ -f "$clusterKubeconfig" ] && [ "$(nodeContainers | wc -l)" -eq 3 ] || return 1
+  local node
+  for node in $(nodeContainers); do
+    [ "$("$containerEngine" inspect --format '{{.State.Status}}' "$node")" = exited ] || return 1
+  done
+}
+
 chooseWebPort() {
   if [ -n "${JOYPOD_WEB_PORT:-}" ]; then
     WEB_PORT=$JOYPOD_WEB_PORT
@@ -69,6 +96,10 @@ bringUp() {
   useClusterEngine
   "$here/../programs/ensure.sh" kind kubectl helm
   if isHealthy; then return 0; fi
+  if isStopped; then
+    # In a shell of its own, because step ends the shell when the command fails; then the cluster is made anew.
+    if (step "Starting the cluster $clusterName again" "cluster-$clusterName" resume) && isHealthy; then return 0; fi
+  fi
   image=$(chooseNodeImage)
   if [ -n "$(nodeContainers)" ]; then say "The cluster $clusterName is not healthy; making it anew."; fi
   "$here/delete.sh" --keep-state
