@@ -1,0 +1,53 @@
+import type { ErrorCode } from "#contracts/http/errors.ts";
+
+/** Beside the words of the interface: no answer at all, and an answer that is not one of ours. */
+export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected";
+
+/** A request that was refused or failed. `code` is for deciding; what players read is made by `sentenceFor`. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly code: ApiErrorCode;
+  /** From Retry-After, where the answer had one. */
+  readonly retryAfterSeconds: number | undefined;
+  /** With `session_active`: the session in the way. */
+  readonly activeSessionId: string | undefined;
+
+  constructor(code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; cause?: unknown } = {}) {
+    super(message, { cause: details.cause });
+    this.code = code;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.activeSessionId = details.activeSessionId;
+  }
+}
+
+/** Whether the error is one of these. */
+export function isApiError(error: unknown, ...codes: ApiErrorCode[]): error is ApiError {
+  return error instanceof ApiError && (codes.length === 0 || codes.includes(error.code));
+}
+
+/** What went wrong and what to do about it, for the player. */
+export function sentenceFor(error: unknown): string {
+  if (!(error instanceof ApiError)) return "Something went wrong in this page. Reload it and try again.";
+  const wait = error.retryAfterSeconds === undefined ? "in a moment" : `in ${waitText(error.retryAfterSeconds)}`;
+  switch (error.code) {
+    case "unreachable": return "Joypod did not answer. Check your connection and try again.";
+    case "unauthorized": return "You are signed out. Sign in again to go on.";
+    case "invalid_credentials": return "That e-mail and password do not match an account.";
+    case "locked": return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
+    case "rate_limited": return `That was too often in a short time. Try again ${wait}.`;
+    case "not_found": return "This does not exist, or no longer.";
+    case "no_servers": return `All game servers are busy. Try again ${wait}.`;
+    case "no_empty_slot": return "All save slots of this game are in use. Continue one of them.";
+    case "session_active": return "You are already playing a game.";
+    case "csrf": return "This page was open for too long. Reload it and try again.";
+    case "unavailable": return `Joypod is not available just now. Try again ${wait}.`;
+    case "not_implemented": return "This Joypod cannot do that yet.";
+    default: return "Something went wrong on our side. Try again in a moment.";
+  }
+}
+
+/** A wait in words: seconds below two minutes, then minutes rounded up. */
+export function waitText(seconds: number): string {
+  if (seconds < 120) return seconds === 1 ? "1 second" : `${seconds} seconds`;
+  return `${Math.ceil(seconds / 60)} minutes`;
+}

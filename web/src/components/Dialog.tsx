@@ -1,0 +1,37 @@
+import { useEffect, useId, useRef, type ReactNode } from "react";
+
+/** A question that has to be answered first; Escape and the backdrop mean `onDismiss`. The browser keeps the focus inside. */
+export function Dialog({ title, children, actions, onDismiss }: {
+  title: string;
+  children: ReactNode;
+  actions: ReactNode;
+  onDismiss: () => void;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onDismiss();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) onDismiss();
+      }}
+    >
+      <div className="dialog-body">
+        <h2 id={titleId}>{title}</h2>
+        {children}
+        <div className="actions">{actions}</div>
+      </div>
+    </dialog>
+  );
+}

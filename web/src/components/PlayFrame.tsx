@@ -1,0 +1,23 @@
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+import { Logo } from "./Icon.tsx";
+
+/** The play page without a picture: before the game, after it, and when something is in the way. */
+export function PlayFrame({ children }: { children: ReactNode }) {
+  return (
+    <main className="play-frame" id="main">
+      <Link className="brand play-brand" to="/" aria-label="Joypod, all games"><Logo /></Link>
+      {children}
+    </main>
+  );
+}
+
+/** Where to go from a session that is over. */
+export function WaysOut({ gameSlug }: { gameSlug: string | undefined }) {
+  return (
+    <>
+      {gameSlug !== undefined && <Link className="button button-primary" to={`/games/${gameSlug}`}>Back to the game</Link>}
+      <Link className="button" to="/">All games</Link>
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { useIsPointerLocked } from "../hooks/useDocumentFlag.ts";
+import type { GameSessionView } from "../hooks/useGameSession.ts";
+import { useGameStream } from "../hooks/useGameStream.ts";
+import { useVideoPlayback } from "../hooks/useVideoPlayback.ts";
+import { captureInput } from "../stream/inputCapture.ts";
+import { menuChord } from "../stream/keyboardCapture.ts";
+import type { StreamState } from "../stream/streamState.ts";
+import { ExpiryWarning } from "./ExpiryWarning.tsx";
+import { PlayControls } from "./PlayControls.tsx";
+import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
+import { StopDialog } from "./StopDialog.tsx";
+import { StreamCurtain } from "./StreamCurtain.tsx";
+
+interface PlayStageProps {
+  session: GameSessionStatusResponse;
+  containerUrl: string;
+  view: GameSessionView;
+  gameSlug: string | undefined;
+}
+
+/** The running game: the picture filling the window, the player's input going to it, and the few controls above it. */
+export function PlayStage({ session, containerUrl, view, gameSlug }: PlayStageProps) {
+  const root = useRef<HTMLElement>(null);
+  const surface = useRef<HTMLDivElement>(null);
+  const video = useRef<HTMLVideoElement>(null);
+  const menu = useRef<HTMLButtonElement>(null);
+  const [isAsking, setIsAsking] = useState(false);
+  const [hasStatistics, setHasStatistics] = useState(false);
+  const isLocked = useIsPointerLocked();
+  const { refresh } = view;
+
+  // A stream that is gone may mean that the session is: ask at once why.
+  const onStreamChange = useCallback(({ phase }: StreamState) => {
+    if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
+  }, [refresh]);
+  const { stream, state, media, hello } = useGameStream(containerUrl, onStreamChange);
+  const playback = useVideoPlayback(video, media);
+  const isPlaying = state.phase === "connected";
+
+  useEffect(() => {
+    if (!isPlaying || stream === undefined || surface.current === null || video.current === null) return;
+    surface.current.focus({ preventScroll: true });
+    return captureInput({
+      surface: surface.current,
+      video: video.current,
+      send: (message) => stream.send(message),
+      onMenu: () => menu.current?.focus(),
+    });
+  }, [isPlaying, stream]);
+
+  return (
+    <main ref={root} className="stage-root" id="main" data-phase={isPlaying && playback.hasPicture ? "playing" : state.phase}>
+      <h1 className="visually-hidden">{session.gameTitle}</h1>
+      <div
+        ref={surface}
+        className="surface"
+        role="application"
+        aria-label={`${session.gameTitle}. Keys go to the game; ${menuChord} leads to the controls.`}
+        data-testid="game-surface"
+        tabIndex={0}
+      >
+        <video ref={video} className="picture" autoPlay playsInline disablePictureInPicture data-testid="game-video" />
+      </div>
+      <StreamCurtain state={state} hasPicture={playback.hasPicture} stream={stream} gameSlug={gameSlug} />
+      {hasStatistics && <StatisticsOverlay stream={stream} hello={hello} />}
+      <PlayControls
+        menuRef={menu}
+        root={root}
+        surface={surface}
+        title={session.gameTitle}
+        isHidden={isLocked}
+        playback={playback}
+        hasStatistics={hasStatistics}
+        onStatistics={() => setHasStatistics((shown) => !shown)}
+        onStop={() => {
+          // What has the focus now gets it back when the question is dismissed.
+          surface.current?.focus({ preventScroll: true });
+          setIsAsking(true);
+        }}
+      />
+      <ExpiryWarning expiresAt={view.expiresAt} />
+      {isAsking && <StopDialog title={session.gameTitle} onStop={view.stop} onDismiss={() => setIsAsking(false)} />}
+    </main>
+  );
+}

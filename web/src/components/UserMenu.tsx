@@ -1,0 +1,37 @@
+import { useState } from "react";
+import { sentenceFor } from "../client/apiError.ts";
+import { useAuth } from "../hooks/useAuth.tsx";
+import { Icon } from "./Icon.tsx";
+
+/** Who is signed in, and the way out. */
+export function UserMenu() {
+  const { auth, signOut, noticeError } = useAuth();
+  const [isLeaving, setIsLeaving] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  if (auth.state !== "signedIn") return null;
+  const { name, email, image } = auth.user;
+
+  const leave = async (): Promise<void> => {
+    setIsLeaving(true);
+    try {
+      await signOut();
+    } catch (error) {
+      noticeError(error); // Ends the signed-in state when it had ended already.
+      setProblem(sentenceFor(error));
+      setIsLeaving(false);
+    }
+  };
+
+  return (
+    <div className="user">
+      {problem !== undefined && <span className="user-problem" role="alert">{problem}</span>}
+      <span className="avatar" aria-hidden="true">
+        {image === "" ? (name === "" ? email : name).slice(0, 1).toUpperCase() : <img src={image} alt="" />}
+      </span>
+      <span className="user-name" title={email}>{name === "" ? email : name}</span>
+      <button className="button button-quiet" type="button" disabled={isLeaving} onClick={() => void leave()}>
+        <Icon name="leave" /><span className="user-leave">Sign out</span>
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,16 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { BrowserRouter } from "react-router";
+import { z } from "zod";
+import { App } from "./App.tsx";
+import "./styles/base.css";
+import "./styles/controls.css";
+import "./styles/pages.css";
+import "./styles/play.css";
+
+// The page's content security policy allows no code from text, which zod would otherwise try to make.
+z.config({ jitless: true });
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("index.html has no element with the id root.");
+createRoot(root).render(<StrictMode><BrowserRouter><App /></BrowserRouter></StrictMode>);

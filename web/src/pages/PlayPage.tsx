@@ -1,0 +1,69 @@
+import { useEffect } from "react";
+import { useParams, useSearchParams } from "react-router";
+import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { LaunchProgress } from "../components/LaunchProgress.tsx";
+import { Notice, Spinner } from "../components/Notice.tsx";
+import { PlayFrame, WaysOut } from "../components/PlayFrame.tsx";
+import { PlayStage } from "../components/PlayStage.tsx";
+import { SessionEnded } from "../components/SessionEnded.tsx";
+import { useAuth } from "../hooks/useAuth.tsx";
+import { useGameSession, type GameSessionView } from "../hooks/useGameSession.ts";
+import { useTitle } from "../hooks/useTitle.ts";
+
+/** One game session, from launch to statistics. */
+export default function PlayPage() {
+  const { sessionId = "" } = useParams();
+  const [query] = useSearchParams();
+  const gameSlug = query.get("game") ?? undefined;
+  // Another session is another page: nothing of the last one is kept.
+  return <Play key={sessionId} sessionId={sessionId} gameSlug={gameSlug} />;
+}
+
+function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | undefined }) {
+  const { noticeError } = useAuth();
+  const view = useGameSession(sessionId, noticeError);
+  const { session } = view;
+  useTitle(session?.gameTitle);
+  useEffect(() => {
+    if (session?.status === "running") performance.mark("joypod:running");
+  }, [session?.status]);
+  if (session === undefined) return <PlayFrame><NoSession view={view} gameSlug={gameSlug} /></PlayFrame>;
+  switch (session.status) {
+    case "starting":
+      return <PlayFrame><LaunchProgress session={session} isCancelling={view.isStopping} problem={view.error} onCancel={view.stop} /></PlayFrame>;
+    case "running":
+      // Between two answers the address can be missing for a moment.
+      if (view.isStopping || session.containerUrl === null) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
+      return <PlayStage session={session} containerUrl={session.containerUrl} view={view} gameSlug={gameSlug} />;
+    case "stopping":
+      return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
+    case "stopped":
+    case "error":
+      return <PlayFrame><SessionEnded session={session} statistics={view.statistics} gameSlug={gameSlug} /></PlayFrame>;
+  }
+}
+
+function Saving({ title }: { title: string }) {
+  return (
+    <section className="curtain-body">
+      <h1>{title}</h1>
+      <Spinner label="Saving your progress…" />
+    </section>
+  );
+}
+
+function NoSession({ view: { error, refresh }, gameSlug }: { view: GameSessionView; gameSlug: string | undefined }) {
+  if (error === undefined) return <Spinner label="Looking for your session…" />;
+  if (isApiError(error, "not_found")) {
+    return (
+      <Notice title="This session is over" actions={<WaysOut gameSlug={gameSlug} />}>
+        <p>It ended a while ago, or it was never yours.</p>
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="problem" title="Your session could not be reached" actions={<button type="button" className="button" onClick={refresh}>Try again</button>}>
+      <p>{sentenceFor(error)}</p>
+    </Notice>
+  );
+}

@@ -1,0 +1,22 @@
+/** Chromium's keyboard lock: in full screen, Escape and the browser's own keys reach the game; holding Escape leaves. */
+interface KeyboardLock {
+  lock: (codes?: string[]) => Promise<void>;
+  unlock: () => void;
+}
+
+/** Shows the element full screen. Rejects when the browser refuses. */
+export async function enterFullscreen(element: HTMLElement | null): Promise<void> {
+  if (element === null) return;
+  await element.requestFullscreen({ navigationUI: "hide" });
+  // Games use Escape; where the lock is not granted, Escape leaves full screen as everywhere else.
+  await keyboardLock()?.lock().catch(() => undefined);
+}
+
+export async function leaveFullscreen(): Promise<void> {
+  keyboardLock()?.unlock();
+  await document.exitFullscreen();
+}
+
+function keyboardLock(): KeyboardLock | undefined {
+  return (navigator as Navigator & { keyboard?: KeyboardLock }).keyboard;
+}

@@ -1,0 +1,144 @@
+import type { StreamInput, StreamNotice } from "#contracts/stream.ts";
+import { backOffMs } from "./backOff.ts";
+import { Emitter } from "./emitter.ts";
+import { StreamConnection } from "./streamConnection.ts";
+import { outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
+import { StreamRefused } from "./whep.ts";
+
+export interface GameStreamEvents {
+  state: StreamState;
+  /** What to show; a new one for each connection. */
+  media: MediaStream;
+  notice: StreamNotice;
+}
+
+export interface GameStreamOptions {
+  /** The session's stream, as session-status names it. */
+  containerUrl: string;
+  clientId: string;
+}
+
+/** The stream of one session: connects, reconnects with back-off, and says where it stands. Knows nothing of the page. */
+export class GameStream extends Emitter<GameStreamEvents> {
+  readonly #options: GameStreamOptions;
+  #state: StreamState = { phase: "idle" };
+  #connection: StreamConnection | undefined;
+  #running = new AbortController();
+
+  constructor(options: GameStreamOptions) {
+    super();
+    this.#options = options;
+  }
+
+  get state(): StreamState {
+    return this.#state;
+  }
+
+  /** Connects, unless another tab or browser plays already. */
+  connect(): void {
+    this.#start(false);
+  }
+
+  /** Connects in the place of another tab or browser, who is told so. */
+  takeOver(): void {
+    this.#start(true);
+  }
+
+  close(): void {
+    this.#running.abort();
+    this.#connection?.close();
+    this.#connection = undefined;
+    this.#setState({ phase: "idle" });
+  }
+
+  send(message: StreamInput): void {
+    this.#connection?.send(message);
+  }
+
+  /** The browser's account of the connection; undefined while there is none. */
+  async report(): Promise<RTCStatsReport | undefined> {
+    return this.#state.phase === "connected" ? this.#connection?.report() : undefined;
+  }
+
+  #start(takeover: boolean): void {
+    this.close();
+    this.#running = new AbortController();
+    const { signal } = this.#running;
+    this.#run(takeover, signal).catch((error: unknown) => {
+      if (!signal.aborted) this.#setState({ phase: "failed", code: "failed", message: messageOf(error) });
+    });
+  }
+
+  async #run(takeover: boolean, signal: AbortSignal): Promise<void> {
+    let lastUp = performance.now();
+    for (let attempt = 0; ; attempt += 1) {
+      this.#setState({ phase: "connecting", isReconnect: attempt > 0 });
+      // Only the first connection may push somebody out: a reconnect must not fight another tab for the stream.
+      const outcome = await this.#connectOnce(takeover, signal, () => {
+        attempt = 0;
+        takeover = false;
+      });
+      if (signal.aborted) return;
+      if (outcome.kind === "lost") lastUp = performance.now();
+      const next = stateAfter(outcome, performance.now() - lastUp);
+      if (next !== undefined) {
+        this.#setState(next);
+        return;
+      }
+      await this.#pause(backOffMs(attempt), signal);
+    }
+  }
+
+  /** One connection until its end. */
+  async #connectOnce(takeover: boolean, signal: AbortSignal, onUp: () => void): Promise<ConnectionOutcome> {
+    const connection = new StreamConnection();
+    this.#connection = connection;
+    const ended = this.#endOf(connection);
+    try {
+      await connection.open({ ...this.#options, takeover, signal });
+    } catch (error) {
+      return { kind: "unreached", code: error instanceof StreamRefused ? error.code : "unreachable", message: messageOf(error) };
+    }
+    onUp();
+    this.emit("media", connection.media);
+    this.#setState({ phase: "connected" });
+    return ended;
+  }
+
+  #endOf(connection: StreamConnection): Promise<ConnectionOutcome> {
+    return new Promise((resolve) => {
+      connection.on("lost", () => resolve({ kind: "lost" }));
+      connection.on("notice", (notice) => {
+        this.emit("notice", notice);
+        const outcome = outcomeOf(notice);
+        if (outcome === undefined) return;
+        connection.close();
+        resolve(outcome);
+      });
+    });
+  }
+
+  async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    this.#setState({ phase: "waiting", retryInMs: delayMs });
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, delayMs);
+      const stopWaiting = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      signal.addEventListener("abort", stopWaiting, { once: true });
+      // The network is back: no need to sit out the rest.
+      window.addEventListener("online", stopWaiting, { once: true, signal });
+    });
+    signal.throwIfAborted();
+  }
+
+  #setState(state: StreamState): void {
+    this.#state = state;
+    this.emit("state", state);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

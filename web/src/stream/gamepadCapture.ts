@@ -1,0 +1,88 @@
+import { stickScale, triggerScale, type PadInput, type StreamInput } from "#contracts/stream.ts";
+import type { z } from "zod";
+
+type PadMessage = z.infer<typeof PadInput>;
+
+/** Places in the browser's standard mapping; the two triggers are left out of the button bits. */
+const leftTrigger = 6;
+const rightTrigger = 7;
+/** Sticks at rest are never quite still; games bring their own, larger dead zone. */
+const noise = 0.02;
+
+/** What is read of a gamepad. */
+export interface PadSample {
+  readonly index: number;
+  readonly axes: readonly number[];
+  readonly buttons: readonly { readonly pressed: boolean; readonly value: number }[];
+}
+
+/** Tells changes of the one gamepad that the player uses: the first that moved, until it is unplugged. */
+export class GamepadCapture {
+  readonly #send: (message: StreamInput) => void;
+  readonly #idle = new Map<number, string>();
+  #active: number | undefined;
+  #last = "";
+
+  constructor(send: (message: StreamInput) => void) {
+    this.#send = send;
+  }
+
+  /** Called once per frame with what `navigator.getGamepads()` gives. */
+  sample(pads: readonly (PadSample | null)[]): void {
+    const connected = pads.filter((pad) => pad !== null);
+    const pad = connected.find(({ index }) => index === this.#active) ?? this.#adopt(connected);
+    if (pad === undefined) return;
+    const message = padMessage(pad);
+    const text = JSON.stringify(message);
+    if (text === this.#last) return;
+    this.#last = text;
+    this.#send(message);
+  }
+
+  /** Forgets what is held, after the streamer was told to release everything. */
+  reset(): void {
+    this.#last = "";
+  }
+
+  #adopt(pads: readonly PadSample[]): PadSample | undefined {
+    if (this.#active !== undefined) this.#loseActive();
+    const moved = pads.find((pad) => {
+      const text = JSON.stringify(padMessage(pad));
+      const before = this.#idle.get(pad.index);
+      this.#idle.set(pad.index, text);
+      return before !== undefined && before !== text;
+    });
+    this.#active = moved?.index;
+    return moved;
+  }
+
+  #loseActive(): void {
+    this.#active = undefined;
+    this.#last = "";
+    this.#idle.clear();
+    this.#send({ t: "release" });
+  }
+}
+
+/** The whole state of a gamepad as one message. */
+export function padMessage({ axes, buttons }: PadSample): PadMessage {
+  const stick = (axis: number): number => scaled(axes[axis] ?? 0);
+  const trigger = (button: number): number => Math.round(Math.min(1, Math.max(0, buttons[button]?.value ?? 0)) * triggerScale);
+  return {
+    t: "pad",
+    s: [stick(0), stick(1), stick(2), stick(3)],
+    l: trigger(leftTrigger),
+    r: trigger(rightTrigger),
+    b: buttonBits(buttons),
+  };
+}
+
+function buttonBits(buttons: PadSample["buttons"]): number {
+  const withoutTriggers = buttons.filter((_button, place) => place !== leftTrigger && place !== rightTrigger).slice(0, 15);
+  return withoutTriggers.reduce((bits, { pressed }, place) => (pressed ? bits | (1 << place) : bits), 0);
+}
+
+function scaled(value: number): number {
+  if (!Number.isFinite(value) || Math.abs(value) < noise) return 0;
+  return Math.round(Math.min(1, Math.max(-1, value)) * stickScale);
+}

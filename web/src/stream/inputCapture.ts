@@ -1,0 +1,101 @@
+import type { StreamInput } from "#contracts/stream.ts";
+import { GamepadCapture } from "./gamepadCapture.ts";
+import { KeyboardCapture, isMenuChord } from "./keyboardCapture.ts";
+import { pictureArea } from "./pictureArea.ts";
+import { PointerCapture, type PictureGeometry } from "./pointerCapture.ts";
+import { WheelCapture } from "./wheelCapture.ts";
+
+export interface InputCaptureOptions {
+  /** Has the keyboard focus while the game has the player's input; holds the video. */
+  surface: HTMLElement;
+  video: HTMLVideoElement;
+  send: (message: StreamInput) => void;
+  /** The player asked for the page's own controls. */
+  onMenu: () => void;
+}
+
+/**
+ * Sends everything the player does on `surface` until the returned function is called. Whenever the surface loses the
+ * player's attention, everything held is released.
+ */
+export function captureInput({ surface, video, send, onMenu }: InputCaptureOptions): () => void {
+  const stopped = new AbortController();
+  const keyboard = new KeyboardCapture(send);
+  const pointer = new PointerCapture(send, () => geometryOf(video));
+  const wheel = new WheelCapture(send);
+  const gamepad = new GamepadCapture(send);
+  const releaseAll = (): void => {
+    for (const device of [keyboard, pointer, wheel, gamepad]) device.reset();
+    send({ t: "release" });
+  };
+  listenToKeyboard(surface, keyboard, onMenu, stopped.signal);
+  listenToPointer(surface, pointer, stopped.signal);
+  listenToWheel(surface, wheel, stopped.signal);
+  pollGamepads(gamepad, stopped.signal);
+  listenToAttention(surface, releaseAll, stopped.signal);
+  return () => {
+    releaseAll();
+    stopped.abort();
+  };
+}
+
+function geometryOf(video: HTMLVideoElement): PictureGeometry {
+  const picture = { width: video.videoWidth, height: video.videoHeight };
+  return { picture, area: pictureArea(video.getBoundingClientRect(), picture) };
+}
+
+function listenToKeyboard(surface: HTMLElement, keyboard: KeyboardCapture, onMenu: () => void, signal: AbortSignal): void {
+  surface.addEventListener("keydown", (event) => {
+    event.preventDefault();
+    if (isMenuChord(event)) onMenu();
+    else keyboard.down(event);
+  }, { signal });
+  surface.addEventListener("keyup", (event) => {
+    event.preventDefault();
+    keyboard.up(event);
+  }, { signal });
+}
+
+function listenToPointer(surface: HTMLElement, pointer: PointerCapture, signal: AbortSignal): void {
+  const sample = (event: PointerEvent): void => {
+    if (event.isPrimary) pointer.sample(event, document.pointerLockElement === surface);
+  };
+  surface.addEventListener("pointerdown", (event) => {
+    // A drag goes on outside of the surface.
+    if (document.pointerLockElement !== surface) surface.setPointerCapture(event.pointerId);
+    sample(event);
+  }, { signal });
+  for (const name of ["pointermove", "pointerup", "pointercancel"] as const) surface.addEventListener(name, sample, { signal });
+  surface.addEventListener("mousedown", (event) => {
+    event.preventDefault(); // No text selection, no scrolling by the middle button; but then the focus is ours to set.
+    surface.focus({ preventScroll: true });
+  }, { signal });
+  surface.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
+}
+
+function listenToWheel(surface: HTMLElement, wheel: WheelCapture, signal: AbortSignal): void {
+  surface.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    wheel.sample(event);
+  }, { signal, passive: false });
+}
+
+function pollGamepads(gamepad: GamepadCapture, signal: AbortSignal): void {
+  const poll = (): void => {
+    if (signal.aborted) return;
+    if (document.hasFocus()) gamepad.sample(navigator.getGamepads());
+    requestAnimationFrame(poll);
+  };
+  requestAnimationFrame(poll);
+}
+
+function listenToAttention(surface: HTMLElement, releaseAll: () => void, signal: AbortSignal): void {
+  surface.addEventListener("blur", releaseAll, { signal });
+  window.addEventListener("blur", releaseAll, { signal });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) releaseAll();
+  }, { signal });
+  document.addEventListener("pointerlockchange", () => {
+    if (document.pointerLockElement === null) releaseAll();
+  }, { signal });
+}

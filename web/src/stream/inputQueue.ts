@@ -1,0 +1,70 @@
+import type { StreamInput } from "#contracts/stream.ts";
+
+const maxDistance = 4_096;
+const maxNotches = 16;
+
+/**
+ * Input that waits for a congested data channel. Motion is merged into the message before it where nothing is lost by that;
+ * what cannot be merged is bounded: first motion is dropped, and when only keys and buttons are left everything held is released,
+ * because late presses are worse than none.
+ */
+export class InputQueue {
+  readonly #capacity: number;
+  #messages: StreamInput[] = [];
+
+  constructor(capacity = 128) {
+    this.#capacity = capacity;
+  }
+
+  get length(): number {
+    return this.#messages.length;
+  }
+
+  push(message: StreamInput): void {
+    const last = this.#messages.at(-1);
+    const merged = last === undefined ? undefined : merge(last, message);
+    if (merged !== undefined) {
+      this.#messages[this.#messages.length - 1] = merged;
+      return;
+    }
+    this.#messages.push(message);
+    if (this.#messages.length > this.#capacity) this.#shrink();
+  }
+
+  /** The oldest message, taken out. */
+  shift(): StreamInput | undefined {
+    return this.#messages.shift();
+  }
+
+  clear(): void {
+    this.#messages = [];
+  }
+
+  #shrink(): void {
+    const withoutMotion = this.#messages.filter((message) => !isMotion(message));
+    this.#messages = withoutMotion.length < this.#messages.length ? withoutMotion : [{ t: "release" }];
+  }
+}
+
+function isMotion({ t }: StreamInput): boolean {
+  return t === "move" || t === "rel" || t === "wheel" || t === "ping";
+}
+
+/** One message that does the same as two in a row, if there is one. */
+function merge(first: StreamInput, second: StreamInput): StreamInput | undefined {
+  if (first.t === "move" && second.t === "move") return second;
+  if (first.t === "rel" && second.t === "rel") return { t: "rel", ...sum(first, second, maxDistance) };
+  if (first.t === "wheel" && second.t === "wheel") return { t: "wheel", ...sum(first, second, maxNotches) };
+  // Only sticks and triggers moved: a button that was tapped between the two would be lost otherwise.
+  if (first.t === "pad" && second.t === "pad" && first.b === second.b) return second;
+  if (first.t === "release" && second.t === "release") return second;
+  return undefined;
+}
+
+function sum(first: { x: number; y: number }, second: { x: number; y: number }, limit: number): { x: number; y: number } {
+  return { x: clamp(first.x + second.x, limit), y: clamp(first.y + second.y, limit) };
+}
+
+function clamp(value: number, limit: number): number {
+  return Math.min(limit, Math.max(-limit, value));
+}

@@ -1,0 +1,41 @@
+import type { StreamInput } from "#contracts/stream.ts";
+import { InputQueue } from "./inputQueue.ts";
+
+/** Above this many unsent bytes input waits in the queue, where it can still be merged. */
+const highWaterBytes = 4_096;
+const lowWaterBytes = 1_024;
+
+/** The part of RTCDataChannel that sending needs. */
+export interface InputChannel extends EventTarget {
+  readonly readyState: RTCDataChannelState;
+  readonly bufferedAmount: number;
+  bufferedAmountLowThreshold: number;
+  send(text: string): void;
+}
+
+/** Sends input over a data channel at once, or merged and in order as soon as the channel has drained. */
+export class InputSender {
+  readonly #channel: InputChannel;
+  readonly #queue = new InputQueue();
+
+  constructor(channel: InputChannel) {
+    this.#channel = channel;
+    channel.bufferedAmountLowThreshold = lowWaterBytes;
+    channel.addEventListener("bufferedamountlow", () => this.#flush());
+  }
+
+  /** Input for a channel that is not open is dropped: nobody wants keys pressed before the picture was there. */
+  send(message: StreamInput): void {
+    if (this.#channel.readyState === "open") this.#queue.push(message);
+    else this.#queue.clear();
+    this.#flush();
+  }
+
+  #flush(): void {
+    while (this.#channel.readyState === "open" && this.#channel.bufferedAmount < highWaterBytes) {
+      const message = this.#queue.shift();
+      if (message === undefined) return;
+      this.#channel.send(JSON.stringify(message));
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import type { StreamInput } from "#contracts/stream.ts";
+import { toPointerCoordinates, type Area, type Size } from "./pictureArea.ts";
+
+/** Bits of `PointerEvent.buttons`, in the order of `MouseEvent.button`: left, middle, right, back, forward. */
+const buttonBits = [1, 4, 2, 8, 16] as const;
+const maxDistance = 4_096;
+
+export interface PointerSample {
+  clientX: number;
+  clientY: number;
+  movementX: number;
+  movementY: number;
+  buttons: number;
+}
+
+/** Where the picture is on the page now, and how many pixels it has. */
+export interface PictureGeometry {
+  area: Area;
+  picture: Size;
+}
+
+/**
+ * Turns pointer events into messages. Buttons are told from the change of the `buttons` bits, because a second button pressed
+ * while one is held comes as a mere movement.
+ */
+export class PointerCapture {
+  readonly #send: (message: StreamInput) => void;
+  readonly #geometry: () => PictureGeometry;
+  #buttons = 0;
+  #restX = 0;
+  #restY = 0;
+  #last = { x: -1, y: -1 };
+
+  constructor(send: (message: StreamInput) => void, geometry: () => PictureGeometry) {
+    this.#send = send;
+    this.#geometry = geometry;
+  }
+
+  /** The pointer is somewhere on the page (`isLocked` false) or moved while it is locked to the picture. */
+  sample(sample: PointerSample, isLocked: boolean): void {
+    if (isLocked) this.#moveBy(sample);
+    else this.#moveTo(sample);
+    this.#press(sample.buttons);
+  }
+
+  /** Forgets what is held, after the streamer was told to release everything. */
+  reset(): void {
+    this.#buttons = 0;
+    this.#restX = 0;
+    this.#restY = 0;
+    this.#last = { x: -1, y: -1 };
+  }
+
+  #moveTo({ clientX, clientY }: PointerSample): void {
+    const { x, y } = toPointerCoordinates({ x: clientX, y: clientY }, this.#geometry().area);
+    if (x === this.#last.x && y === this.#last.y) return;
+    this.#last = { x, y };
+    this.#send({ t: "move", x, y });
+  }
+
+  /** Distances are in pixels of the game; the fraction that is left over counts for the next movement. */
+  #moveBy({ movementX, movementY }: PointerSample): void {
+    const { area, picture } = this.#geometry();
+    const scale = area.width > 0 && picture.width > 0 ? picture.width / area.width : 1;
+    const x = movementX * scale + this.#restX;
+    const y = movementY * scale + this.#restY;
+    this.#restX = x - Math.trunc(x);
+    this.#restY = y - Math.trunc(y);
+    const message = { t: "rel", x: clamp(Math.trunc(x)), y: clamp(Math.trunc(y)) } as const;
+    if (message.x !== 0 || message.y !== 0) this.#send(message);
+  }
+
+  #press(buttons: number): void {
+    const changed = buttons ^ this.#buttons;
+    this.#buttons = buttons;
+    buttonBits.forEach((bit, button) => {
+      if ((changed & bit) !== 0) this.#send({ t: "btn", b: button, d: (buttons & bit) === 0 ? 0 : 1 });
+    });
+  }
+}
+
+function clamp(distance: number): number {
+  // Adding zero turns -0 into 0.
+  return Math.min(maxDistance, Math.max(-maxDistance, distance)) + 0;
+}

@@ -1,0 +1,43 @@
+import type { StreamInput } from "#contracts/stream.ts";
+
+/** What browsers report for one notch, by `WheelEvent.deltaMode`: pixels, lines, pages. */
+const perNotch = [100, 3, 1] as const;
+const maxNotches = 16;
+
+export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode">;
+
+/** Gathers wheel distances, which touch pads report in small parts, into whole notches. */
+export class WheelCapture {
+  readonly #send: (message: StreamInput) => void;
+  #restX = 0;
+  #restY = 0;
+
+  constructor(send: (message: StreamInput) => void) {
+    this.#send = send;
+  }
+
+  sample({ deltaX, deltaY, deltaMode }: WheelSample): void {
+    const distance = perNotch[deltaMode] ?? perNotch[0];
+    this.#restX = withSameDirection(this.#restX, deltaX / distance);
+    this.#restY = withSameDirection(this.#restY, deltaY / distance);
+    const x = Math.trunc(this.#restX);
+    const y = Math.trunc(this.#restY);
+    this.#restX -= x;
+    this.#restY -= y;
+    if (x !== 0 || y !== 0) this.#send({ t: "wheel", x: clamp(x), y: clamp(y) });
+  }
+
+  reset(): void {
+    this.#restX = 0;
+    this.#restY = 0;
+  }
+}
+
+/** A turn of direction starts from nothing, so that the first notch back is not swallowed. */
+function withSameDirection(rest: number, delta: number): number {
+  return Math.sign(rest) * Math.sign(delta) < 0 ? delta : rest + delta;
+}
+
+function clamp(notches: number): number {
+  return Math.min(maxNotches, Math.max(-maxNotches, notches)) + 0;
+}
