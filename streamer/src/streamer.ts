@@ -101,7 +101,10 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
   });
   startStage({ config, log, now, describeStream, onDeath: (reason) => void stop(reason) }).then(
     (started) => {
-      if (stopping !== undefined) return started.close();
+      if (stopping !== undefined) {
+        started.close();
+        return;
+      }
       stage = started;
       log.info({ startMs: Math.round(now() - startedAt), encoders: [...started.encoders.values()].map(({ name }) => name) }, "The streamer is ready.");
     },

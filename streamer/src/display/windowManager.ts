@@ -66,7 +66,10 @@ export async function startWindowManager({ connection, width, height, log }: Win
     if (next !== undefined) focus(next);
   };
   const configure = (event: WindowEvent) => {
-    if (dialogs.get(event.wid) === false) return fill(event.wid);
+    if (dialogs.get(event.wid) === false) {
+      fill(event.wid);
+      return;
+    }
     const { x, y } = event;
     client.ConfigureWindow(event.wid, { x, y, width: Math.min(event.width, width), height: Math.min(event.height, height), borderWidth: 0 });
   };

@@ -31,14 +31,14 @@ export function createInputRouter({ desktop, gamepad, now }: InputRouterOptions)
   };
   const apply = (input: StreamInput, pong: (n: number) => void) => {
     switch (input.t) {
-      case "key": return desktop.key(input.c, input.d === 1);
-      case "move": return desktop.movePointer(input.x, input.y);
-      case "rel": return desktop.movePointerBy(input.x, input.y);
-      case "btn": return desktop.button(input.b, input.d === 1);
-      case "wheel": return desktop.wheel(input.x, input.y);
-      case "pad": return gamepad.set(readGamepad(input));
-      case "release": return releaseAll();
-      case "ping": return pong(input.n);
+      case "key": desktop.key(input.c, input.d === 1); break;
+      case "move": desktop.movePointer(input.x, input.y); break;
+      case "rel": desktop.movePointerBy(input.x, input.y); break;
+      case "btn": desktop.button(input.b, input.d === 1); break;
+      case "wheel": desktop.wheel(input.x, input.y); break;
+      case "pad": gamepad.set(readGamepad(input)); break;
+      case "release": releaseAll(); break;
+      case "ping": pong(input.n); break;
     }
   };
   return {

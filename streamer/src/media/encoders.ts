@@ -59,7 +59,10 @@ export function candidateEncoders(codecs: readonly VideoCodec[], profile: "gpu" 
   return codecs.flatMap((codec) => encoders.filter((encoder) => encoder.codec === codec && (profile === "gpu" || !encoder.needsGpu)));
 }
 
+/** Enough to see an encoder work, few enough not to delay the start. */
+const probeFrames = 3;
+
 /** A pipeline that ends by itself when the encoder works here. */
 export function buildProbePipeline(encoder: Encoder, { width, height, fps }: Picture): string {
-  return `videotestsrc num-buffers=10 ! video/x-raw,width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! fakesink`;
+  return `videotestsrc num-buffers=${probeFrames} ! video/x-raw,width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! fakesink`;
 }

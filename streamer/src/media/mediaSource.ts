@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/stream.ts";
 import type { Logger } from "../log.ts";
+import { childFlags } from "./childFlags.ts";
 import { createContinuity } from "./continuity.ts";
 import type { Encoder } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
@@ -72,7 +73,10 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const bitrateFor = (codec: VideoCodec) => kbps * encoderOf(codec).bitrateUnit;
 
   const hear = (report: MediaReport) => {
-    if (report.type === "failed") return log.warn({ reason: report.message }, "The media child gave up.");
+    if (report.type === "failed") {
+      log.warn({ reason: report.message }, "The media child gave up.");
+      return;
+    }
     const packet = Buffer.from(report.packet.buffer, report.packet.byteOffset, report.packet.byteLength);
     if (report.type === "video") {
       video.apply(packet);
@@ -85,7 +89,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
 
   const spawn = (codec: VideoCodec): Child => {
     const encoder = encoderOf(codec);
-    const process = fork(new URL("./mediaChild.ts", import.meta.url), { env, serialization: "advanced" });
+    const process = fork(new URL("./mediaChild.ts", import.meta.url), { env, serialization: "advanced", execArgv: childFlags });
     const born: Child = { process, codec, bornAt: now(), isPlaying: false };
     process.on("message", (report: MediaReport) => {
       if (born === child) hear(report);

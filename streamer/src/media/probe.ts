@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/stream.ts";
 import type { Logger } from "../log.ts";
+import { childFlags } from "./childFlags.ts";
 import { buildProbePipeline, candidateEncoders, type Encoder, type Picture } from "./encoders.ts";
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
 
@@ -21,7 +22,7 @@ export async function probeEncoders({ codecs, profile, picture, env, log }: Prob
   let child: ChildProcess | undefined;
   for (const encoder of candidateEncoders(codecs, profile)) {
     if (found.has(encoder.codec)) continue;
-    child ??= fork(new URL("./probeChild.ts", import.meta.url), { env });
+    child ??= fork(new URL("./probeChild.ts", import.meta.url), { env, execArgv: childFlags });
     const { works, message } = await tryEncoder(child, { pipeline: buildProbePipeline(encoder, picture) });
     log.info({ encoder: encoder.name, works, reason: message || undefined }, "Probed an encoder.");
     if (works) {

@@ -78,7 +78,10 @@ export function createViewer(options: ViewerOptions): Viewer {
     }
   };
   const adoptChannel = (offered: DataChannel) => {
-    if (channel || offered.getLabel() !== whep.dataChannel) return offered.close();
+    if (channel || offered.getLabel() !== whep.dataChannel) {
+      offered.close();
+      return;
+    }
     channel = offered;
     channel.onMessage((message) => {
       heardAt = now();
@@ -151,7 +154,10 @@ export function createViewer(options: ViewerOptions): Viewer {
     },
     notify,
     close(farewell) {
-      if (!farewell) return finish();
+      if (!farewell) {
+        finish();
+        return;
+      }
       notify(farewell);
       isClosed = true; // its input no longer counts
       options.onClosed();

@@ -1,0 +1,50 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { z } from "zod";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const buildDeadlineMs = 30 * 60_000;
+const commandDeadlineMs = 60_000;
+const maxOutputBytes = 16 * 1024 * 1024;
+
+/** The container engine of this machine and the images of a session's pod. */
+export interface SessionImages {
+  game: string;
+  streamer: string;
+  /** Runs the engine with these arguments and gives its standard output. */
+  engine: (...args: string[]) => Promise<string>;
+}
+
+let prepared: Promise<SessionImages> | undefined;
+
+/** Builds the session images when their sources changed, once for all tests. */
+export function prepareSessionImages(): Promise<SessionImages> {
+  return prepared ??= prepare();
+}
+
+async function prepare(): Promise<SessionImages> {
+  // The engine's name and its settings come from the same script that builds the images.
+  const { stdout: printed } = await shell('. tools/lib.sh; . tools/containers.sh; useEngine "${JOYPOD_ENGINE:-}"; printf "%s\\n%s\\n" "$containerEngine" "${CONTAINERS_CONF:-}"');
+  const [name = "", configuration = ""] = printed.trim().split("\n");
+  const env = { ...process.env, ...configuration && { CONTAINERS_CONF: configuration, STORAGE_DRIVER: "overlay" } };
+  const { stdout: built } = await shell(`JOYPOD_ENGINE=${name} tools/images/build.sh game streamer`);
+  const reference = (image: string) => z.string({ error: `tools/images/build.sh did not name the image ${image}` })
+    .parse(new RegExp(`^  ${image}: (\\S+)$`, "m").exec(built)?.[1]);
+  return {
+    game: reference("game"),
+    streamer: reference("streamer"),
+    engine: async (...args) => (await run(name, args, { env, timeout: commandDeadlineMs, maxBuffer: maxOutputBytes })).stdout.trim(),
+  };
+}
+
+/** Makes a demo game's archive when it is not there, and gives its path. */
+export async function buildGame(game: string, image: string): Promise<string> {
+  const { stdout } = await shell(`JOYPOD_GAME_IMAGE=${image} games/build.sh ${game}`);
+  return stdout.trim();
+}
+
+function shell(script: string) {
+  return run("bash", ["-euo", "pipefail", "-c", script], { cwd: root, timeout: buildDeadlineMs, maxBuffer: maxOutputBytes });
+}

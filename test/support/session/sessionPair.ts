@@ -1,0 +1,150 @@
+import { execFile } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { StreamerStatus } from "#contracts/stream.ts";
+import {
+  parseGameTermination, parseStreamerTermination, type GameTermination, type StreamerTermination,
+} from "#contracts/termination.ts";
+import { freePort } from "../childProgram.ts";
+import { eventually } from "../eventually.ts";
+import type { SessionImages } from "./containers.ts";
+
+const run = promisify(execFile);
+/** User and group of both containers. */
+const player = 10_001;
+let nextDisplay = 0;
+
+export interface SessionPairOptions {
+  images: SessionImages;
+  /** Archive of the game, or the text of a launcher script that stands for one. */
+  game: { archive: string; launcher: string } | { script: string };
+  /** Save directory of an earlier pair, to play on with. */
+  saves?: string;
+  gameMemory?: string;
+  streamerEnv?: Record<string, string>;
+  gameEnv?: Record<string, string>;
+}
+
+/** The two containers of a session's pod, run as the pod runs them but without a cluster. */
+export interface SessionPair {
+  signalUrl: string;
+  saves: string;
+  status(): Promise<StreamerStatus>;
+  metrics(): Promise<string>;
+  gameMessage(): Promise<GameTermination | undefined>;
+  streamerMessage(): Promise<StreamerTermination | undefined>;
+  /** Runs a program in the streamer's container. */
+  inStreamer(...command: string[]): Promise<string>;
+  gameLogs(): Promise<string>;
+  streamerLogs(): Promise<string>;
+  /** Sends a signal to a container's PID 1. */
+  signalGame(signal: string): Promise<void>;
+  signalStreamer(signal: string): Promise<void>;
+  /** Waits for a container's end and gives its exit code. */
+  gameExit(): Promise<number>;
+  streamerExit(): Promise<number>;
+  remove(): Promise<void>;
+}
+
+/** Starts streamer and game together, as the kubelet does, and waits until an offer would be answered. */
+export async function startSessionPair(options: SessionPairOptions): Promise<SessionPair> {
+  const { images: { engine } } = options;
+  const folder = await layOut(options);
+  const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
+  const display = `:${1000 + process.pid % 5000 * 10 + nextDisplay++ % 10}`;
+  const names = { streamer: `joypod-test-streamer-${udpPort}`, game: `joypod-test-game-${udpPort}` };
+  await engine("run", "--detach", "--name", names.streamer, ...restrictions,
+    "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix`, "--volume", `${folder}/run:/run/session`,
+    "--volume", `${folder}/streamer-message:/dev/termination-log`, ...environment({
+      DISPLAY: display, SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", ...options.streamerEnv,
+    }), options.images.streamer);
+  await engine("run", "--detach", "--name", names.game, ...restrictions, "--ipc", `container:${names.streamer}`,
+    ...options.gameMemory ? ["--memory", options.gameMemory] : [],
+    "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix:ro`, "--volume", `${folder}/run:/run/session`,
+    "--volume", `${folder}/game:/game:ro`, "--volume", `${options.saves ?? `${folder}/saves`}:/saves`,
+    "--volume", `${folder}/game-message:/dev/termination-log`, ...environment({ ...gameEnvironment, DISPLAY: display, ...options.gameEnv }),
+    options.images.game, `/game/${"archive" in options.game ? options.game.launcher : "game.sh"}`);
+
+  const signalUrl = `http://127.0.0.1:${signalPort}`;
+  const message = (file: string) => readFile(join(folder, file), "utf8");
+  const exitOf = async (name: string) => Number(await engine("wait", name));
+  const pair: SessionPair = {
+    signalUrl,
+    saves: options.saves ?? `${folder}/saves`,
+    status: async () => StreamerStatus.parse(await (await fetch(`${signalUrl}/status`)).json()),
+    metrics: async () => (await fetch(`${signalUrl}/metrics`)).text(),
+    gameMessage: async () => parseGameTermination(await message("game-message")),
+    streamerMessage: async () => parseStreamerTermination(await message("streamer-message")),
+    inStreamer: (...command) => engine("exec", names.streamer, ...command),
+    gameLogs: () => engine("logs", names.game),
+    streamerLogs: () => engine("logs", names.streamer),
+    signalGame: async (signal) => { await engine("kill", "--signal", signal, names.game); },
+    signalStreamer: async (signal) => { await engine("kill", "--signal", signal, names.streamer); },
+    gameExit: () => exitOf(names.game),
+    streamerExit: () => exitOf(names.streamer),
+    async remove() {
+      for (const name of [names.game, names.streamer]) await engine("rm", "--force", "--time", "0", name); // the game shares the streamer's ipc
+      if (!options.saves) await rm(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await eventually(async () => (await fetch(`${signalUrl}/readyz`)).ok, { timeoutMs: 30_000, what: "a ready streamer" });
+  } catch (error) {
+    const logs = await pair.streamerLogs();
+    await pair.remove();
+    throw new Error(`The streamer did not become ready:\n${logs}`, { cause: error });
+  }
+  return pair;
+}
+
+/** As strict as the pod: no root, no capability, nothing writable but what is mounted. The network is the machine's. */
+const restrictions = [
+  "--user", `${player}:${player}`, "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "host",
+];
+
+const gameEnvironment = {
+  PULSE_SERVER: "unix:/run/session/pulse.sock",
+  SDL_AUDIODRIVER: "pulseaudio",
+  HOME: "/saves",
+  RENPY_PATH_TO_SAVES: "/saves/renpy",
+  XDG_RUNTIME_DIR: "/tmp",
+  XDG_CACHE_HOME: "/tmp/cache",
+  PULSE_COOKIE: "/tmp/pulse-cookie",
+  LIBGL_ALWAYS_SOFTWARE: "1",
+  LP_NUM_THREADS: "1",
+  LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
+  JOYPOD_GAMEPAD: "/run/session/pad0",
+  SDL_JOYSTICK_DEVICE: "/run/session/pad0",
+  GAME_GRACE_SECONDS: "3",
+};
+
+function environment(variables: Record<string, string>): string[] {
+  return Object.entries(variables).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+}
+
+async function layOut({ game }: SessionPairOptions): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "joypod-session-"));
+  await chmod(folder, 0o755);
+  for (const name of ["x11", "run", "saves", "game"]) await mkdir(join(folder, name));
+  for (const shared of ["x11", "run"]) await chmod(join(folder, shared), 0o1777);
+  await chown(join(folder, "saves"), player, player);
+  if ("archive" in game) {
+    await run("tar", ["xzf", game.archive, "-C", join(folder, "game")]);
+  } else {
+    await writeFile(join(folder, "game", "game.sh"), game.script, { mode: 0o755 });
+  }
+  for (const message of ["game-message", "streamer-message"]) await run("install", ["-m", "666", "/dev/null", join(folder, message)]);
+  return folder;
+}
+
+function freeUdpPort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket("udp4").on("error", reject).bind(0, () => {
+      const { port } = socket.address();
+      socket.close(() => resolve(port));
+    });
+  });
+}

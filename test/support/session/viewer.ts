@@ -1,0 +1,98 @@
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { existsSync } from "node:fs";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { z } from "zod";
+import { StreamNotice, type StreamInput } from "#contracts/stream.ts";
+
+const chromiumPath = "/usr/bin/chromium";
+
+const Inbound = z.object({
+  framesDecoded: z.number(), keyFramesDecoded: z.number(), framesPerSecond: z.number(), packetsLost: z.number(),
+  freezeCount: z.number(), audioLevel: z.number(), packetsReceived: z.number(), codec: z.string(),
+});
+const StreamStats = z.object({ state: z.string(), video: Inbound.optional(), audio: Inbound.optional() });
+const Connected = z.object({ status: z.number(), body: z.string(), firstFrameMs: z.number().optional() });
+const Color = z.tuple([z.number(), z.number(), z.number()]);
+
+export interface Area { x: number; y: number; width: number; height: number }
+
+/** A page that plays a session, in a real browser. */
+export interface Viewer {
+  page: Page;
+  connect(options?: { client?: string; takeover?: boolean; codec?: string }): Promise<z.infer<typeof Connected>>;
+  reload(): Promise<void>;
+  send(...messages: StreamInput[]): Promise<void>;
+  sendRaw(text: string): Promise<void>;
+  press(code: string): Promise<void>;
+  hangUp(): Promise<number>;
+  /** Mean colour of the middle half of an area, [red, green, blue]. */
+  color(area: Area): Promise<z.infer<typeof Color>>;
+  stats(): Promise<z.infer<typeof StreamStats>>;
+  notices(): Promise<StreamNotice[]>;
+  close(): Promise<void>;
+}
+
+/** Starts Chromium; fails with what to install when it is not there. */
+export async function launchBrowser(): Promise<Browser> {
+  if (!existsSync(chromiumPath)) throw new Error("The streaming tests need a browser: install the Debian package chromium.");
+  return chromium.launch({
+    executablePath: chromiumPath,
+    args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required", "--disable-features=WebRtcHideLocalIpsWithMdns"],
+  });
+}
+
+/** Opens a page on an origin that hands signalling on to a streamer, as the API does. */
+export async function openViewer(browser: Browser, signalUrl: string): Promise<Viewer> {
+  const server = await servePage(signalUrl);
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();
+  const address = server.address();
+  await page.goto(`http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/`);
+  const call = (expression: string): Promise<unknown> => page.evaluate(expression);
+  const send = async (...messages: StreamInput[]) => {
+    for (const message of messages) await call(`send(${JSON.stringify(message)})`);
+  };
+  return {
+    page,
+    async connect({ client, takeover, codec } = {}) {
+      const query = new URLSearchParams({ ...client && { client }, ...takeover && { takeover: "true" } });
+      return Connected.parse(await call(`connect(${JSON.stringify(query.size > 0 ? `?${query.toString()}` : "")}, ${JSON.stringify(codec ?? null)})`));
+    },
+    reload: async () => { await page.reload(); },
+    send,
+    sendRaw: async (text) => { await call(`sendRaw(${JSON.stringify(text)})`); },
+    press: (code) => send({ t: "key", c: code, d: 1 }, { t: "key", c: code, d: 0 }),
+    hangUp: async () => z.number().parse(await call("hangUp()")),
+    color: async ({ x, y, width, height }) => Color.parse(
+      await call(`areaColor(${JSON.stringify({ x: x + width / 4, y: y + height / 4, width: width / 2, height: height / 2 })})`)),
+    stats: async () => StreamStats.parse(await call("streamStats()")),
+    notices: async () => z.array(StreamNotice).parse(await call("notices")),
+    async close() {
+      await page.context().close();
+      server.close();
+    },
+  };
+}
+
+async function servePage(signalUrl: string): Promise<Server> {
+  const html = await readFile(new URL("./viewerPage.html", import.meta.url));
+  const server = createServer((request, response) => {
+    if (!request.url?.startsWith("/whep")) {
+      response.writeHead(200, { "content-type": "text/html" }).end(html);
+      return;
+    }
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+      const answer = await fetch(signalUrl + (request.url ?? ""), {
+        method: request.method ?? "GET",
+        headers: { "content-type": request.headers["content-type"] ?? "" },
+        ...chunks.length > 0 && { body: Buffer.concat(chunks) },
+      });
+      const location = answer.headers.get("location");
+      response.writeHead(answer.status, { ...location && { location } }).end(await answer.text());
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
