@@ -1,0 +1,27 @@
+import Koa from "koa";
+import compress from "koa-compress";
+import type { Deps } from "./deps.ts";
+import { answerErrors } from "./middleware/answerErrors.ts";
+import { observeRequests } from "./middleware/observeRequests.ts";
+import { setSecurityHeaders } from "./middleware/setSecurityHeaders.ts";
+import type { WebPages } from "./middleware/serveWeb.ts";
+import { serveWeb } from "./middleware/serveWeb.ts";
+import type { AppExtras, AppState } from "./routing/appContext.ts";
+import { createRouter } from "./routing/router.ts";
+import { routes } from "./routes/table.ts";
+
+/** The web application: every request passes these, top to bottom. */
+export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState, AppExtras> {
+  const app = new Koa<AppState, AppExtras>({ proxy: deps.config.trustedProxies > 0, maxIpsCount: deps.config.trustedProxies });
+  app.context.deps = deps;
+  app.on("error", (error: Error) => deps.logger.warn({ err: error }, "an answer broke off"));
+  app.use(observeRequests);
+  app.use(setSecurityHeaders);
+  app.use(answerErrors);
+  // Answers about sign-in mix secrets with what the caller sent, and their compressed length would tell.
+  const compressed = compress({ threshold: 1024, br: false, zstd: false });
+  app.use((ctx, next) => (ctx.path.startsWith("/api/auth/") ? next() : compressed(ctx, next)));
+  app.use(createRouter(routes));
+  if (pages !== undefined) app.use(serveWeb(pages));
+  return app;
+}

@@ -1,0 +1,36 @@
+import type { Config } from "../config.ts";
+import type { AppContext } from "../routing/appContext.ts";
+
+/** Name of the session cookie. */
+export function sessionCookieName({ isSecure }: Pick<Config, "isSecure">): string {
+  return isSecure ? "__Secure-auth.session-token" : "auth.session-token";
+}
+
+/** Name of the cookie that goes with the forms' CSRF token. */
+export function csrfCookieName({ isSecure }: Pick<Config, "isSecure">): string {
+  return isSecure ? "__Host-auth.csrf-token" : "auth.csrf-token";
+}
+
+/**
+ * Sets a cookie that scripts cannot read and other sites' requests do not carry; without `expires` it ends with the browser.
+ * Written by hand because Koa's own refuses Secure ones behind a proxy that ends TLS.
+ */
+export function setCookie(ctx: AppContext, name: string, value: string, expires?: Date): void {
+  const attributes = ["Path=/", "HttpOnly", "SameSite=Lax"];
+  if (ctx.deps.config.isSecure) attributes.push("Secure");
+  if (expires !== undefined) attributes.push(`Expires=${expires.toUTCString()}`);
+  replaceCookie(ctx, name, [`${name}=${value}`, ...attributes].join("; "));
+}
+
+/** Makes the browser forget a cookie. */
+export function clearCookie(ctx: AppContext, name: string): void {
+  const secure = ctx.deps.config.isSecure ? "; Secure" : "";
+  replaceCookie(ctx, name, `${name}=; Path=/; HttpOnly; SameSite=Lax${secure}; Max-Age=0`);
+}
+
+/** A later word about the same cookie counts: signing out also undoes the renewal of the same request. */
+function replaceCookie(ctx: AppContext, name: string, cookie: string): void {
+  const present = ctx.response.get("Set-Cookie") as string | string[];
+  const others = (Array.isArray(present) ? present : [present]).filter((other) => other !== "" && !other.startsWith(`${name}=`));
+  ctx.set("Set-Cookie", [...others, cookie]);
+}

@@ -1,0 +1,75 @@
+import type { LockoutRules } from "./lockout.ts";
+
+interface Subject {
+  /** Time of each counted failure, by attempt. */
+  failures: Map<string, number>;
+  level: number;
+  lockedAt: number;
+  lockedUntil: number;
+  lockedBy: string | undefined;
+  seenAt: number;
+}
+
+const subjectsMax = 10_000;
+
+/** The lockout as one process knows it. Times are milliseconds and come from the caller. */
+export class LocalLockout {
+  readonly #rules: LockoutRules;
+  readonly #subjects = new Map<string, Subject>();
+
+  constructor(rules: LockoutRules) {
+    this.#rules = rules;
+  }
+
+  /** Counts an attempt; gives how long the subject is still locked, or 0 when the attempt may be made. */
+  begin(name: string, attempt: string, now: number): number {
+    const subject = this.#subjectOf(name, now);
+    if (subject.lockedUntil > now) return subject.lockedUntil - now;
+    for (const [id, at] of subject.failures) {
+      if (at <= now - this.#rules.windowMs || at <= subject.lockedAt) subject.failures.delete(id);
+    }
+    subject.failures.set(attempt, now);
+    if (subject.failures.size >= this.#rules.failures) this.#lock(subject, attempt, now);
+    return 0;
+  }
+
+  /** The attempt did not count. */
+  takeBack(name: string, attempt: string): void {
+    const subject = this.#subjects.get(name);
+    if (subject === undefined) return;
+    subject.failures.delete(attempt);
+    if (subject.lockedBy !== attempt) return;
+    subject.level -= 1;
+    subject.lockedAt = -1;
+    subject.lockedUntil = 0;
+    subject.lockedBy = undefined;
+  }
+
+  /** A right password ends it all. */
+  forget(name: string): void {
+    this.#subjects.delete(name);
+  }
+
+  #lock(subject: Subject, attempt: string, now: number): void {
+    subject.level += 1;
+    const { lockMs } = this.#rules;
+    subject.lockedAt = now;
+    subject.lockedUntil = now + (lockMs[Math.min(subject.level, lockMs.length) - 1] ?? 0);
+    subject.lockedBy = attempt;
+  }
+
+  /** Kept in order of use, so that what is dropped for room, or is too old to count, is at the front. */
+  #subjectOf(name: string, now: number): Subject {
+    const known = this.#subjects.get(name);
+    this.#subjects.delete(name);
+    const isFresh = known !== undefined && now - known.seenAt < this.#rules.memoryMs;
+    const subject = isFresh ? known : { failures: new Map<string, number>(), level: 0, lockedAt: -1, lockedUntil: 0, lockedBy: undefined, seenAt: now };
+    subject.seenAt = now;
+    this.#subjects.set(name, subject);
+    for (const [oldest, { seenAt }] of this.#subjects) {
+      if (this.#subjects.size <= subjectsMax && now - seenAt < this.#rules.memoryMs) break;
+      this.#subjects.delete(oldest);
+    }
+    return subject;
+  }
+}

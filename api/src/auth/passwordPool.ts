@@ -1,0 +1,93 @@
+import { Worker } from "node:worker_threads";
+import { unavailable } from "../errors.ts";
+import type { PasswordResult, PasswordTask } from "./passwordWorker.ts";
+
+type WithoutId<Task> = Task extends unknown ? Omit<Task, "id"> : never;
+type Settlement = Exclude<PasswordResult, { error: string }>;
+
+interface Job {
+  task: PasswordTask;
+  resolve: (result: Settlement) => void;
+  reject: (error: Error) => void;
+}
+
+interface Slot {
+  worker: Worker;
+  job: Job | undefined;
+}
+
+/** Threads that do bcrypt's work, one task each at a time; what does not fit into the queue is refused with 503. */
+export class PasswordPool {
+  readonly #slots: Slot[];
+  readonly #queue: Job[] = [];
+  readonly #queueMax: number;
+  #nextId = 1;
+  #isClosed = false;
+
+  constructor({ workers, queueMax }: { workers: number; queueMax: number }) {
+    this.#queueMax = queueMax;
+    this.#slots = Array.from({ length: workers }, () => this.#createSlot());
+  }
+
+  /** Tasks that wait for a thread. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  run(task: WithoutId<PasswordTask>): Promise<Settlement> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed || this.#queue.length >= this.#queueMax) {
+        reject(unavailable("Too many sign-ins at once: try again in a moment.", undefined, 2));
+        return;
+      }
+      this.#queue.push({ task: { ...task, id: this.#nextId++ }, resolve, reject });
+      this.#dispatch();
+    });
+  }
+
+  /** Ends the threads; waiting tasks fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const job of this.#queue.splice(0)) job.reject(unavailable("The server is stopping."));
+    await Promise.all(this.#slots.map(({ worker }) => worker.terminate()));
+  }
+
+  #createSlot(): Slot {
+    const slot: Slot = { worker: this.#createWorker(() => slot), job: undefined };
+    return slot;
+  }
+
+  #createWorker(slotOf: () => Slot): Worker {
+    const worker = new Worker(new URL("passwordWorker.ts", import.meta.url));
+    worker.unref();
+    worker.on("message", (result: PasswordResult) => this.#settle(slotOf(), result));
+    worker.on("error", (error) => slotOf().job?.reject(error));
+    worker.on("exit", () => {
+      const slot = slotOf();
+      slot.job?.reject(unavailable("The password check broke off: try again."));
+      slot.job = undefined;
+      if (this.#isClosed) return;
+      slot.worker = this.#createWorker(slotOf);
+      this.#dispatch();
+    });
+    return worker;
+  }
+
+  #settle(slot: Slot, result: PasswordResult): void {
+    const job = slot.job;
+    slot.job = undefined;
+    if ("error" in result) job?.reject(new Error(`bcrypt failed: ${result.error}`));
+    else job?.resolve(result);
+    this.#dispatch();
+  }
+
+  #dispatch(): void {
+    for (const slot of this.#slots) {
+      if (slot.job !== undefined) continue;
+      const job = this.#queue.shift();
+      if (job === undefined) return;
+      slot.job = job;
+      slot.worker.postMessage(job.task);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import type { Deps } from "./deps.ts";
+import { createPopularityRefresher } from "./background/popularityRefresher.ts";
+
+/** Work that no request asks for. */
+export interface BackgroundJob {
+  start(): void | Promise<void>;
+  /** Resolves when nothing of it runs any more. */
+  stop(): Promise<void>;
+}
+
+/** All background work as one; started before the first request, stopped after the last. */
+export function createBackground(deps: Deps): BackgroundJob {
+  const jobs: BackgroundJob[] = [createPopularityRefresher(deps)];
+  return {
+    start: async () => {
+      for (const job of jobs) await job.start();
+    },
+    stop: async () => {
+      await Promise.all(jobs.map((job) => job.stop()));
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import type { BackgroundJob } from "../background.ts";
+import type { Deps } from "../deps.ts";
+import { refreshPopularity } from "../stores/popularity.ts";
+import { repeat } from "./repeat.ts";
+
+const periodMs = 60_000;
+
+/** Keeps `sort=popular` up to date. */
+export function createPopularityRefresher(deps: Deps): BackgroundJob {
+  return repeat({ ...deps, name: "popularity", periodMs, work: () => refreshPopularity(deps.postgres) });
+}

@@ -1,0 +1,167 @@
+import { createHash } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { z } from "zod";
+import { limits } from "#contracts/limits.ts";
+
+const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
+const words = (fallback: string) => z.string().trim().min(1).default(fallback);
+const origin = z.url({ protocol: /^https?$/, error: "must be an http or https address" })
+  .refine((text) => new URL(text).pathname === "/" && !/[?#]/.test(text), "must be an origin: scheme, host and port only")
+  .transform((text) => new URL(text).origin);
+const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: "must be a postgres:// address" });
+const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be a redis:// address" });
+
+/** Keys of published examples; a service that signs with one is open to everybody. */
+const refusedKeyDigests = new Set(["change-me", "secret", "0".repeat(32)].map(digest));
+const keyBytesMin = 32;
+
+const signingKeys = z.string().transform((text, context) => {
+  const keys = new Map<string, Buffer>();
+  for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
+    const [, kid, encoded] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(pair) ?? [];
+    const key = Buffer.from(encoded ?? "", "base64");
+    const isWeak = key.length < keyBytesMin || new Set(key).size < 8 || refusedKeyDigests.has(digest(key));
+    if (kid === undefined || keys.has(kid) || isWeak) {
+      context.addIssue(`must be kid:base64 pairs, newest first, each of at least ${keyBytesMin} random bytes: make one with 'openssl rand -base64 32'`);
+      return z.NEVER;
+    }
+    keys.set(kid, key);
+  }
+  if (keys.size === 0) context.addIssue("must hold at least one key");
+  return keys;
+});
+
+const originList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .pipe(z.array(origin));
+
+const stores = {
+  DATABASE_URL: databaseUrl,
+  DATABASE_POOL_SIZE: whole(10, 1, 200),
+};
+
+const Environment = z.object({
+  ...stores,
+  REDIS_URL: redisUrl,
+  S3_ENDPOINT: z.url({ protocol: /^https?$/ }),
+  S3_REGION: words("us-east-1"),
+  S3_BUCKET: words("joypod"),
+  S3_ACCESS_KEY: z.string().min(1),
+  S3_SECRET_KEY: z.string().min(1),
+  PORT: whole(8080, 0, 65_535),
+  METRICS_PORT: whole(8083, 0, 65_535),
+  BASE_URL: origin,
+  ALLOWED_ORIGINS: originList,
+  TRUSTED_PROXIES: whole(0, 0, 10),
+  WEB_ROOT: z.string().trim().default(""),
+  DEFAULT_AVATAR_URL: z.string().trim().default(""),
+  SIGNING_KEYS: signingKeys,
+  PASSWORD_PEPPER: z.string().min(16, "must be at least 16 characters of random text: make one with 'openssl rand -base64 32'"),
+  BCRYPT_COST: whole(limits.auth.bcryptCost, 4, 16),
+  PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
+  TOKEN_LIFETIME_SECONDS: whole(limits.auth.tokenLifetimeSeconds, 60, 400 * 86_400),
+  SESSIONS_NAMESPACE: words("joypod-sessions"),
+  RELEASE_NAMESPACE: words("joypod"),
+  POD_NAME: words("api"),
+  KUBECONFIG: z.string().trim().default(""),
+  STREAM_PROFILE: z.enum(["Software", "Gpu"]).default("Software"),
+  STREAM_WIDTH: whole(1280, 320, 3840),
+  STREAM_HEIGHT: whole(720, 240, 2160),
+  STREAM_FRAMES_PER_SECOND: whole(60, 15, 120),
+  STREAM_MAX_BITRATE_KBPS: whole(8000, 300, 100_000),
+  IDLE_TIMEOUT_SECONDS: whole(limits.gameSession.idleTimeoutSeconds, 10, 86_400),
+  START_DEADLINE_SECONDS: whole(limits.gameSession.startDeadlineSeconds, 5, 3600),
+  DOWNLOAD_DEADLINE_SECONDS: whole(limits.gameSession.downloadDeadlineSeconds, 5, 3600),
+  MAX_DURATION_SECONDS: whole(limits.gameSession.maxDurationSeconds, 60, 7 * 86_400),
+  TTL_SECONDS_AFTER_FINISHED: whole(limits.gameSession.ttlSecondsAfterFinished, 0, 86_400),
+  STOP_WAIT_SECONDS: whole(limits.gameSession.stopWaitSeconds, 1, 600),
+  LAUNCHES_PER_MINUTE: whole(limits.gameSession.launchesPerMinute, 1, 100_000),
+  LAUNCHES_PER_HOUR: whole(limits.gameSession.launchesPerHour, 1, 100_000),
+  CATALOG_REQUESTS_PER_MINUTE: whole(limits.catalog.requestsPerMinute, 1, 1_000_000),
+  PARTNER_REQUESTS_PER_MINUTE: whole(limits.partner.requestsPerMinute, 1, 100_000),
+  PARTNER_UPLOADS_PER_HOUR: whole(limits.partner.uploadsPerHour, 1, 100_000),
+  UPLOAD_MAX_BYTES: whole(limits.archive.packedBytes, 1, Number.MAX_SAFE_INTEGER),
+  SHUTDOWN_SECONDS: whole(20, 1, 600),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+});
+
+/** What the API is told at its start; nothing deeper looks at the environment. */
+export type Config = ReturnType<typeof parseConfig>;
+
+/** Reads the configuration; throws one error that names every wrong variable. */
+export function parseConfig(environment: Record<string, string | undefined>) {
+  const env = parse(Environment, environment, "The API's configuration is wrong.");
+  return {
+    port: env.PORT,
+    metricsPort: env.METRICS_PORT,
+    /** Origin of every absolute address in answers; never taken from a request. */
+    baseUrl: env.BASE_URL,
+    isSecure: env.BASE_URL.startsWith("https:"),
+    /** Where pages may live that use this API or are returned to after sign-in. */
+    allowedOrigins: new Set([env.BASE_URL, ...env.ALLOWED_ORIGINS]),
+    /** Proxies in front that append to X-Forwarded-For. */
+    trustedProxies: env.TRUSTED_PROXIES,
+    /** Undefined: the API serves no pages. */
+    webRoot: env.WEB_ROOT === "" ? undefined : env.WEB_ROOT,
+    defaultAvatarUrl: env.DEFAULT_AVATAR_URL,
+    postgres: { url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE },
+    redis: { url: env.REDIS_URL },
+    objectStore: {
+      endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY,
+    },
+    auth: {
+      signingKeys: env.SIGNING_KEYS,
+      pepper: env.PASSWORD_PEPPER,
+      bcryptCost: env.BCRYPT_COST,
+      passwordWorkers: env.PASSWORD_WORKERS,
+      tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
+    },
+    cluster: {
+      sessionsNamespace: env.SESSIONS_NAMESPACE,
+      releaseNamespace: env.RELEASE_NAMESPACE,
+      identity: env.POD_NAME,
+      kubeconfig: env.KUBECONFIG === "" ? undefined : env.KUBECONFIG,
+    },
+    gameSession: {
+      profile: env.STREAM_PROFILE,
+      stream: {
+        width: env.STREAM_WIDTH, height: env.STREAM_HEIGHT, framesPerSecond: env.STREAM_FRAMES_PER_SECOND, maxBitrateKbps: env.STREAM_MAX_BITRATE_KBPS,
+      },
+      idleTimeoutSeconds: env.IDLE_TIMEOUT_SECONDS,
+      startDeadlineSeconds: env.START_DEADLINE_SECONDS,
+      downloadDeadlineSeconds: env.DOWNLOAD_DEADLINE_SECONDS,
+      maxDurationSeconds: env.MAX_DURATION_SECONDS,
+      ttlSecondsAfterFinished: env.TTL_SECONDS_AFTER_FINISHED,
+      stopWaitSeconds: env.STOP_WAIT_SECONDS,
+      launchesPerMinute: env.LAUNCHES_PER_MINUTE,
+      launchesPerHour: env.LAUNCHES_PER_HOUR,
+    },
+    catalog: { requestsPerMinute: env.CATALOG_REQUESTS_PER_MINUTE },
+    partner: {
+      requestsPerMinute: env.PARTNER_REQUESTS_PER_MINUTE,
+      uploadsPerHour: env.PARTNER_UPLOADS_PER_HOUR,
+      uploadMaxBytes: env.UPLOAD_MAX_BYTES,
+    },
+    shutdownSeconds: env.SHUTDOWN_SECONDS,
+    logLevel: env.LOG_LEVEL,
+  };
+}
+
+/** What the command line needs of the same environment: the database, and the pepper for new passwords. */
+export function parseCliConfig(environment: Record<string, string | undefined>) {
+  const env = parse(z.object({
+    ...stores,
+    PASSWORD_PEPPER: Environment.shape.PASSWORD_PEPPER.optional(),
+    BCRYPT_COST: Environment.shape.BCRYPT_COST,
+  }), environment, "The environment is wrong.");
+  return { postgres: { url: env.DATABASE_URL, poolSize: 2 }, pepper: env.PASSWORD_PEPPER, bcryptCost: env.BCRYPT_COST };
+}
+
+function parse<T>(schema: z.ZodType<T>, environment: Record<string, string | undefined>, sentence: string): T {
+  const parsed = schema.safeParse(environment);
+  if (!parsed.success) throw new Error(`${sentence}\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+function digest(value: string | Buffer): string {
+  return createHash("sha256").update(value).digest("hex");
+}

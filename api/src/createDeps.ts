@@ -1,0 +1,45 @@
+import { systemClock, type Clock } from "#kube/clock.ts";
+import { AuthSessions } from "./auth/authSessions.ts";
+import { sessionCookieName } from "./auth/cookies.ts";
+import { CsrfTokens } from "./auth/csrfTokens.ts";
+import { Lockout } from "./auth/lockout.ts";
+import { Passwords } from "./auth/passwords.ts";
+import { Tokens } from "./auth/tokens.ts";
+import type { Config } from "./config.ts";
+import type { Deps } from "./deps.ts";
+import type { Logger } from "./logger.ts";
+import { Metrics } from "./metrics.ts";
+import { Audit } from "./stores/audit.ts";
+import { connectObjectStore } from "./stores/objectStore.ts";
+import { connectPostgres } from "./stores/postgres.ts";
+import { RateLimits } from "./stores/rateLimits.ts";
+import { connectRedis } from "./stores/redis.ts";
+
+/** Builds everything that requests use. Nothing is asked of any store yet. */
+export function createDeps(config: Config, logger: Logger, clock: Clock = systemClock): Deps {
+  const { signingKeys, tokenLifetimeSeconds: lifetimeSeconds, pepper, bcryptCost, passwordWorkers } = config.auth;
+  const metrics = new Metrics();
+  const postgres = connectPostgres({ ...config.postgres, logger });
+  const redis = connectRedis(config.redis.url, logger);
+  const passwords = new Passwords({ pepper, cost: bcryptCost, workers: passwordWorkers });
+  metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
+  metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
+  metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
+  return {
+    config, logger, clock, metrics, postgres, redis, passwords,
+    objectStore: connectObjectStore(config.objectStore),
+    rateLimits: new RateLimits(redis, config),
+    audit: new Audit(postgres, logger),
+    tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: sessionCookieName(config), clock }),
+    csrfTokens: new CsrfTokens(signingKeys),
+    authSessions: new AuthSessions({ postgres, redis, clock, lifetimeSeconds }),
+    lockout: new Lockout(redis, clock),
+    lifecycle: { isStopping: false },
+  };
+}
+
+/** Closes what createDeps opened. */
+export async function closeDeps({ postgres, redis, passwords }: Deps): Promise<void> {
+  await Promise.all([passwords.close(), postgres.close()]);
+  redis.disconnect();
+}

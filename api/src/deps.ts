@@ -1,0 +1,34 @@
+import type { Clock } from "#kube/clock.ts";
+import type { Logger } from "#kube/logger.ts";
+import type { Audit } from "./stores/audit.ts";
+import type { AuthSessions } from "./auth/authSessions.ts";
+import type { Config } from "./config.ts";
+import type { CsrfTokens } from "./auth/csrfTokens.ts";
+import type { Lockout } from "./auth/lockout.ts";
+import type { Metrics } from "./metrics.ts";
+import type { ObjectStore } from "./stores/objectStore.ts";
+import type { Passwords } from "./auth/passwords.ts";
+import type { Postgres } from "./stores/postgres.ts";
+import type { RateLimits } from "./stores/rateLimits.ts";
+import type { Redis } from "./stores/redis.ts";
+import type { Tokens } from "./auth/tokens.ts";
+
+/** Everything that requests and background work use; made once, in main.ts, and passed in. */
+export interface Deps {
+  config: Config;
+  logger: Logger;
+  clock: Clock;
+  metrics: Metrics;
+  postgres: Postgres;
+  redis: Redis;
+  objectStore: ObjectStore;
+  rateLimits: RateLimits;
+  audit: Audit;
+  tokens: Tokens;
+  csrfTokens: CsrfTokens;
+  authSessions: AuthSessions;
+  passwords: Passwords;
+  lockout: Lockout;
+  /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
+  lifecycle: { isStopping: boolean };
+}

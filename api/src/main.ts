@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { createApp } from "./app.ts";
+import { createBackground } from "./background.ts";
+import { parseConfig } from "./config.ts";
+import { closeDeps, createDeps } from "./createDeps.ts";
+import { createLogger } from "./logger.ts";
+import { createMetricsServer } from "./metricsServer.ts";
+import { readWebPages } from "./middleware/serveWeb.ts";
+import { close, createHttpServer, listen } from "./server.ts";
+
+const config = parseConfig(process.env);
+const logger = createLogger({ level: config.logLevel });
+const deps = createDeps(config, logger);
+const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
+const background = createBackground(deps);
+const server = createHttpServer(createApp(deps, pages).callback());
+const metricsServer = createMetricsServer(deps.metrics);
+
+process.on("unhandledRejection", (error) => {
+  logger.error({ err: error }, "a promise was left to fail: ending, for the state is unknown");
+  process.exit(1);
+});
+
+await background.start();
+await listen(metricsServer, config.metricsPort);
+await listen(server, config.port);
+deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "the password threads did not start"));
+logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "the API serves");
+
+const signal = await Promise.race([once(process, "SIGTERM").then(() => "SIGTERM"), once(process, "SIGINT").then(() => "SIGINT")]);
+logger.info({ signal }, "ending: open requests may finish");
+deps.lifecycle.isStopping = true;
+// Whatever hangs, the process ends.
+setTimeout(() => process.exit(1), (config.shutdownSeconds + 5) * 1000).unref();
+await close(server, config.shutdownSeconds * 1000);
+await background.stop();
+await close(metricsServer, 1000);
+await closeDeps(deps);
+logger.info({}, "ended");
+process.exit(0);

@@ -1,0 +1,39 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+
+const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** What the API tells Prometheus. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #requests: Histogram<"method" | "route" | "status">;
+  readonly #signIns: Counter<"outcome">;
+
+  constructor() {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    this.#requests = new Histogram({
+      name: "joypod_http_request_duration_seconds", help: "Time from a request's headers to the end of its answer.",
+      labelNames: ["method", "route", "status"], buckets: seconds, registers,
+    });
+    this.#signIns = new Counter({ name: "joypod_sign_ins_total", help: "Sign-in attempts by outcome.", labelNames: ["outcome"], registers });
+  }
+
+  /** One answered request; `route` is the pattern, so that addresses do not multiply series. */
+  requestDone(request: { method: string; route: string; status: number; seconds: number }): void {
+    this.#requests.observe({ method: request.method, route: request.route, status: String(request.status) }, request.seconds);
+  }
+
+  signInDone(outcome: "succeeded" | "failed" | "locked" | "limited" | "csrf"): void {
+    this.#signIns.inc({ outcome });
+  }
+
+  /** A number that is read when Prometheus asks. */
+  gauge(name: string, help: string, read: () => number): void {
+    new Gauge({ name, help, registers: [this.registry], collect() { this.set(read()); } });
+  }
+
+  /** A counter of any labels, for the part that counts. */
+  counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
+  }
+}

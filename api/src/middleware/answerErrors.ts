@@ -1,0 +1,62 @@
+import { errorStatuses, type ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
+import type { Next } from "koa";
+import { HttpError, unavailable } from "../errors.ts";
+import type { AppContext } from "../routing/appContext.ts";
+import { isDatabaseAway } from "../stores/postgres.ts";
+
+/** The one place where an error becomes an answer. What nobody foresaw is logged, and told only as a request id. */
+export async function answerErrors(ctx: AppContext, next: Next): Promise<void> {
+  try {
+    await next();
+    if (ctx.status === 404 && ctx.body === undefined) throw new HttpError("not_found", { message: "There is nothing at this address." });
+  } catch (error) {
+    const refusal = toHttpError(error);
+    if (refusal.status >= 500) logFault(ctx, refusal, error);
+    ctx.status = refusal.status;
+    ctx.set(refusal.headers);
+    // A body that nobody read would be taken for the next request, or keep coming for gigabytes.
+    if (!ctx.req.complete && hasBody(ctx)) ctx.set("Connection", "close");
+    ctx.body = bodyOf(ctx, refusal);
+  }
+}
+
+function bodyOf(ctx: AppContext, { code, message, hasMessage, details, extra }: HttpError): ErrorBody {
+  const needsMessage = hasMessage || ctx.path.startsWith("/api/partners");
+  return {
+    error: code,
+    ...(needsMessage && { message: hasMessage ? message : sentences[code] ?? "The request was refused." }),
+    requestId: ctx.state.requestId,
+    ...(details !== undefined && { details }),
+    ...extra,
+  };
+}
+
+const sentences: Partial<Record<ErrorCode, string>> = {
+  internal_error: "Something went wrong on our side; tell us the requestId.",
+  unauthorized: "A valid credential is required.",
+};
+
+function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (isDatabaseAway(error)) return unavailable("The service is not available just now: try again in a moment.", error);
+  const code = codeOfStatus(error);
+  return code === undefined ? new HttpError("internal_error", { cause: error }) : new HttpError(code, { cause: error });
+}
+
+/** Koa's and its packages' own errors, such as an address that is not valid UTF-8, carry a status. */
+function codeOfStatus(error: unknown): ErrorCode | undefined {
+  const status = error instanceof Error && "status" in error ? error.status : undefined;
+  if (typeof status !== "number" || status >= 500) return undefined;
+  if (status === 400) return "invalid_request";
+  return (Object.keys(errorStatuses) as ErrorCode[]).find((code) => errorStatuses[code] === status) ?? "invalid_request";
+}
+
+function logFault(ctx: AppContext, refusal: HttpError, error: unknown): void {
+  const keys = { err: error, requestId: ctx.state.requestId, route: ctx.state.route ?? ctx.method };
+  if (refusal.code === "internal_error") ctx.deps.logger.error(keys, "a request failed");
+  else ctx.deps.logger.warn(keys, "a request found something away");
+}
+
+function hasBody(ctx: AppContext): boolean {
+  return ctx.req.headers["transfer-encoding"] !== undefined || Number(ctx.req.headers["content-length"] ?? 0) > 0;
+}

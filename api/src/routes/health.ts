@@ -1,0 +1,33 @@
+import { HttpError } from "../errors.ts";
+import { publicRoute } from "../routing/route.ts";
+
+const checkMs = 2_000;
+
+/** Outside /api: for Kubernetes, not for players. */
+export const healthRoutes = [
+  publicRoute({
+    method: "GET", path: "/healthz", limits: [],
+    handle: ({ ctx }) => {
+      ctx.body = { status: "ok" };
+    },
+  }),
+  publicRoute({
+    method: "GET", path: "/readyz", limits: [],
+    handle: async ({ ctx, deps }) => {
+      if (deps.lifecycle.isStopping) throw new HttpError("unavailable", { message: "The server is stopping." });
+      await isAnswering(deps.postgres.pool.query("SELECT 1"), "The database does not answer.");
+      ctx.body = { status: "ok" };
+    },
+  }),
+];
+
+/** Redis and the object store have stand-ins or matter to few requests; without the database there is no service. */
+async function isAnswering(question: Promise<unknown>, message: string): Promise<void> {
+  const timeout = AbortSignal.timeout(checkMs);
+  await Promise.race([
+    question,
+    new Promise((_resolve, reject) => timeout.addEventListener("abort", () => reject(new Error("timed out")))),
+  ]).catch((cause: unknown) => {
+    throw new HttpError("unavailable", { message, retryAfterSeconds: 5, cause });
+  });
+}

@@ -1,0 +1,89 @@
+import { limits } from "#contracts/limits.ts";
+import { HttpError, invalidRequest, payloadTooLarge, unsupportedMediaType } from "../errors.ts";
+import type { AppContext } from "./appContext.ts";
+
+export const jsonType = "application/json";
+export const formType = "application/x-www-form-urlencoded";
+
+const deadlineMs = 10_000;
+const depthMax = 10;
+
+/** A JSON body of at most `maxBytes`. */
+export async function readJson(ctx: AppContext, maxBytes: number = limits.partner.bodyBytes): Promise<unknown> {
+  requireType(ctx, [jsonType]);
+  return parseJson(await readText(ctx, maxBytes));
+}
+
+/** The fields of a form, or of a JSON object that stands for one. */
+export async function readForm(ctx: AppContext, maxBytes: number = limits.auth.bodyBytes): Promise<unknown> {
+  const type = requireType(ctx, [formType, jsonType]);
+  const text = await readText(ctx, maxBytes);
+  return type === jsonType ? parseJson(text) : Object.fromEntries(new URLSearchParams(text));
+}
+
+/** To be called when a body is wanted at all: tells a client that asked (`Expect: 100-continue`) to send it. */
+export function continueBody(ctx: AppContext): void {
+  if (ctx.req.headers.expect?.toLowerCase() === "100-continue") ctx.res.writeContinue();
+}
+
+function requireType(ctx: AppContext, accepted: string[]): string {
+  if (ctx.req.headers["content-encoding"] !== undefined) throw unsupportedMediaType([`${accepted.join(" or ")} without Content-Encoding`]);
+  const [type = ""] = (ctx.req.headers["content-type"] ?? "").split(";", 1);
+  const found = accepted.find((name) => name === type.trim().toLowerCase());
+  if (found === undefined) throw unsupportedMediaType(accepted);
+  return found;
+}
+
+async function readText(ctx: AppContext, maxBytes: number): Promise<string> {
+  if (Number(ctx.req.headers["content-length"] ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
+  continueBody(ctx);
+  const bytes = await readBytes(ctx, maxBytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new HttpError("invalid_request", { message: "The body is not UTF-8 text.", cause });
+  }
+}
+
+function readBytes({ req }: AppContext, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => fail(new HttpError("request_timeout", {
+      message: `The body did not arrive within ${deadlineMs / 1000} s.`, headers: { Connection: "close" },
+    })), deadlineMs);
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      req.removeAllListeners("data");
+      req.pause();
+      reject(error);
+    };
+    req.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) fail(payloadTooLarge(maxBytes));
+      else chunks.push(chunk);
+    });
+    req.once("end", () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(chunks));
+    });
+    req.once("error", (cause) => fail(new HttpError("invalid_request", { message: "The body was cut off.", cause })));
+    req.once("close", () => fail(new HttpError("invalid_request", { message: "The body was cut off." })));
+  });
+}
+
+function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new HttpError("invalid_request", { message: "The body is not valid JSON.", cause });
+  }
+  if (isDeeper(value, depthMax)) throw invalidRequest(`The body is nested more than ${depthMax} levels deep.`);
+  return value;
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1));
+}

@@ -1,0 +1,50 @@
+import type { z } from "zod";
+import { invalidRequest, notFound } from "../errors.ts";
+import type { AppContext } from "./appContext.ts";
+import { readJson } from "./body.ts";
+
+/** The contract's schemas of a route's input; what has none is not read. */
+export interface InputSchemas<Params, Query, Body> {
+  params?: z.ZodType<Params>;
+  query?: z.ZodType<Query>;
+  body?: z.ZodType<Body>;
+}
+
+/** Checked input. */
+export interface Input<Params, Query, Body> {
+  params: Params;
+  query: Query;
+  body: Body;
+}
+
+const issuesShown = 20;
+
+/** Reads and checks a request's input; an impossible path parameter is an unknown resource, anything else wrong is 400. */
+export async function readInput<Params, Query, Body>(
+  ctx: AppContext, schemas: InputSchemas<Params, Query, Body>,
+): Promise<Input<Params | undefined, Query | undefined, Body | undefined>> {
+  const params = schemas.params?.safeParse(ctx.params);
+  if (params?.success === false) throw notFound("There is nothing at this address.");
+  const query = schemas.query === undefined ? undefined : check(schemas.query, readQuery(ctx));
+  const body = schemas.body === undefined ? undefined : check(schemas.body, await readJson(ctx));
+  return { params: params?.data, query, body };
+}
+
+/** The value as the schema has it; throws 400 with every issue named. */
+export function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const details = parsed.error.issues.slice(0, issuesShown).map((issue) => ({ path: issue.path.join("."), message: issue.message }));
+  const named = details.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  throw invalidRequest(`The request is not valid. ${named.join("; ")}`, details);
+}
+
+/** Query parameters by name; a repeated one is refused, because readers disagree on which counts. */
+function readQuery(ctx: AppContext): Record<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(ctx.querystring)) {
+    if (values.has(name)) throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is given more than once.`);
+    values.set(name, value);
+  }
+  return Object.fromEntries(values);
+}

@@ -1,0 +1,90 @@
+import { requireOwnPage } from "../middleware/requireOwnPage.ts";
+import { requirePartner } from "../middleware/requirePartner.ts";
+import { requireUser } from "../middleware/requireUser.ts";
+import type { Deps } from "../deps.ts";
+import type { RateLimitName } from "../stores/rateLimits.ts";
+import type { AppContext, PartnerPrincipal, UserPrincipal } from "./appContext.ts";
+import { applyRateLimits } from "./applyRateLimits.ts";
+import { readInput, type Input, type InputSchemas } from "./input.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Which credential a route takes. */
+export type Access = "public" | "user" | "partner";
+
+/** One line of the route table. */
+export interface Route {
+  method: Method;
+  path: string;
+  access: Access;
+  limits: readonly RateLimitName[];
+  schemas: InputSchemas<unknown, unknown, unknown>;
+  handle: (ctx: AppContext) => Promise<void>;
+}
+
+interface Definition<Params, Query, Body, Request> extends InputSchemas<Params, Query, Body> {
+  method: Method;
+  path: string;
+  /** Counted per user, per partner key or, on public routes, per address. */
+  limits: readonly RateLimitName[];
+  handle: (request: Request) => Promise<void> | void;
+}
+
+/** What a handler gets: the checked input, and the context only for status, headers and body. */
+export interface PublicRequest<Params, Query, Body> extends Input<Params, Query, Body> {
+  ctx: AppContext;
+  deps: Deps;
+}
+export interface UserRequest<Params, Query, Body> extends PublicRequest<Params, Query, Body> {
+  user: UserPrincipal;
+}
+export interface PartnerRequest<Params, Query, Body> extends PublicRequest<Params, Query, Body> {
+  partner: PartnerPrincipal;
+}
+
+/** A route that anybody may call. */
+export function publicRoute<Params, Query, Body>(
+  definition: Definition<Params, Query, Body, PublicRequest<Params, Query, Body>>,
+): Route {
+  return toRoute("public", definition, async (ctx) => {
+    await applyRateLimits(ctx, definition.limits, ctx.deps.rateLimits.addressKey(ctx.ip));
+    return definition.handle({ ctx, deps: ctx.deps, ...await checkedInput(ctx, definition) });
+  });
+}
+
+/** A route for signed-in players. Order of refusals: 401, 403, 429, 400 and the like, then the handler's own. */
+export function userRoute<Params, Query, Body>(
+  definition: Definition<Params, Query, Body, UserRequest<Params, Query, Body>>,
+): Route {
+  return toRoute("user", definition, async (ctx) => {
+    const user = await requireUser(ctx);
+    requireOwnPage(ctx);
+    await applyRateLimits(ctx, definition.limits, user.id);
+    return definition.handle({ ctx, deps: ctx.deps, user, ...await checkedInput(ctx, definition) });
+  });
+}
+
+/** A route for partners, by API key. */
+export function partnerRoute<Params, Query, Body>(
+  definition: Definition<Params, Query, Body, PartnerRequest<Params, Query, Body>>,
+): Route {
+  return toRoute("partner", definition, async (ctx) => {
+    const partner = await requirePartner(ctx);
+    await applyRateLimits(ctx, definition.limits, partner.keyId);
+    return definition.handle({ ctx, deps: ctx.deps, partner, ...await checkedInput(ctx, definition) });
+  });
+}
+
+function toRoute<Params, Query, Body, Request>(
+  access: Access, definition: Definition<Params, Query, Body, Request>, handle: (ctx: AppContext) => Promise<void>,
+): Route {
+  const { method, path, limits, params, query, body } = definition;
+  return { method, path, access, limits, schemas: { ...(params && { params }), ...(query && { query }), ...(body && { body }) }, handle };
+}
+
+/** A part without a schema is undefined here and `unknown` or undefined in the handler's types, so that nobody can use it. */
+async function checkedInput<Params, Query, Body>(
+  ctx: AppContext, schemas: InputSchemas<Params, Query, Body>,
+): Promise<Input<Params, Query, Body>> {
+  return await readInput(ctx, schemas) as Input<Params, Query, Body>;
+}

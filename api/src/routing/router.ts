@@ -1,0 +1,29 @@
+import Router from "@koa/router";
+import type { Next } from "koa";
+import { HttpError } from "../errors.ts";
+import type { AppContext, AppExtras, AppState } from "./appContext.ts";
+import type { Route } from "./route.ts";
+
+type Middleware = (ctx: AppContext, next: Next) => Promise<void>;
+
+/** Serves the route table; a known path with another method is 405 with `Allow`. */
+export function createRouter(routes: readonly Route[]): Middleware {
+  const router = new Router<AppState, AppExtras>({ strict: true, sensitive: true });
+  for (const { method, path, handle } of routes) {
+    router.register(path, [method.toLowerCase()], async (ctx) => {
+      ctx.state.route = path;
+      await handle(ctx);
+    });
+  }
+  const dispatch = router.routes() as unknown as Middleware;
+  return async (ctx, next) => {
+    const { path: layers, route } = router.match(ctx.path, ctx.method);
+    if (route || layers.length === 0) return dispatch(ctx, next);
+    const allow = [...new Set(layers.flatMap((layer) => layer.methods)), "OPTIONS"].join(", ");
+    if (ctx.method !== "OPTIONS") {
+      throw new HttpError("method_not_allowed", { message: `Use one of ${allow} here.`, headers: { Allow: allow } });
+    }
+    ctx.set("Allow", allow);
+    ctx.status = 204;
+  };
+}

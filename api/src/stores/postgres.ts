@@ -1,0 +1,79 @@
+import { PrismaPg } from "@prisma/adapter-pg";
+import pg from "pg";
+import type { Logger } from "#kube/logger.ts";
+import { PrismaClient } from "../generated/client.ts";
+
+export interface Postgres {
+  /** For hand-written SQL on hot paths. */
+  pool: pg.Pool;
+  /** For everything else; shares the pool. */
+  prisma: PrismaClient;
+  /** Runs `work` in one transaction of hand-written SQL; any error rolls it back. */
+  transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  url: string;
+  poolSize: number;
+  logger: Logger;
+}
+
+/** Opens the pool. Connections are made when first needed, so a database that is away does not hinder the start. */
+export function connectPostgres({ url, poolSize, logger }: PostgresOptions): Postgres {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: 3_000,
+    idleTimeoutMillis: 30_000,
+    // The server ends what the client gave up on a little later, so that nothing piles up there.
+    statement_timeout: 10_000,
+    query_timeout: 12_000,
+    idle_in_transaction_session_timeout: 15_000,
+    keepAlive: true,
+    application_name: "joypod",
+  });
+  pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  return {
+    pool,
+    prisma,
+    transaction: (work) => transaction(pool, work),
+    close: async () => {
+      await prisma.$disconnect();
+      await pool.end();
+    },
+  };
+}
+
+async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query("BEGIN");
+    const result = await work(client);
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    // A connection that cannot roll back is not put back into the pool.
+    await client.query("ROLLBACK").catch((cause: unknown) => {
+      broken = cause instanceof Error ? cause : new Error(String(cause));
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** Whether the error means that the database is away or refuses work for now, so that the same request may succeed soon. */
+export function isDatabaseAway(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    const code = "code" in cause ? String(cause.code) : "";
+    if (awayCodes.test(code) || awayMessages.test(cause.message)) return true;
+  }
+  return false;
+}
+
+/** Connection class, operator intervention, read-only during a failover, too many connections, and sockets' and Prisma's words for the same. */
+const awayCodes = /^(?:08...|57P0[1-4]|57014|25006|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|P1001|P1002|P1008|P1017|P2024)$/;
+const awayMessages = /^(?:timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error)/;

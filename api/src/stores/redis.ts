@@ -1,0 +1,31 @@
+import { Redis as Client } from "ioredis";
+import type { Logger } from "#kube/logger.ts";
+
+/** A connected client; commands fail within `commandTimeoutMs` instead of waiting for a server that is away. */
+export type Redis = Client;
+
+const commandTimeoutMs = 200;
+const reconnectMs = { first: 50, most: 2_000 };
+
+/** Opens the shared connection; it reconnects for ever, and never queues commands meanwhile. */
+export function connectRedis(url: string, logger: Logger): Redis {
+  const client = new Client(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: commandTimeoutMs,
+    connectTimeout: 2_000,
+    // A server that froze keeps its connection; a ping that goes unanswered for this long ends it.
+    socketTimeout: 10_000,
+    retryStrategy: (attempt) => Math.min(reconnectMs.first * 2 ** Math.min(attempt, 10), reconnectMs.most) * (0.75 + Math.random() / 2),
+  });
+  let isAway = false;
+  client.on("error", (error: Error) => {
+    if (!isAway) logger.warn({ err: error }, "redis is away; limits and lockout count in this process meanwhile");
+    isAway = true;
+  });
+  client.on("ready", () => {
+    if (isAway) logger.info({}, "redis is back");
+    isAway = false;
+  });
+  return client;
+}
