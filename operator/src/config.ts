@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { limits } from "#contracts/limits.ts";
+
+const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
+const words = (fallback: string) => z.string().trim().min(1).default(fallback);
+/** Kubernetes quantities, as the pod's containers take them. */
+const quantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback);
+const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((text, context) => {
+  const labels: Record<string, string> = {};
+  for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
+    const [name = "", value, ...rest] = pair.split("=");
+    if (name === "" || value === undefined || rest.length > 0) {
+      context.addIssue(`"${pair}" is no label: write name=value, several separated by commas`);
+      return z.NEVER;
+    }
+    labels[name] = value;
+  }
+  return labels;
+});
+
+const Environment = z.object({
+  SESSIONS_NAMESPACE: words("joypod-sessions"),
+  GAME_NODE_SELECTOR: labelPairs,
+  GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
+  SOFTWARE_SLOTS: whole(2, 1, 1000),
+  MEDIA_PORT_FIRST: whole(20_000, 1024, 65_535),
+  MEDIA_PORT_LAST: whole(20_999, 1024, 65_535),
+  ANNOUNCE_ADDRESS: z.union([z.ipv4(), z.ipv6(), z.literal("")]).default(""),
+  NODE_ROOT: z.string().regex(/^\/[^:]*[^/:]$/).default("/var/lib/joypod"),
+  STREAMER_IMAGE: z.string().trim().min(1),
+  GAME_IMAGE: z.string().trim().min(1),
+  IMAGE_PULL_POLICY: z.enum(["Always", "IfNotPresent", "Never"]).default("IfNotPresent"),
+  SESSION_POD_PRIORITY_CLASS: z.string().trim().default(""),
+  SESSION_RUNTIME_CLASS: z.string().trim().default(""),
+  SESSION_GRACE_SECONDS: whole(30, 5, 600),
+  STREAMER_CPU: quantity("250m"),
+  STREAMER_MEMORY: quantity("256Mi"),
+  STREAMER_MEMORY_LIMIT: quantity("1Gi"),
+  START_BITRATE_KBPS: whole(4000, 300, 100_000),
+  HEARTBEAT_STALE_SECONDS: whole(limits.node.heartbeatStaleSeconds, 1, 3600),
+  PORT_QUARANTINE_SECONDS: whole(60, 0, 3600),
+  UNSCHEDULABLE_SECONDS: whole(10, 1, 600),
+  SAVE_GIVE_UP_SECONDS: whole(600, 1, 86_400),
+  WORKERS: whole(8, 1, 64),
+  HTTP_PORT: whole(8081, 0, 65_535),
+  LEADER_LEASE_NAMESPACE: z.string().trim().min(1).optional(),
+  LEASE_SECONDS: whole(10, 4, 120),
+  POD_NAMESPACE: words("joypod"),
+  POD_NAME: words("operator"),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
+}).refine((env) => env.MEDIA_PORT_FIRST <= env.MEDIA_PORT_LAST, "MEDIA_PORT_FIRST is above MEDIA_PORT_LAST");
+
+/** What the operator is told at its start; nothing deeper looks at the environment. */
+export type Config = ReturnType<typeof parseConfig>;
+
+/** Reads the configuration; throws one error that names every wrong variable. */
+export function parseConfig(environment: Record<string, string | undefined>) {
+  const parsed = Environment.safeParse(environment);
+  if (!parsed.success) throw new Error(`The operator's configuration is wrong.\n${z.prettifyError(parsed.error)}`);
+  const env = parsed.data;
+  return {
+    sessionsNamespace: env.SESSIONS_NAMESPACE,
+    gameNodeSelector: env.GAME_NODE_SELECTOR,
+    /** Undefined: sessions render in software. */
+    gpuResourceName: env.GPU_RESOURCE_NAME === "" ? undefined : env.GPU_RESOURCE_NAME,
+    softwareSlots: env.SOFTWARE_SLOTS,
+    mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
+    announceAddress: env.ANNOUNCE_ADDRESS === "" ? undefined : env.ANNOUNCE_ADDRESS,
+    sessionPod: {
+      nodeRoot: env.NODE_ROOT,
+      streamerImage: env.STREAMER_IMAGE,
+      gameImage: env.GAME_IMAGE,
+      imagePullPolicy: env.IMAGE_PULL_POLICY,
+      priorityClass: env.SESSION_POD_PRIORITY_CLASS === "" ? undefined : env.SESSION_POD_PRIORITY_CLASS,
+      runtimeClass: env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS,
+      gpuResourceName: env.GPU_RESOURCE_NAME === "" ? undefined : env.GPU_RESOURCE_NAME,
+      graceSeconds: env.SESSION_GRACE_SECONDS,
+      streamer: { cpu: env.STREAMER_CPU, memory: env.STREAMER_MEMORY, memoryLimit: env.STREAMER_MEMORY_LIMIT },
+      startBitrateKbps: env.START_BITRATE_KBPS,
+    },
+    timing: {
+      heartbeatStaleMs: env.HEARTBEAT_STALE_SECONDS * 1000,
+      portQuarantineMs: env.PORT_QUARANTINE_SECONDS * 1000,
+      unschedulableMs: env.UNSCHEDULABLE_SECONDS * 1000,
+      saveGiveUpMs: env.SAVE_GIVE_UP_SECONDS * 1000,
+    },
+    workers: env.WORKERS,
+    httpPort: env.HTTP_PORT,
+    leaderLease: {
+      namespace: env.LEADER_LEASE_NAMESPACE ?? env.POD_NAMESPACE,
+      name: "joypod-operator",
+      identity: env.POD_NAME,
+      leaseDurationMs: env.LEASE_SECONDS * 1000,
+      renewDeadlineMs: env.LEASE_SECONDS * 700,
+      retryPeriodMs: env.LEASE_SECONDS * 150,
+    },
+    logLevel: env.LOG_LEVEL,
+  };
+}
+
+export type SessionPodConfig = Config["sessionPod"];
+export type Timing = Config["timing"];

@@ -1,0 +1,88 @@
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
+import type { Clock } from "#kube/clock.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
+import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
+import { isNotFound } from "#kube/errors.ts";
+import type { EventSink } from "#kube/eventRecorder.ts";
+import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
+import type { Stored } from "#kube/object.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Cluster } from "../../cluster.ts";
+import type { Heartbeats } from "../../nodeHealth.ts";
+import type { Throttle } from "../../throttle.ts";
+import { sourceOf } from "./desired.ts";
+import { fillNodesOf } from "./nodes.ts";
+import { differenceOf, statusOf } from "./status.ts";
+
+/** What the cache controller works with. */
+export interface CacheDeps {
+  cluster: Cluster;
+  caches: ResourceClient<GameCache>;
+  heartbeats: Heartbeats;
+  events: EventSink;
+  clock: Clock;
+  /** Spaces writes that only say how far downloads are. */
+  progressThrottle: Throttle;
+}
+
+/** Keeps a cache's status like its nodes' reports. What nodes shall hold is written by the GameNode controller, one writer per node. */
+export function createCacheReconciler(deps: CacheDeps) {
+  return async (key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> => {
+    const cache = deps.cluster.gameCaches.get(key);
+    if (!cache) {
+      deps.progressThrottle.forget(key);
+      return undefined;
+    }
+    if (isDeleting(cache)) return releaseCache(cache, deps, signal);
+    const held = await holdCache(cache, deps, signal);
+    return held && reportStatus(key, held, deps, signal);
+  };
+}
+
+async function holdCache(cache: Stored<GameCache>, { caches, cluster }: CacheDeps, signal: AbortSignal): Promise<Stored<GameCache> | undefined> {
+  if (hasFinalizer(cache, finalizers.cache)) return cache;
+  try {
+    const held = await addFinalizer(caches, cache, finalizers.cache, { signal });
+    cluster.gameCaches.upsert(held);
+    return held;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Lets the cache go once no node is asked for its versions any more; sessions that play keep their copy on the node. */
+async function releaseCache(cache: Stored<GameCache>, { caches, cluster }: CacheDeps, signal: AbortSignal): Promise<undefined> {
+  const isAskedFor = cluster.gameNodes.list().some(({ spec }) =>
+    spec.desired.some(({ digest, source }) => sourceOf(cache, digest)?.key === source.key));
+  if (!isAskedFor && hasFinalizer(cache, finalizers.cache)) await removeFinalizer(caches, cache, finalizers.cache, { signal });
+  return undefined;
+}
+
+async function reportStatus(key: string, cache: Stored<GameCache>, deps: CacheDeps, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+  const { cluster, caches, events, clock, heartbeats, progressThrottle } = deps;
+  const status = statusOf(cache, fillNodesOf(cluster, heartbeats), clock.now());
+  const difference = differenceOf(cache.status, status);
+  if (difference === "none") return undefined;
+  const waitMs = difference === "progress" ? progressThrottle.waitMs(key) : 0;
+  if (waitMs > 0) return { requeueAfterMs: waitMs };
+  const { name, namespace } = cache.metadata;
+  try {
+    cluster.gameCaches.upsert(await caches.applyStatus({ metadata: { name, namespace }, status }, { fieldManager: fieldManagers.operator, signal }));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return undefined;
+  }
+  progressThrottle.written(key);
+  announce(cache, status, events);
+  return undefined;
+}
+
+function announce(cache: Stored<GameCache>, { conditions, currentDigest = "" }: NonNullable<GameCache["status"]>, events: EventSink): void {
+  const wasReady = isConditionTrue(cache.status?.conditions, "Ready");
+  const ready = conditions?.find(({ type }) => type === "Ready");
+  if (ready === undefined || (ready.status === "True") === wasReady) return;
+  const note = `${ready.message} Version ${currentDigest.slice(0, 12)}.`;
+  events.record(cache, { type: ready.reason === "NodesFailed" ? "Warning" : "Normal", reason: ready.reason, action: "Fill", note });
+}

@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Condition } from "#contracts/crd/condition.ts";
+import type { GameCache, GameCacheNodeState, GameCacheStatus } from "#contracts/crd/gameCache.ts";
+import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import { setCondition } from "#kube/conditions.ts";
+import { fillOf, type FillNode } from "./fill.ts";
+
+type NodeStatus = NonNullable<GameCacheStatus["nodes"]>[number];
+
+const states: Record<CacheEntry["state"], GameCacheNodeState> = {
+  Queued: "Pending", Downloading: "Downloading", Ready: "Cached", Failed: "Failed",
+};
+
+/** The cache's status, put together from what its nodes report. Nodes that hold it without being asked by policy count too. */
+export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: Date): GameCacheStatus {
+  const digest = cache.spec.source.sha256;
+  const targets = fillOf(cache, gameNodes);
+  const nodes = gameNodes.flatMap((node) => {
+    const entry = node.entries.find((known) => known.digest === digest);
+    return entry || targets.has(node.nodeName) ? [nodeStatus(node.nodeName, digest, entry)] : [];
+  }).sort((a, b) => (a.nodeName < b.nodeName ? -1 : 1)).slice(0, 1000);
+  const count = (state: GameCacheNodeState): number => nodes.filter((node) => node.state === state).length;
+  const counts = {
+    totalNodes: nodes.length,
+    cachedNodes: count("Cached"),
+    pendingNodes: count("Pending") + count("Downloading"),
+    failedNodes: count("Failed"),
+  };
+  const observedGeneration = cache.metadata.generation ?? 0;
+  const conditions = conclusions(cache, counts).reduce<Condition[]>(
+    (known, update) => setCondition<Condition>(known, { ...update, observedGeneration }, now), [...cache.status?.conditions ?? []]);
+  return { observedGeneration, currentDigest: digest, ...counts, nodes, conditions };
+}
+
+/** Whether the status says something else than before; `progress`: only how far downloads are. */
+export function differenceOf(before: GameCacheStatus | undefined, after: GameCacheStatus): "none" | "progress" | "news" {
+  if (before !== undefined && isDeepStrictEqual(before, after)) return "none";
+  return before !== undefined && isDeepStrictEqual(withoutProgress(before), withoutProgress(after)) ? "progress" : "news";
+}
+
+function withoutProgress(status: GameCacheStatus): GameCacheStatus {
+  const rest = structuredClone(status);
+  for (const node of rest.nodes ?? []) delete node.progressPercent;
+  return rest;
+}
+
+function nodeStatus(nodeName: string, digest: string, entry: CacheEntry | undefined): NodeStatus {
+  if (!entry) return { nodeName, state: "Pending", digest };
+  const { state, cachedAt, progressPercent, reason } = entry;
+  return {
+    nodeName,
+    state: states[state],
+    digest,
+    ...(cachedAt === undefined ? {} : { cachedAt }),
+    ...(progressPercent === undefined || state !== "Downloading" ? {} : { progressPercent }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+interface Counts {
+  totalNodes: number;
+  cachedNodes: number;
+  pendingNodes: number;
+  failedNodes: number;
+}
+
+type Conclusion = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+function conclusions({ spec }: GameCache, counts: Counts): Conclusion[] {
+  const { totalNodes, cachedNodes, pendingNodes, failedNodes } = counts;
+  const summary = `${cachedNodes} of ${totalNodes} nodes hold the current version.`;
+  const isProgressing = pendingNodes > 0 && !spec.suspend;
+  return [
+    readiness(spec, counts, summary),
+    {
+      type: "Progressing",
+      status: isProgressing ? "True" : "False",
+      reason: isProgressing ? "Filling" : spec.suspend ? "Suspended" : failedNodes > 0 ? "NodesFailed" : "Settled",
+      message: summary,
+    },
+  ];
+}
+
+function readiness({ placement }: GameCache["spec"], { totalNodes, pendingNodes, failedNodes }: Counts, summary: string): Conclusion {
+  const ready = (status: Condition["status"], reason: string, message: string): Conclusion => ({ type: "Ready", status, reason, message });
+  if (failedNodes > 0) return ready("False", "NodesFailed", `${summary} ${failedNodes} could not get it.`);
+  if (pendingNodes > 0) return ready("False", "Filling", summary);
+  if (totalNodes > 0) return ready("True", "AllNodesCached", summary);
+  return placement.policy === "OnDemand"
+    ? ready("True", "OnDemand", "The game is fetched where a session needs it.")
+    : ready("False", "NoGameNodes", "No game node matches the placement.");
+}

@@ -1,0 +1,51 @@
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Node, Pod } from "#kube/builtin.ts";
+import { Controller, type ControllerOptions } from "#kube/controller.ts";
+import { keyOf } from "#kube/object.ts";
+import { fromCache, type Cache } from "#kube/source.ts";
+import type { Change } from "#kube/store.ts";
+import { changesContent } from "../gameCache/controller.ts";
+import { nodeOfPod } from "../gameSession/podState.ts";
+import { createNodeReconciler, type NodeDeps } from "./reconciler.ts";
+
+/** The caches that the node controller listens to. */
+export interface NodeCaches {
+  nodes: Cache<Node>;
+  gameNodes: Cache<GameNode>;
+  gameCaches: Cache<GameCache>;
+  gameSessions: Cache<GameSession>;
+  pods: Cache<Pod>;
+}
+
+/** Runs one reconcile per changed node; a cache, or one node's content, can change what all nodes shall hold. */
+export function createNodeController(
+  deps: NodeDeps, caches: NodeCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock">,
+): Controller {
+  const allKeys = (): string[] => deps.cluster.gameNodes.list().map(keyOf);
+  return new Controller({
+    name: "gamenode",
+    ...options,
+    sources: [
+      fromCache(caches.nodes),
+      fromCache(caches.gameNodes),
+      fromCache(caches.gameNodes, { when: changesContent, keys: allKeys }),
+      fromCache(caches.gameCaches, { when: changesCache, keys: allKeys }),
+      fromCache(caches.gameSessions, { keys: ({ status }) => toKeys(status?.nodeName) }),
+      fromCache(caches.pods, { keys: (pod) => toKeys(nodeOfPod(pod)) }),
+    ],
+    reconcile: createNodeReconciler(deps),
+  });
+}
+
+function toKeys(nodeName: string | undefined): string[] {
+  return nodeName === undefined ? [] : [nodeName];
+}
+
+/** The status of a cache follows from the nodes and changes nothing about them. */
+function changesCache(change: Change<GameCache>): boolean {
+  return change.type !== "updated"
+    || change.object.metadata.generation !== change.previous.metadata.generation
+    || change.object.metadata.deletionTimestamp !== change.previous.metadata.deletionTimestamp;
+}

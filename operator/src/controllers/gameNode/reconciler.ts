@@ -1,0 +1,103 @@
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { fieldManagers } from "#contracts/crd/names.ts";
+import type { Node } from "#kube/builtin.ts";
+import type { Clock } from "#kube/clock.ts";
+import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
+import { isConflict, isNotFound } from "#kube/errors.ts";
+import { isDeleting } from "#kube/finalizers.ts";
+import { ownedBy, type Stored } from "#kube/object.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Cluster } from "../../cluster.ts";
+import type { Heartbeats } from "../../nodeHealth.ts";
+import type { Throttle } from "../../throttle.ts";
+import { desiredOn } from "../gameCache/desired.ts";
+import { fillNodesOf } from "../gameCache/nodes.ts";
+import { sessionsOn } from "../gameSession/occupancy.ts";
+import { differenceOf, fateOf, isSameDesired, statusOf, type NodeWorld } from "./decide.ts";
+import type { SlotRules } from "./slots.ts";
+
+/** What the node controller works with. */
+export interface NodeDeps {
+  cluster: Cluster;
+  gameNodes: ResourceClient<GameNode>;
+  heartbeats: Heartbeats;
+  rules: SlotRules;
+  clock: Clock;
+  /** Spaces writes that only count sessions. */
+  usedThrottle: Throttle;
+}
+
+/** Keeps one GameNode per game node: what it shall hold, its slots, and whether it takes sessions. */
+export function createNodeReconciler(deps: NodeDeps) {
+  return async (name: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
+    const node = deps.cluster.nodes.get(name);
+    const world = observe(name, node, deps);
+    const fate = fateOf(world);
+    if (fate === "remove" || !node) {
+      const gameNode = deps.cluster.gameNodes.get(name);
+      if (gameNode && !isDeleting(gameNode)) {
+        await removeGameNode(gameNode, deps, signal);
+        logger.info({ node: name }, "A node is no game node any more.");
+      }
+      return undefined;
+    }
+    const gameNode = await applyDesired(node, deps, signal);
+    const waitMs = await reportStatus({ ...world, gameNode }, fate, deps, signal);
+    return requeue([waitMs, deps.heartbeats.staleInMs(name)]);
+  };
+}
+
+function observe(name: string, node: Node | undefined, { cluster, heartbeats, rules, clock }: NodeDeps): NodeWorld {
+  return {
+    node,
+    gameNode: cluster.gameNodes.get(name),
+    hasHeartbeat: heartbeats.isFresh(name),
+    used: sessionsOn(cluster, name).size,
+    rules,
+    now: clock.now(),
+  };
+}
+
+async function removeGameNode(gameNode: Stored<GameNode>, { gameNodes, heartbeats, usedThrottle }: NodeDeps, signal: AbortSignal): Promise<void> {
+  heartbeats.forget(gameNode.metadata.name);
+  usedThrottle.forget(gameNode.metadata.name);
+  await gameNodes.delete(gameNode.metadata, { uid: gameNode.metadata.uid, signal }).catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
+}
+
+/** Creates the GameNode, or changes what it shall hold. */
+async function applyDesired(node: Stored<Node>, deps: NodeDeps, signal: AbortSignal): Promise<Stored<GameNode>> {
+  const { cluster, gameNodes, heartbeats } = deps;
+  const { name } = node.metadata;
+  const known = cluster.gameNodes.get(name);
+  const desired = desiredOn(name, fillNodesOf(cluster, heartbeats), cluster.gameCaches.list(), cluster.gameSessions.byIndex("node", name));
+  if (known && isSameDesired(known.spec.desired, desired)) return known;
+  const intent = { metadata: { name, ownerReferences: [{ ...ownedBy(node), blockOwnerDeletion: false }] }, spec: { desired } };
+  const written = await gameNodes.apply(intent, { fieldManager: fieldManagers.operator, signal });
+  cluster.gameNodes.upsert(written);
+  return written;
+}
+
+/** Writes what changed; gives the time to wait when only the count changed and was written a moment ago. */
+async function reportStatus(world: NodeWorld & { gameNode: Stored<GameNode> }, fate: "keep" | "drain", deps: NodeDeps, signal: AbortSignal): Promise<number> {
+  const { name } = world.gameNode.metadata;
+  const status = statusOf(world, fate);
+  const difference = differenceOf(world.gameNode, status);
+  if (difference === "none") return 0;
+  const waitMs = difference === "used" ? deps.usedThrottle.waitMs(name) : 0;
+  if (waitMs > 0) return waitMs;
+  try {
+    const written = await deps.gameNodes.applyStatus({ metadata: { name }, status }, { fieldManager: fieldManagers.operator, signal });
+    deps.cluster.gameNodes.upsert(written);
+    deps.usedThrottle.written(name);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  return 0;
+}
+
+function requeue(waits: readonly number[]): ReconcileResult | undefined {
+  const due = waits.filter((wait) => wait > 0);
+  return due.length === 0 ? undefined : { requeueAfterMs: Math.min(...due) };
+}

@@ -1,0 +1,71 @@
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { Node, Pod } from "#kube/builtin.ts";
+import { Controller, type ControllerOptions } from "#kube/controller.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
+import { keyOf } from "#kube/object.ts";
+import { fromCache, type Cache } from "#kube/source.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Change } from "#kube/store.ts";
+import type { Cluster } from "../../cluster.ts";
+import { isNodeReady } from "../../nodeHealth.ts";
+import { isSessionPod } from "./podState.ts";
+import { createSessionReconciler } from "./reconciler.ts";
+import type { SessionDeps } from "./steps/step.ts";
+import { isFinished } from "./world.ts";
+
+/** The caches that the session controller listens to. */
+export interface SessionCaches {
+  gameSessions: Cache<GameSession>;
+  pods: Cache<Pod>;
+  nodes: Cache<Node>;
+  gameNodes: Cache<GameNode>;
+}
+
+/** Runs one reconcile per changed session; several sessions at a time. */
+export function createSessionController(
+  deps: SessionDeps, caches: SessionCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock">,
+): Controller {
+  const { cluster } = deps;
+  return new Controller({
+    name: "gamesession",
+    ...options,
+    sources: [
+      fromCache(caches.gameSessions),
+      fromCache(caches.gameSessions, { when: freesSlot, keys: () => unplacedKeys(cluster) }),
+      // A pod has its session's name and namespace, so its key is the session's.
+      fromCache(caches.pods, { keys: (pod) => (isSessionPod(pod) ? [keyOf(pod)] : []) }),
+      fromCache(caches.pods, { when: ({ type }) => type === "deleted", keys: () => unplacedKeys(cluster) }),
+      fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
+      fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
+    ],
+    reconcile: createSessionReconciler(deps),
+  });
+}
+
+function unplacedKeys({ gameSessions }: Cluster): string[] {
+  return gameSessions.list().filter((session) => session.status?.nodeName === undefined && !isFinished(session)).map(keyOf);
+}
+
+function keysOn({ gameSessions }: Cluster, nodeName: string): string[] {
+  return gameSessions.byIndex("node", nodeName).map(keyOf);
+}
+
+function freesSlot(change: Change<GameSession>): boolean {
+  if (change.type === "deleted") return true;
+  return change.type === "updated" && isFinished(change.object) && !isFinished(change.previous);
+}
+
+function changesReadiness(change: Change<Node>): boolean {
+  return change.type !== "updated"
+    || isNodeReady(change.object) !== isNodeReady(change.previous)
+    || change.object.spec?.unschedulable !== change.previous.spec?.unschedulable;
+}
+
+/** Heartbeats and download progress change a GameNode all the time and concern no session. */
+function changesSchedulable(change: Change<GameNode>): boolean {
+  if (change.type !== "updated") return true;
+  const { object, previous } = change;
+  return object.status?.capacity?.schedulable !== previous.status?.capacity?.schedulable
+    || object.status?.capacity?.slots !== previous.status?.capacity?.slots
+    || isConditionTrue(object.status?.conditions, "Ready") !== isConditionTrue(previous.status?.conditions, "Ready");
+}

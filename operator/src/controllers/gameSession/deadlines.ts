@@ -1,0 +1,79 @@
+import type { Pod } from "#kube/builtin.ts";
+import { unschedulable } from "./podState.ts";
+import { currentPod, isContentReady, isFinished, type SessionWorld } from "./world.ts";
+
+/** The moments at which time alone changes what has to be done, in milliseconds since 1970. */
+export interface Deadlines {
+  /** The session is not ready in time. */
+  start?: number;
+  /** The files are not on the current node in time. */
+  download?: number;
+  /** The scheduler has not found room in time. */
+  unschedulable?: number;
+  idle?: number;
+  maxDuration?: number;
+  /** The last save is waited for no longer. */
+  saveGiveUp?: number;
+  /** The finished object is deleted. */
+  expiry?: number;
+}
+
+/** All deadlines that apply to the session as it is; every state but waiting for the API's recorder has one. */
+export function deadlinesOf(world: SessionWorld): Deadlines {
+  const { session } = world;
+  if (isFinished(session)) return { expiry: at(session.status?.finishedAt, session.spec.ttlSecondsAfterFinished) };
+  const stoppingSince = stoppingSinceOf(world);
+  if (stoppingSince !== undefined) return { saveGiveUp: stoppingSince + world.timing.saveGiveUpMs };
+  return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);
+}
+
+function startDeadlines(world: SessionWorld): Deadlines {
+  const { spec, status, metadata } = world.session;
+  const pod = currentPod(world);
+  const stuck = pod && unschedulable(pod);
+  return {
+    start: at(metadata.creationTimestamp, spec.startDeadlineSeconds),
+    ...(status?.placement && !isContentReady(world.session)
+      ? { download: at(status.placement.assignedAt, spec.downloadDeadlineSeconds) } : {}),
+    ...(stuck ? { unschedulable: Date.parse(stuck.since) + world.timing.unschedulableMs } : {}),
+  };
+}
+
+function runDeadlines({ session: { spec, status } }: SessionWorld): Deadlines {
+  const idleSinceReady = at(status?.readyAt, spec.idleTimeoutSeconds);
+  return {
+    idle: spec.expiresAt === undefined ? idleSinceReady : Math.max(idleSinceReady, Date.parse(spec.expiresAt)),
+    maxDuration: at(status?.readyAt, spec.maxDurationSeconds),
+  };
+}
+
+/** When the end began, as far as the cluster remembers: in the status, by the pod's deletion, or by the session's. */
+export function stoppingSinceOf(world: SessionWorld): number | undefined {
+  const { status, metadata } = world.session;
+  if (status?.stoppingAt !== undefined) return Date.parse(status.stoppingAt);
+  const pod = currentPod(world);
+  const asked = pod && deletionAskedAt(pod);
+  if (asked !== undefined) return asked;
+  return metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp);
+}
+
+/** A pod's deletionTimestamp is the end of its grace: the deletion was asked for one grace earlier. */
+function deletionAskedAt({ metadata }: Pod): number | undefined {
+  if (metadata.deletionTimestamp === undefined) return undefined;
+  return Date.parse(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+}
+
+/** Whether the deadline has passed. */
+export function isPast(deadline: number | undefined, now: Date): boolean {
+  return deadline !== undefined && now.getTime() >= deadline;
+}
+
+/** Milliseconds to the next deadline that is still to come, or undefined when none is. */
+export function nextDeadlineMs(deadlines: Deadlines, now: Date): number | undefined {
+  const upcoming = Object.values(deadlines).flatMap((deadline: number) => (deadline > now.getTime() ? [deadline - now.getTime()] : []));
+  return upcoming.length === 0 ? undefined : Math.min(...upcoming);
+}
+
+function at(since: string | undefined, seconds: number): number {
+  return since === undefined ? Number.POSITIVE_INFINITY : Date.parse(since) + seconds * 1000;
+}

@@ -1,0 +1,199 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { finalizers, labels } from "#contracts/crd/names.ts";
+import { contentDirectory, podPaths, saveDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import type { Pod } from "#kube/builtin.ts";
+import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
+import type { SessionPodConfig } from "../../config.ts";
+
+type PodSpec = NonNullable<Pod["spec"]>;
+type Container = PodSpec["containers"][number];
+type EnvVar = NonNullable<Container["env"]>[number];
+
+/** Names of the two containers; the node agent looks for the game's by its name too. */
+export const containerNames = { game: "game", streamer: "streamer" } as const;
+
+/** Port of the streamer's signalling and probes on the pod's address. */
+export const signalPort = 8080;
+
+const display = ":99";
+const gamepad = `${podPaths.run}/pad0`;
+
+/** Where the session's pod goes: decided and in the session's status before the pod is made. */
+export interface PodPlace {
+  nodeName: string;
+  mediaPort: number;
+  address: string | undefined;
+}
+
+/** The pod of a session: the streamer as native sidecar, the game beside it, and neither holds a secret. */
+export function buildPod(session: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Draft<Pod> {
+  const { name, namespace } = session.metadata;
+  return {
+    metadata: {
+      name,
+      namespace,
+      labels: podLabels(session),
+      finalizers: [finalizers.usage],
+      ownerReferences: [ownedBy(session)],
+      annotations: { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" },
+    },
+    spec: {
+      restartPolicy: "Never",
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: config.graceSeconds,
+      ...(config.priorityClass === undefined ? {} : { priorityClassName: config.priorityClass }),
+      ...(config.runtimeClass === undefined ? {} : { runtimeClassName: config.runtimeClass }),
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: sessionUserId,
+        runAsGroup: sessionUserId,
+        fsGroup: sessionUserId,
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+      affinity: pinTo(place.nodeName),
+      tolerations: tolerations(config),
+      volumes: volumes(session, config),
+      initContainers: [streamerContainer(session, place, config)],
+      containers: [gameContainer(session, place, config)],
+    },
+  };
+}
+
+function podLabels({ metadata, spec }: GameSession): Record<string, string> {
+  return {
+    "app.kubernetes.io/name": "joypod",
+    "app.kubernetes.io/component": "game-session",
+    "app.kubernetes.io/part-of": "joypod",
+    "app.kubernetes.io/managed-by": "joypod-operator",
+    [labels.gameSession]: metadata.name,
+    [labels.game]: spec.gameCacheRef.name,
+  };
+}
+
+/** By affinity and not by spec.nodeName, so that the scheduler still counts GPUs, ports and memory. */
+function pinTo(nodeName: string): NonNullable<PodSpec["affinity"]> {
+  const matchFields = [{ key: "metadata.name", operator: "In", values: [nodeName] }];
+  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } };
+}
+
+/** A node that is away gives its pods up after 30 s instead of the cluster's 300 s. */
+function tolerations({ gpuResourceName }: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
+  const away = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
+    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 }));
+  return [{ key: gpuResourceName ?? "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }, ...away];
+}
+
+function volumes(session: GameSession, { nodeRoot }: SessionPodConfig): NonNullable<PodSpec["volumes"]> {
+  const inMemory = (name: string, sizeLimit: string) => ({ name, emptyDir: { medium: "Memory", sizeLimit } });
+  // Type Directory: a path that the node agent has not made ready fails the pod instead of being made up.
+  const onNode = (name: string, path: string) => ({ name, hostPath: { path, type: "Directory" } });
+  return [
+    inMemory("x11", "1Mi"),
+    inMemory("run", "16Mi"),
+    inMemory("streamer-tmp", "128Mi"),
+    inMemory("game-tmp", "256Mi"),
+    onNode("game", contentDirectory(nodeRoot, session.spec.contentDigest)),
+    onNode("saves", saveDirectory(nodeRoot, session.metadata.name)),
+  ];
+}
+
+const containerSecurity = {
+  readOnlyRootFilesystem: true,
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ["ALL"] },
+};
+
+function streamerContainer({ spec }: GameSession, place: PodPlace, config: SessionPodConfig): Container {
+  const { cpu, memory, memoryLimit } = config.streamer;
+  return {
+    name: containerNames.streamer,
+    image: config.streamerImage,
+    imagePullPolicy: config.imagePullPolicy,
+    restartPolicy: "Always",
+    env: [
+      fromField("HOST_IP", "status.hostIP"),
+      fromField("POD_IP", "status.podIP"),
+      ...plain({
+        DISPLAY: display,
+        SIGNAL_PORT: signalPort,
+        UDP_PORT: place.mediaPort,
+        ANNOUNCE_ADDRESS: place.address ?? "",
+        WIDTH: spec.stream.width,
+        HEIGHT: spec.stream.height,
+        FPS: spec.stream.framesPerSecond,
+        START_KBPS: Math.min(config.startBitrateKbps, spec.stream.maxBitrateKbps),
+        MAX_KBPS: spec.stream.maxBitrateKbps,
+        CODECS: spec.stream.codecs.join(",").toLowerCase(),
+        PROFILE: spec.profile.toLowerCase(),
+        RUN_DIR: podPaths.run,
+        TERMINATION_LOG: "/dev/termination-log",
+      }),
+    ],
+    ports: [{ name: "signal", containerPort: signalPort, protocol: "TCP" }],
+    // A probe that fails once on a busy node must not take the stream off the API.
+    readinessProbe: { httpGet: { path: "/readyz", port: "signal" }, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 5 },
+    securityContext: containerSecurity,
+    resources: { requests: { cpu, memory }, limits: { memory: memoryLimit } },
+    volumeMounts: [
+      { name: "x11", mountPath: "/tmp/.X11-unix" },
+      { name: "run", mountPath: podPaths.run },
+      { name: "streamer-tmp", mountPath: "/tmp" },
+    ],
+  };
+}
+
+function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: SessionPodConfig): Container {
+  const memory = String(spec.resources.memoryBytes);
+  const gpu = config.gpuResourceName === undefined ? {} : { [config.gpuResourceName]: "1" };
+  return {
+    name: containerNames.game,
+    image: config.gameImage,
+    imagePullPolicy: config.imagePullPolicy,
+    args: [`${podPaths.game}/${spec.launcher}`],
+    // The streamer binds the port, but the kubelet maps host ports of ordinary containers only.
+    ports: [{ name: "media", containerPort: mediaPort, hostPort: mediaPort, protocol: "UDP" }],
+    env: plain({
+      ...gameEnvironment,
+      ENGINE_DIR: `${podPaths.game}/${spec.engineDir}`,
+      ...(spec.profile === "Software" ? softwareRendering : {}),
+    }),
+    securityContext: containerSecurity,
+    resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory, ...gpu } },
+    volumeMounts: [
+      { name: "x11", mountPath: "/tmp/.X11-unix", readOnly: true },
+      { name: "run", mountPath: podPaths.run },
+      { name: "game-tmp", mountPath: "/tmp" },
+      { name: "game", mountPath: podPaths.game, readOnly: true },
+      { name: "saves", mountPath: podPaths.saves },
+    ],
+  };
+}
+
+const gameEnvironment = {
+  DISPLAY: display,
+  PULSE_SERVER: `unix:${podPaths.run}/pulse.sock`,
+  SDL_AUDIODRIVER: "pulseaudio",
+  HOME: podPaths.saves,
+  RENPY_PATH_TO_SAVES: `${podPaths.saves}/renpy`,
+  XDG_RUNTIME_DIR: "/tmp",
+  // Shader caches and the sound server's cookie must not end up among the saves.
+  XDG_CACHE_HOME: "/tmp/cache",
+  PULSE_COOKIE: "/tmp/pulse-cookie",
+  RUN_DIR: podPaths.run,
+  TERMINATION_LOG: "/dev/termination-log",
+  JOYPOD_GAMEPAD: gamepad,
+  SDL_JOYSTICK_DEVICE: gamepad,
+  LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
+};
+
+/** One thread of the software renderer: more of them take the encoder's processors. */
+const softwareRendering = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
+
+function plain(values: Record<string, string | number>): EnvVar[] {
+  return Object.entries(values).map(([name, value]) => ({ name, value: String(value) }));
+}
+
+function fromField(name: string, fieldPath: string): EnvVar {
+  return { name, valueFrom: { fieldRef: { fieldPath } } };
+}

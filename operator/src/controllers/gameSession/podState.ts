@@ -1,0 +1,134 @@
+import { labels } from "#contracts/crd/names.ts";
+import { parseGameTermination, parseStreamerTermination, type GameTermination } from "#contracts/termination.ts";
+import type { Pod } from "#kube/builtin.ts";
+import { controllerOf, type Stored } from "#kube/object.ts";
+import { containerNames } from "./pod.ts";
+
+type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
+
+/** Whether the pod was made for this very session, not for another one of its name. */
+export function isPodOf(pod: Stored<Pod>, session: { metadata: { uid: string } }): boolean {
+  return controllerOf(pod)?.uid === session.metadata.uid;
+}
+
+/** Whether some session of ours made the pod. */
+export function isSessionPod(pod: Pod): boolean {
+  return pod.metadata.labels?.[labels.gameSession] === pod.metadata.name;
+}
+
+/** The node that the pod runs on, or is pinned to until the scheduler has bound it. */
+export function nodeOfPod(pod: Pod): string | undefined {
+  if (pod.spec?.nodeName !== undefined) return pod.spec.nodeName;
+  const terms = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  return terms.flatMap((term) => term.matchFields ?? []).find((field) => field.key === "metadata.name")?.values?.[0];
+}
+
+/** The UDP ports that the pod takes on its node. */
+export function hostPortsOf(pod: Pod): number[] {
+  return (pod.spec?.containers ?? [])
+    .flatMap((container) => container.ports ?? [])
+    .flatMap((port) => (port.hostPort === undefined || port.protocol !== "UDP" ? [] : [port.hostPort]));
+}
+
+/** Whether the pod has ended for good. */
+export function isTerminal(pod: Pod): boolean {
+  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+}
+
+/** Whether streamer and game run and the stream can be opened. */
+export function isReady(pod: Pod): boolean {
+  return pod.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
+}
+
+/** Whether the streamer answers its readiness probe. */
+export function isStreamerReady(pod: Pod): boolean {
+  return streamerStatus(pod)?.ready ?? false;
+}
+
+/** How the game's container ended, once it has. */
+export function gameTerminated(pod: Pod): Terminated | undefined {
+  return gameStatus(pod)?.state?.terminated;
+}
+
+/** Whether the game runs no more and never will again in this pod. */
+export function isGameOver(pod: Pod): boolean {
+  const wasNeverBound = pod.metadata.deletionTimestamp !== undefined && pod.spec?.nodeName === undefined;
+  return gameTerminated(pod) !== undefined || isTerminal(pod) || wasNeverBound;
+}
+
+/** Whether the game's process has existed, so that there may be something to save. */
+export function hasGameRun(pod: Pod): boolean {
+  const status = gameStatus(pod);
+  const ended = status?.state?.terminated;
+  // The kubelet invents this reason for a container that it never started.
+  return status?.state?.running !== undefined || (ended !== undefined && ended.reason !== "ContainerStatusUnknown")
+    || status?.lastState?.terminated !== undefined;
+}
+
+/** The last account of the game, from whichever container left one. */
+export function gameAccount(pod: Pod): GameTermination | undefined {
+  const game = gameStatus(pod);
+  for (const ended of [game?.state?.terminated, game?.lastState?.terminated]) {
+    const account = parseGameTermination(ended?.message ?? "");
+    if (account) return account;
+  }
+  const streamer = streamerStatus(pod);
+  for (const ended of [streamer?.state?.terminated, streamer?.lastState?.terminated]) {
+    const account = parseStreamerTermination(ended?.message ?? "")?.game;
+    if (account) return account;
+  }
+  return undefined;
+}
+
+/** Why the streamer ended before the game did, when it was at fault. */
+export function streamerFault(pod: Pod): string | undefined {
+  const streamer = streamerStatus(pod);
+  for (const ended of [streamer?.state?.terminated, streamer?.lastState?.terminated]) {
+    const reason = parseStreamerTermination(ended?.message ?? "")?.reason ?? undefined;
+    if (reason !== undefined && reason !== "stopped") return reason;
+  }
+  return undefined;
+}
+
+/** The kubelet refused to run the pod, with its reason: nothing was started. */
+export function rejection(pod: Pod): { reason: string; message: string } | undefined {
+  if (pod.status?.phase !== "Failed" || pod.status.reason === undefined || isEvicted(pod)) return undefined;
+  const hasStarted = hasGameRun(pod) || streamerStatus(pod)?.state?.terminated !== undefined;
+  return hasStarted ? undefined : { reason: pod.status.reason, message: pod.status.message ?? "" };
+}
+
+/** Whether the cluster took the pod away: eviction, preemption, or taints. */
+export function isEvicted(pod: Pod): boolean {
+  const isTarget = pod.status?.conditions?.some((condition) => condition.type === "DisruptionTarget" && condition.status === "True");
+  return pod.status?.reason === "Evicted" || pod.status?.reason === "Preempting" || (isTarget ?? false);
+}
+
+/** Since when the scheduler has found no place for the pod, and its words. */
+export function unschedulable(pod: Pod): { since: string; message: string } | undefined {
+  const condition = pod.status?.conditions?.find(({ type, status }) => type === "PodScheduled" && status === "False");
+  if (condition?.reason !== "Unschedulable" || condition.lastTransitionTime === undefined) return undefined;
+  return { since: condition.lastTransitionTime, message: condition.message ?? "" };
+}
+
+/** Whether the words of scheduler or kubelet mean that the pod's host port is taken. */
+export function isPortConflict({ reason, message }: { reason?: string; message: string }): boolean {
+  return reason === "NodePorts" || /free ports|NodePorts/.test(message);
+}
+
+/** What keeps the pod from being ready, for people. */
+export function waitingFor(pod: Pod): string {
+  const statuses = [streamerStatus(pod), gameStatus(pod)].filter((status) => status !== undefined);
+  const parts = statuses.flatMap(({ name, state }) =>
+    (state?.waiting ? [`${name} waits: ${state.waiting.reason ?? "unknown"} ${state.waiting.message ?? ""}`.trim()] : []));
+  if (parts.length > 0) return parts.join("; ");
+  return unschedulable(pod)?.message ?? "The streamer has not become ready.";
+}
+
+function gameStatus(pod: Pod): ContainerStatus | undefined {
+  return pod.status?.containerStatuses?.find(({ name }) => name === containerNames.game);
+}
+
+function streamerStatus(pod: Pod): ContainerStatus | undefined {
+  return pod.status?.initContainerStatuses?.find(({ name }) => name === containerNames.streamer);
+}

@@ -1,0 +1,104 @@
+import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
+import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
+import { isConflict, isNotFound } from "#kube/errors.ts";
+import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
+import { refOf } from "#kube/object.ts";
+import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
+import { planFor } from "./decide.ts";
+import { isSessionPod } from "./podState.ts";
+import { healthOf } from "../../nodeHealth.ts";
+import { runSteps } from "./runSteps.ts";
+import { StatusDraft } from "./statusDraft.ts";
+import type { SessionDeps } from "./steps/step.ts";
+import { isContentReady, isFinished, type SessionWorld } from "./world.ts";
+
+/** A session that waits for a slot looks again at least this often. */
+const unplacedRetryMs = 5000;
+/** A node whose witnesses disagree is looked at again at least this often. */
+const doubtfulRetryMs = 5000;
+
+/** Looks at one session, decides, acts, and reports once. */
+export function createSessionReconciler(deps: SessionDeps) {
+  return async (key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
+    const world = await observe(key, deps, signal);
+    if (!world) return removeOrphan(key, deps, signal);
+    const plan = planFor(world);
+    const draft = StatusDraft.from(world.session, world.now);
+    const sessionLogger = logger.child({ gameSession: world.session.metadata.name, user: world.session.spec.userId });
+    await runSteps(plan.steps, { world, draft, ending: plan.ending, deps, signal, logger: sessionLogger });
+    if (!await patchStatus(world, draft, deps, signal)) return { requeueAfterMs: 50 };
+    for (const event of draft.events) deps.events.record(world.session, event);
+    return { requeueAfterMs: requeueAfterMs(world, deps) };
+  };
+}
+
+async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Promise<SessionWorld | undefined> {
+  const { cluster, heartbeats, clock, config } = deps;
+  const session = cluster.gameSessions.get(key);
+  if (!session) return undefined;
+  const nodeName = session.status?.nodeName;
+  const pod = cluster.pods.get(key);
+  if (!pod && mayHavePod(session)) {
+    // An earlier pass may have made a pod that the watch has not shown: to miss it would end or move a running game.
+    const live = await deps.pods.find(session.metadata, { signal });
+    if (live) cluster.pods.upsert(live);
+  }
+  return {
+    now: clock.now(),
+    session,
+    pod: cluster.pods.get(key),
+    nodeHealth: nodeName === undefined ? "Well" : healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)),
+    timing: config.timing,
+  };
+}
+
+function mayHavePod(session: SessionWorld["session"]): boolean {
+  return session.status?.nodeName !== undefined && !isFinished(session) && (isContentReady(session) || session.status.podRef !== undefined);
+}
+
+/** Bound to the version that was observed: what was concluded from an older one is void, and the pass is made again. */
+async function patchStatus({ session }: SessionWorld, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
+  const status = draft.close();
+  if (!status) return true;
+  const { name, namespace, resourceVersion } = session.metadata;
+  try {
+    const intent = { metadata: { name, namespace, resourceVersion }, status };
+    const written = await deps.sessions.applyStatus(intent, { fieldManager: fieldManagers.operator, signal });
+    deps.cluster.gameSessions.upsert(written);
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    if (!isConflict(error)) throw error;
+    const live = await deps.sessions.find(session.metadata, { signal });
+    if (live) deps.cluster.gameSessions.upsert(live);
+    return false;
+  }
+}
+
+/** A session that was torn away by force may leave its pod behind, held by our finalizer. */
+async function removeOrphan(key: string, deps: SessionDeps, signal: AbortSignal): Promise<undefined> {
+  const pod = deps.cluster.pods.get(key);
+  if (!pod || !isSessionPod(pod)) return undefined;
+  const live = await deps.sessions.find(refOf(key), { signal });
+  if (live) {
+    deps.cluster.gameSessions.upsert(live);
+    return undefined;
+  }
+  if (!isDeleting(pod)) await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreGone);
+  await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
+  return undefined;
+}
+
+function ignoreGone(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}
+
+function requeueAfterMs(world: SessionWorld, { heartbeats }: SessionDeps): number | undefined {
+  const { session, nodeHealth } = world;
+  if (isFinished(session)) return nextDeadlineMs(deadlinesOf(world), world.now);
+  const waits = [nextDeadlineMs(deadlinesOf(world), world.now)];
+  if (session.status?.nodeName === undefined) waits.push(unplacedRetryMs);
+  else if (nodeHealth === "Doubtful") waits.push(heartbeats.staleInMs(session.status.nodeName) || doubtfulRetryMs);
+  const due = waits.filter((wait) => wait !== undefined && Number.isFinite(wait));
+  return due.length === 0 ? undefined : Math.min(...due.map(Number));
+}

@@ -1,0 +1,20 @@
+import { deleteExpired, releasePod, removeFinalizer } from "./steps/cleanUp.ts";
+import type { StepName } from "./decide.ts";
+import { addFinalizer, assignNode, changePort, moveToAnotherNode } from "./steps/place.ts";
+import { awaitContent, createPod, removeObsoletePod, reportReadiness } from "./steps/start.ts";
+import type { Step, StepContext } from "./steps/step.ts";
+import { awaitGameEnd, awaitSave, deletePod, finish, recordStopping } from "./steps/stop.ts";
+
+const steps: Record<StepName, Step> = {
+  addFinalizer, assignNode, moveToAnotherNode, changePort,
+  awaitContent, createPod, reportReadiness, removeObsoletePod,
+  recordStopping, deletePod, awaitGameEnd, awaitSave, finish,
+  releasePod, removeFinalizer, deleteExpired,
+};
+
+/** Runs the steps in order until one has to wait. */
+export async function runSteps(names: readonly StepName[], context: StepContext): Promise<void> {
+  for (const name of names) {
+    if (await steps[name](context) === "wait") return;
+  }
+}

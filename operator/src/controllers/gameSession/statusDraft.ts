@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Condition } from "#contracts/crd/condition.ts";
+import {
+  gameSessionConditions, type GameSession, type GameSessionPhase, type GameSessionStatus, type NodeAgentConditionType,
+  type OperatorConditionType,
+} from "#contracts/crd/gameSession.ts";
+import { findCondition, isConditionTrue, setCondition } from "#kube/conditions.ts";
+import type { EventNote } from "#kube/eventSeries.ts";
+import type { Stored } from "#kube/object.ts";
+
+/** The part of the status that the operator writes; the rest is the node agent's. */
+export type OperatorStatus = Omit<GameSessionStatus, "save">;
+
+/** Reason of a node agent's condition that stands in until the agent has written its own. */
+const placeholderReason = "NodeAgentSilent";
+
+/** Collects what a pass concludes about a session, to be written once, and the events that go with it. */
+export class StatusDraft {
+  /** To be changed by the steps. */
+  readonly status: OperatorStatus;
+  readonly events: EventNote[] = [];
+  readonly #session: Stored<GameSession>;
+  readonly #now: Date;
+
+  private constructor(session: Stored<GameSession>, now: Date) {
+    this.#session = session;
+    this.#now = now;
+    this.status = ownPart(session.status);
+  }
+
+  /** Starts from what the operator said before; conditions that nobody has set yet become Unknown. */
+  static from(session: Stored<GameSession>, now: Date): StatusDraft {
+    const draft = new StatusDraft(session, now);
+    draft.status.startedAt ??= now.toISOString();
+    for (const type of gameSessionConditions.operator) {
+      if (!findCondition(draft.status.conditions, type)) draft.set(type, "Unknown", "Pending", "The session has not come so far yet.");
+    }
+    for (const type of gameSessionConditions.nodeAgent) {
+      if (!findCondition(session.status?.conditions, type)) draft.#standIn(type, "The node agent has not reported yet.");
+    }
+    return draft;
+  }
+
+  /** Sets one of the operator's conditions; gives whether that is news. */
+  set(type: OperatorConditionType, status: Condition["status"], reason: string, message: string): boolean {
+    return this.#set({ type, status, reason, message });
+  }
+
+  /** Takes the node agent's conditions back, as another node's agent has to earn them anew. */
+  resetAgentConditions(): void {
+    for (const type of gameSessionConditions.nodeAgent) this.#standIn(type, "The session has moved to another node.");
+  }
+
+  /** Notes an event that is recorded when the status has been written. */
+  event(type: EventNote["type"], reason: string, action: string, note: string): void {
+    this.events.push({ type, reason, action, note });
+  }
+
+  /**
+   * The whole status to apply, or undefined when nothing changed that is worth a write: phase and observedGeneration
+   * alone are not, as every keepalive that moves expiresAt would cost one.
+   */
+  close(): OperatorStatus | undefined {
+    if (isDeepStrictEqual(essence(this.status), essence(ownPart(this.#session.status)))) return undefined;
+    return { ...this.status, phase: phaseOf(this.status, this.#session), observedGeneration: this.#session.metadata.generation ?? 0 };
+  }
+
+  #standIn(type: NodeAgentConditionType, message: string): void {
+    this.#set({ type, status: "Unknown", reason: placeholderReason, message });
+  }
+
+  #set(update: Omit<Condition, "lastTransitionTime">): boolean {
+    const previous = findCondition(this.status.conditions, update.type);
+    const message = update.message.slice(0, 1024);
+    if (previous?.status === update.status && previous.reason === update.reason && previous.message === message) return false;
+    const observedGeneration = this.#session.metadata.generation ?? 0;
+    this.status.conditions = setCondition<Condition>(this.status.conditions, { ...update, message, observedGeneration }, this.#now);
+    return true;
+  }
+}
+
+/** Phase is a summary for printing; nothing decides by it. */
+export function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase {
+  if (isConditionTrue(status.conditions, "Finished")) return "Finished";
+  const isStopping = status.stoppingAt !== undefined || session.spec.desiredState === "Stopped" || session.metadata.deletionTimestamp !== undefined;
+  if (isStopping) return "Stopping";
+  if (isConditionTrue(status.conditions, "Ready")) return "Running";
+  if (status.nodeName === undefined) return "Pending";
+  return isConditionTrue(session.status?.conditions, "ContentReady") ? "Starting" : "Preparing";
+}
+
+function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
+  const own = structuredClone(status ?? {});
+  delete own.save;
+  const ours = (own.conditions ?? []).filter(({ type, reason }) => isOperatorCondition(type) || reason === placeholderReason);
+  if (ours.length === 0) delete own.conditions;
+  else own.conditions = ours;
+  return own;
+}
+
+function isOperatorCondition(type: string): boolean {
+  return gameSessionConditions.operator.some((own) => own === type);
+}
+
+/** What counts in a comparison, in a fixed order. */
+function essence(status: OperatorStatus): OperatorStatus {
+  const counting = structuredClone(status);
+  delete counting.phase;
+  delete counting.observedGeneration;
+  for (const condition of counting.conditions ?? []) delete condition.observedGeneration;
+  counting.conditions?.sort((a, b) => (a.type < b.type ? -1 : 1));
+  return counting;
+}

@@ -1,0 +1,39 @@
+import { isConflict, isNotFound } from "#kube/errors.ts";
+import { hasFinalizer, isDeleting, removeFinalizer as dropFinalizer } from "#kube/finalizers.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { deadlinesOf, isPast } from "../deadlines.ts";
+import { isPodOf } from "../podState.ts";
+import type { Step, StepOutcome } from "./step.ts";
+
+/**
+ * Lets the finished session's pod go. It is never deleted by force: on a node that cannot be reached the object stays, and
+ * with it slot and port, until the kubelet is back or the cluster has removed the node.
+ */
+export const releasePod: Step = async ({ world: { pod, session }, deps, signal }): Promise<StepOutcome> => {
+  if (!pod || !isPodOf(pod, session)) return "done";
+  if (!isDeleting(pod)) {
+    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch((error: unknown) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  }
+  if (hasFinalizer(pod, finalizers.usage)) await dropFinalizer(deps.pods, pod, finalizers.usage, { signal });
+  return "done";
+};
+
+/** Lets a deleted session go, for which only the operator's finalizer was left. */
+export const removeFinalizer: Step = async ({ world: { session }, deps, signal }): Promise<StepOutcome> => {
+  if (!isDeleting(session) || !hasFinalizer(session, finalizers.operator)) return "done";
+  await dropFinalizer(deps.sessions, session, finalizers.operator, { signal });
+  return "wait";
+};
+
+/** Deletes the finished session when its time is over; the API's finalizer still keeps it until it is recorded. */
+export const deleteExpired: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
+  const { session, now } = world;
+  if (isDeleting(session) || !isPast(deadlinesOf(world).expiry, now)) return "wait";
+  await deps.sessions.delete(session.metadata, { uid: session.metadata.uid, signal }).catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
+  logger.info({}, "A finished session is deleted.");
+  return "wait";
+};

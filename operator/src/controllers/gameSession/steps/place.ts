@@ -1,0 +1,96 @@
+import { limits } from "#contracts/limits.ts";
+import { addFinalizer as putFinalizer, hasFinalizer } from "#kube/finalizers.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import type { Assignment, NoPlace } from "../assignments.ts";
+import { downloadTimedOut, failed, nodeLost, refusalOf, type Ending } from "../endings.ts";
+import type { SessionWorld } from "../world.ts";
+import type { StatusDraft } from "../statusDraft.ts";
+import { noteStopping } from "./stop.ts";
+import type { Step, StepOutcome } from "./step.ts";
+
+/** Makes sure that the session cannot vanish before its end is graceful; the API's own finalizer does as well. */
+export const addFinalizer: Step = async ({ world, deps, signal }): Promise<StepOutcome> => {
+  if (hasFinalizer(world.session, finalizers.recorder)) return "done";
+  world.session = await putFinalizer(deps.sessions, world.session, finalizers.operator, { signal });
+  deps.cluster.gameSessions.upsert(world.session);
+  return "done";
+};
+
+/** Gives the session a node and a media port there, or says why there is none yet. */
+export const assignNode: Step = ({ world, draft, deps }) => {
+  const place = deps.assignments.assign(world.session);
+  if (isNoPlace(place)) {
+    const isNews = draft.set("Scheduled", "False", place.reason, place.message);
+    if (isNews) draft.event("Warning", place.reason, "Schedule", place.message);
+    return "wait";
+  }
+  const placement = { attempt: 1, assignedAt: world.now.toISOString(), triedNodes: [] };
+  takePlace(draft, place, placement);
+  draft.event("Normal", "Scheduled", "Schedule", `Placed on node ${place.nodeName} with media port ${place.mediaPort}.`);
+  return "wait";
+};
+
+/** Gives the node up for another one, or ends the session when there is none. */
+export const moveToAnotherNode: Step = (context) => {
+  const { world, draft, deps } = context;
+  const { status } = world.session;
+  const nodeName = status?.nodeName ?? "";
+  const triedNodes = [...new Set([...status?.placement?.triedNodes ?? [], nodeName])];
+  const cause = causeOfMove(world, nodeName);
+  const place = deps.assignments.assign(world.session, triedNodes);
+  if (isNoPlace(place)) {
+    noteStopping(context, withoutAlternative(cause, place));
+    return "wait";
+  }
+  takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
+  draft.resetAgentConditions();
+  draft.event("Warning", cause.failure?.reason ?? "Moved", "Schedule", `${cause.failure?.message ?? ""} Trying node ${place.nodeName}.`.trim());
+  return "wait";
+};
+
+/** Takes another media port on the same node, for a pod that was refused because of its port. */
+export const changePort: Step = (context) => {
+  const { world, draft, deps } = context;
+  const { status } = world.session;
+  if (status?.nodeName === undefined || status.ports === undefined) return "wait";
+  const place = deps.assignments.reassignPort(world.session, status.nodeName);
+  if (isNoPlace(place)) {
+    noteStopping(context, failed(place.reason, place.message));
+    return "wait";
+  }
+  deps.assignments.quarantine(status.nodeName, [status.ports.media]);
+  const { triedNodes = [] } = status.placement ?? {};
+  takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
+  draft.event("Warning", "PortTaken", "Schedule", `Media port ${status.ports.media} is taken on the node; trying ${place.mediaPort}.`);
+  return "wait";
+};
+
+function takePlace(draft: StatusDraft, place: Assignment, placement: NonNullable<StatusDraft["status"]["placement"]>): void {
+  const { status } = draft;
+  status.nodeName = place.nodeName;
+  status.ports = { media: place.mediaPort };
+  status.placement = placement;
+  if (place.address === undefined) delete status.address;
+  else status.address = place.address;
+  draft.set("Scheduled", "True", "NodeAssigned", `Node ${place.nodeName} was chosen.`);
+}
+
+function nextAttempt({ session }: SessionWorld): number {
+  return Math.min(limits.gameSession.placementAttempts, (session.status?.placement?.attempt ?? 1) + 1);
+}
+
+/** Looked at in the order of certainty: a refusal of the pod, the loss of the node, the passing of time. */
+function causeOfMove(world: SessionWorld, nodeName: string): Ending {
+  const refusal = refusalOf(world);
+  if (refusal) return failed("PodRefused", `Node ${nodeName} has no room for the pod: ${refusal.message}`);
+  return world.nodeHealth === "Lost" ? nodeLost(nodeName) : downloadTimedOut(world);
+}
+
+function withoutAlternative(cause: Ending, { message }: NoPlace): Ending {
+  if (!cause.failure) return cause;
+  return { ...cause, failure: { ...cause.failure, message: `${cause.failure.message} No other node: ${message}`.slice(0, 1024) } };
+}
+
+function isNoPlace(place: Assignment | NoPlace): place is NoPlace {
+  return "reason" in place;
+}

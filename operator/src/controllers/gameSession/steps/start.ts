@@ -1,0 +1,88 @@
+import { isAlreadyExists, isNotFound } from "#kube/errors.ts";
+import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
+import { buildPod } from "../pod.ts";
+import { isPodOf, isReady, isSessionPod, isStreamerReady, waitingFor } from "../podState.ts";
+import { currentPod, isFinished, obsoletePod } from "../world.ts";
+import type { Step, StepContext, StepOutcome } from "./step.ts";
+
+/** The node agent is at work; its report is the next change. */
+export const awaitContent: Step = () => "wait";
+
+/** Makes the session's pod at the place that its status names. */
+export const createPod: Step = async (context): Promise<StepOutcome> => {
+  const { world, draft, deps, signal, logger } = context;
+  if (currentPod(world)) return "done";
+  const { status } = world.session;
+  if (status?.nodeName === undefined || status.ports === undefined) return "wait";
+  if (!await isStillWanted(context)) return "wait";
+  const place = { nodeName: status.nodeName, mediaPort: status.ports.media, address: status.address };
+  try {
+    const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
+    deps.cluster.pods.upsert(pod);
+    logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
+    draft.event("Normal", "PodCreated", "Start", `Files and save are ready on node ${place.nodeName}; the pod is made.`);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    // Made by an earlier pass whose answer or watch event has not come: the next pass judges what is there.
+    const existing = await deps.pods.find(world.session.metadata, { signal });
+    if (existing) deps.cluster.pods.upsert(existing);
+  }
+  return "wait";
+};
+
+/** A pod for a session that was stopped, moved or deleted a moment ago would run for nobody, so the API server is asked. */
+async function isStillWanted({ world, deps, signal }: StepContext): Promise<boolean> {
+  const live = await deps.sessions.find(world.session.metadata, { signal });
+  if (live) deps.cluster.gameSessions.upsert(live);
+  return live?.metadata.uid === world.session.metadata.uid
+    && !isDeleting(live) && !isFinished(live) && live.spec.desiredState === "Running" && live.status?.stoppingAt === undefined
+    && live.status?.nodeName === world.session.status?.nodeName && live.status?.ports?.media === world.session.status?.ports?.media;
+}
+
+/** Tells in the status whether the stream can be opened. */
+export const reportReadiness: Step = ({ world, draft, deps }) => {
+  const pod = currentPod(world);
+  if (!pod) return "wait";
+  if (!isReady(pod)) {
+    // Before the first time nothing is written: "not yet" is what the status says anyway.
+    if (isConditionTrue(draft.status.conditions, "Ready")) reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });
+    return "wait";
+  }
+  const { status } = draft;
+  const ip = pod.status?.podIP;
+  status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid, ...(ip === undefined ? {} : { ip }) };
+  draft.set("PodReady", "True", "ContainersReady", "Streamer and game run.");
+  draft.set("StreamReady", "True", "StreamerReady", "The streamer takes viewers.");
+  const wasReady = isConditionTrue(status.conditions, "Ready");
+  draft.set("Ready", "True", "Streaming", "The game can be played.");
+  if (status.readyAt === undefined) {
+    status.readyAt = world.now.toISOString();
+    deps.metrics.sessionReady((world.now.getTime() - Date.parse(world.session.metadata.creationTimestamp)) / 1000);
+  }
+  if (!wasReady) draft.event("Normal", "Ready", "Start", `The stream is ready on ${status.address ?? ""}:${status.ports?.media ?? ""}.`);
+  return "wait";
+};
+
+function reportInterruption({ draft, isStreaming, why }: { draft: StepContext["draft"]; isStreaming: boolean; why: string }): void {
+  draft.set("PodReady", "False", "ContainersNotReady", why);
+  if (!isStreaming) draft.set("StreamReady", "False", "StreamerNotReady", why);
+  draft.set("Ready", "False", "Interrupted", why);
+  draft.event("Warning", "Interrupted", "Stream", why);
+}
+
+/** Clears the name for the session's own pod. A pod that is none of ours is left alone: the start deadline speaks for it. */
+export const removeObsoletePod: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
+  const pod = obsoletePod(world);
+  if (!pod || !(isPodOf(pod, world.session) || isSessionPod(pod))) return "wait";
+  const { uid } = pod.metadata;
+  if (!isDeleting(pod)) {
+    logger.info({ node: pod.spec?.nodeName }, "A pod of a former place is removed.");
+    await deps.pods.delete(pod.metadata, { uid, signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  }
+  await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
+  return "wait";
+};

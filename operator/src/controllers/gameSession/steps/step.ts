@@ -1,0 +1,43 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Pod } from "#kube/builtin.ts";
+import type { Clock } from "#kube/clock.ts";
+import type { EventSink } from "#kube/eventRecorder.ts";
+import type { Logger } from "#kube/logger.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Cluster } from "../../../cluster.ts";
+import type { Config } from "../../../config.ts";
+import type { OperatorMetrics } from "../../../metrics.ts";
+import type { Heartbeats } from "../../../nodeHealth.ts";
+import type { Assignments } from "../assignments.ts";
+import type { Ending } from "../endings.ts";
+import type { StatusDraft } from "../statusDraft.ts";
+import type { SessionWorld } from "../world.ts";
+
+/** What the session controller works with. */
+export interface SessionDeps {
+  cluster: Cluster;
+  sessions: ResourceClient<GameSession>;
+  pods: ResourceClient<Pod>;
+  assignments: Assignments;
+  heartbeats: Heartbeats;
+  events: EventSink;
+  config: Pick<Config, "sessionPod" | "timing">;
+  clock: Clock;
+  metrics: OperatorMetrics;
+}
+
+/** What a step is given. */
+export interface StepContext {
+  world: SessionWorld;
+  draft: StatusDraft;
+  /** Why the session ends; the steps of an end have one. */
+  ending: Ending | undefined;
+  deps: SessionDeps;
+  signal: AbortSignal;
+  logger: Logger;
+}
+
+/** `done`: the next step may go on. `wait`: the pass ends here, and the cluster or a deadline brings the next one. */
+export type StepOutcome = "done" | "wait";
+
+export type Step = (context: StepContext) => StepOutcome | Promise<StepOutcome>;

@@ -1,0 +1,47 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Pod } from "#kube/builtin.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
+import type { Stored } from "#kube/object.ts";
+import type { Timing } from "../../config.ts";
+import type { NodeHealth } from "../../nodeHealth.ts";
+import { hostPortsOf, isPodOf, nodeOfPod } from "./podState.ts";
+
+/** All that is observed about one session in a pass; decisions look at nothing else. */
+export interface SessionWorld {
+  now: Date;
+  session: Stored<GameSession>;
+  /** The pod of the session's name, whoever made it. */
+  pod: Stored<Pod> | undefined;
+  /** Health of the session's node; Well before there is one. */
+  nodeHealth: NodeHealth;
+  timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
+}
+
+/** Whether the session's end is complete. */
+export function isFinished(session: GameSession): boolean {
+  return isConditionTrue(session.status?.conditions, "Finished");
+}
+
+/** Whether the node has the game's files and the restored save ready. */
+export function isContentReady({ status }: GameSession): boolean {
+  return isConditionTrue(status?.conditions, "ContentReady") && isConditionTrue(status?.conditions, "SaveRestored");
+}
+
+/** Whether the agent has stored the session's last save. */
+export function isSavePersisted({ status }: GameSession): boolean {
+  return isConditionTrue(status?.conditions, "SavePersisted");
+}
+
+/** The session's own pod at the place it has now; a pod of a former place or of another session is not. */
+export function currentPod({ session, pod }: SessionWorld): Stored<Pod> | undefined {
+  return pod !== undefined && isPodOf(pod, session) && isAtPlace(pod, session) ? pod : undefined;
+}
+
+/** A pod that stands in the way of the session's own: made for a former place, or for a former session of the name. */
+export function obsoletePod(world: SessionWorld): Stored<Pod> | undefined {
+  return world.pod !== undefined && currentPod(world) === undefined ? world.pod : undefined;
+}
+
+function isAtPlace(pod: Stored<Pod>, { status }: GameSession): boolean {
+  return nodeOfPod(pod) === status?.nodeName && (status?.ports === undefined || hostPortsOf(pod).includes(status.ports.media));
+}

@@ -1,0 +1,29 @@
+import { Counter, Histogram, type Registry } from "prom-client";
+
+/** What the operator counts about sessions. */
+export interface OperatorMetrics {
+  /** Seconds from a session's creation to its first Ready. */
+  sessionReady(seconds: number): void;
+  /** A session ended, for that reason. */
+  sessionFinished(reason: string): void;
+}
+
+/** The operator's counters, in the registry that /metrics shows. */
+export function createOperatorMetrics(registry: Registry): OperatorMetrics {
+  const ready = new Histogram({
+    name: "joypod_session_start_seconds",
+    help: "Time from a session's creation to its stream being ready.",
+    buckets: [0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120],
+    registers: [registry],
+  });
+  const finished = new Counter({
+    name: "joypod_sessions_finished_total",
+    help: "Sessions that ended, by reason.",
+    labelNames: ["reason"],
+    registers: [registry],
+  });
+  return {
+    sessionReady: (seconds) => ready.observe(seconds),
+    sessionFinished: (reason) => finished.inc({ reason }),
+  };
+}

@@ -1,0 +1,104 @@
+import type { Registry } from "prom-client";
+import { pods } from "#kube/builtin.ts";
+import type { Clock } from "#kube/clock.ts";
+import type { Controller } from "#kube/controller.ts";
+import { EventRecorder } from "#kube/eventRecorder.ts";
+import type { Logger } from "#kube/logger.ts";
+import { KubeMetrics } from "#kube/metrics.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import { createCaches, type Caches } from "./caches.ts";
+import { createCluster, type Cluster } from "./cluster.ts";
+import type { Config } from "./config.ts";
+import { createCacheController } from "./controllers/gameCache/controller.ts";
+import { createNodeController } from "./controllers/gameNode/controller.ts";
+import { Assignments } from "./controllers/gameSession/assignments.ts";
+import { createSessionController } from "./controllers/gameSession/controller.ts";
+import { createOperatorMetrics } from "./metrics.ts";
+import { Heartbeats } from "./nodeHealth.ts";
+import { gameCaches, gameNodes, gameSessions } from "./resources.ts";
+import { Throttle } from "./throttle.ts";
+
+/** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
+const unimportantWriteMs = 2000;
+/** The API server is expected to be heard of this often: bookmarks come about once a minute. */
+const silentTooLongMs = 180_000;
+
+export interface OperatorOptions {
+  transport: KubeTransport;
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  registry: Registry;
+  /** Given when the transport reports to it as well; made in the registry otherwise. */
+  kubeMetrics?: KubeMetrics | undefined;
+}
+
+/** The three controllers over one set of watches. Only a leader may start the controllers; anybody may watch. */
+export class Operator {
+  readonly #caches: Caches;
+  readonly #controllers: Controller[];
+  readonly #events: EventRecorder;
+
+  constructor({ transport, config, clock, logger, registry, kubeMetrics }: OperatorOptions) {
+    const metrics = kubeMetrics ?? new KubeMetrics(registry);
+    const cluster = createCluster();
+    const heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
+    this.#caches = createCaches({ transport, cluster, sessionsNamespace: config.sessionsNamespace, clock, logger, metrics });
+    this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
+    const common = { cluster, heartbeats, events: this.#events, clock };
+    const optionsOf = (name: string) => ({ logger, clock, workers: config.workers, metrics: metrics.controller(name) });
+    this.#controllers = [
+      createNodeController({
+        ...common, gameNodes: new ResourceClient(transport, gameNodes), rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
+      }, this.#caches, optionsOf("gamenode")),
+      createCacheController({
+        ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),
+      }, this.#caches, optionsOf("gamecache")),
+      createSessionController({
+        ...common,
+        sessions: new ResourceClient(transport, gameSessions),
+        pods: new ResourceClient(transport, pods),
+        assignments: new Assignments({ cluster, config, heartbeats, clock }),
+        config,
+        metrics: createOperatorMetrics(registry),
+      }, this.#caches, optionsOf("gamesession")),
+    ];
+  }
+
+  /** Begins to watch, and resolves when all stores are filled; a standby does so too, to be quick when it is elected. */
+  async watch(signal?: AbortSignal): Promise<void> {
+    const reflectors = Object.values(this.#caches);
+    for (const reflector of reflectors) reflector.start();
+    await Promise.all(reflectors.map((reflector) => reflector.waitForSync(signal)));
+  }
+
+  /** Begins to act. */
+  async lead(signal?: AbortSignal): Promise<void> {
+    await Promise.all(this.#controllers.map((controller) => controller.start(signal)));
+  }
+
+  /** Why the operator is not ready, or undefined when it is. */
+  unreadyBecause(): string | undefined {
+    for (const [name, { hasSynced, silentForMs }] of Object.entries(this.#caches)) {
+      if (!hasSynced) return `The list of ${name} has not been read yet.`;
+      if (silentForMs !== undefined && silentForMs > silentTooLongMs) return `The watch of ${name} has been silent for ${Math.round(silentForMs / 1000)} s.`;
+    }
+    return undefined;
+  }
+
+  /** Ends the passes under way, writes the events that wait, and stops watching. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#controllers.map((controller) => controller.stop()));
+    await this.#events.stop();
+    await Promise.all(Object.values(this.#caches).map((reflector) => reflector.stop()));
+  }
+}
+
+function followHeartbeats({ gameNodes: store }: Cluster, heartbeats: Heartbeats): Heartbeats {
+  store.subscribe((change) => {
+    if (change.type === "deleted") heartbeats.forget(change.object.metadata.name);
+    else heartbeats.observe(change.object);
+  });
+  return heartbeats;
+}

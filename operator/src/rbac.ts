@@ -1,0 +1,33 @@
+import { group } from "#contracts/crd/kind.ts";
+
+/** One rule of a Role or ClusterRole. */
+export interface PolicyRule {
+  apiGroups: readonly string[];
+  resources: readonly string[];
+  verbs: readonly string[];
+  resourceNames?: readonly string[];
+}
+
+/** Nodes are only looked at; a GameNode is made for each game node. */
+export const clusterRules: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"] },
+  { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
+  { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
+];
+
+/** Sessions and their pods; `patch` on the objects themselves is for finalizers. */
+export const sessionsNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch", "patch", "delete"] },
+  { apiGroups: [group], resources: ["gamecaches"], verbs: ["get", "list", "watch", "patch"] },
+  { apiGroups: [group], resources: ["gamesessions/status", "gamecaches/status"], verbs: ["patch"] },
+  // Where the cluster checks it, an owner reference that blocks the owner's deletion needs this.
+  { apiGroups: [group], resources: ["gamesessions/finalizers"], verbs: ["update"] },
+  { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+/** Leader election: a Lease can be created under any name, but only the operator's own is read and renewed. */
+export const releaseNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["joypod-operator"], verbs: ["get", "update"] },
+];
