@@ -22,12 +22,20 @@ export interface UnpackOptions {
   onProgress?: ((packedBytes: number) => void) | undefined;
 }
 
+/** The archive breaks the rules, but was too long to learn whether it is the right one. */
+export class UnverifiedRefusal extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = "UnverifiedRefusal";
+  }
+}
+
 /** A refused archive is still read to its end when no more than this is left, to learn whether it was only damaged on the way. */
 const readOnBytes = 256 * 1024 * 1024;
 
 /**
  * Unpacks a tar.gz while hashing it, in one pass. Resolves only when the digest is right and everything is on disk.
- * Throws ChecksumMismatch when the bytes are not the ones asked for, ArchiveRefused when they break the rules.
+ * Throws ChecksumMismatch when the bytes are not the ones asked for, ArchiveRefused when they are and break the rules.
  * What was written by then is for the caller to remove.
  */
 export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSummary & { packedBytes: number }> {
@@ -46,7 +54,7 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
       packedBytes += piece.length;
       options.onProgress?.(packedBytes);
       if (refusedAt === undefined) await feed(gunzip, piece);
-      else if (packedBytes - refusedAt > readOnBytes) await unpacked;
+      else if (packedBytes - refusedAt > readOnBytes) throw new UnverifiedRefusal(await reasonOf(unpacked));
     }
     gunzip.end();
     return { ...await judge(unpacked, hash, options.sha256), packedBytes };
@@ -88,4 +96,9 @@ async function judge(unpacked: Promise<ArchiveSummary>, hash: Hash, expected: st
   const isArchiveToBlame = result.reason instanceof ArchiveRefused;
   if (isArchiveToBlame && actual !== expected) throw new ChecksumMismatch(expected, actual, result.reason);
   throw result.reason;
+}
+
+async function reasonOf(failed: Promise<unknown>): Promise<unknown> {
+  const [result] = await Promise.allSettled([failed]);
+  return result.status === "rejected" ? result.reason : undefined;
 }

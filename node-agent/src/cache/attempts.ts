@@ -1,0 +1,40 @@
+import { backOffMs, type BackOff } from "#kube/backOff.ts";
+
+/** Why a download failed, as a CamelCase reason. */
+export type FailureReason = "ChecksumMismatch" | "ArchiveRefused" | "StoreUnreachable" | "SourceMissing" | "InsufficientSpace" | "DownloadFailed";
+
+export interface Failure {
+  reason: FailureReason;
+  message: string;
+  /** ETag of the object that was read, if it came to that. */
+  etag: string | undefined;
+  /** Trying the same bytes again is of no use: their digest was right and they break the rules. */
+  isFinal: boolean;
+}
+
+/** What is remembered of a version's failures. */
+export interface Attempts {
+  failures: number;
+  /** Failures that blame the bytes rather than the way to them. */
+  strikes: number;
+  last: Failure;
+  retryAtMs: number;
+  /** The bytes behind this ETag are not tried again; a changed object is. */
+  isQuarantined: boolean;
+}
+
+const backOff: BackOff = { baseMs: 1_000, maxMs: 60_000 };
+const strikesAllowed = 3;
+/** How often a quarantined object is looked at, to see whether it was replaced. */
+export const quarantineCheckMs = 60_000;
+
+/** The record after one more failure. */
+export function afterFailure(known: Attempts | undefined, failure: Failure, nowMs: number, random: () => number): Attempts {
+  const failures = (known?.failures ?? 0) + 1;
+  const blamesBytes = failure.reason === "ChecksumMismatch" || failure.reason === "ArchiveRefused";
+  const isSameObject = known?.last.etag === failure.etag;
+  const strikes = blamesBytes ? (isSameObject ? known?.strikes ?? 0 : 0) + 1 : known?.strikes ?? 0;
+  const isQuarantined = failure.isFinal || (blamesBytes && strikes >= strikesAllowed);
+  const waitMs = isQuarantined ? quarantineCheckMs : backOffMs(backOff, failures, random);
+  return { failures, strikes, last: failure, retryAtMs: nowMs + waitMs, isQuarantined };
+}

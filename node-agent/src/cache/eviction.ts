@@ -1,0 +1,64 @@
+/** A version on the node, as far as eviction cares. */
+export interface Evictable {
+  digest: string;
+  bytes: number;
+  /** Undefined when no policy wants it here. */
+  priority: number | undefined;
+  isPinned: boolean;
+  lastUsedMs: number;
+  isInUse: boolean;
+}
+
+/** Why room is needed. */
+export interface RoomRequest {
+  bytes: number;
+  /** Undefined for a launch, which may push out anything not in use; a fill only what matters less than itself. */
+  priority: number | undefined;
+}
+
+export interface Room {
+  usedBytes: number;
+  budgetBytes: number;
+  /** Free on the file system, whoever uses it. */
+  diskFreeBytes: number;
+}
+
+/** Above the high mark, space is made down to the low one, so that not each download has to. */
+const highWatermark = 0.9;
+const lowWatermark = 0.8;
+/** Left free on the file system for saves and the agent itself. */
+export const reserveBytes = 64 * 1024 * 1024;
+
+/** Versions to remove so that the request fits, or undefined when it cannot fit. Never one that is in use. */
+export function chooseVictims(versions: readonly Evictable[], request: RoomRequest, room: Room): Evictable[] | undefined {
+  const { budgetBytes } = room;
+  const deficit = Math.max(room.usedBytes + request.bytes - budgetBytes, request.bytes + reserveBytes - room.diskFreeBytes);
+  const isCrowded = deficit > 0 || room.usedBytes + request.bytes > highWatermark * budgetBytes;
+  if (!isCrowded) return [];
+  const wanted = Math.max(deficit, room.usedBytes + request.bytes - lowWatermark * budgetBytes);
+  const victims: Evictable[] = [];
+  let freed = 0;
+  for (const version of byWorth(versions.filter((version) => mayEvict(version, request)))) {
+    if (freed >= wanted) break;
+    // Beyond what is needed only what nobody wants is given up.
+    if (freed >= deficit && version.priority !== undefined) break;
+    victims.push(version);
+    freed += version.bytes;
+  }
+  return freed >= deficit ? victims : undefined;
+}
+
+function mayEvict(version: Evictable, request: RoomRequest): boolean {
+  if (version.isInUse || version.isPinned) return false;
+  if (version.priority === undefined || request.priority === undefined) return true;
+  return version.priority < request.priority;
+}
+
+/** Least worth keeping first: not wanted by any policy, then lower priority, then longest unused. */
+function byWorth(versions: Evictable[]): Evictable[] {
+  const rank = ({ priority }: Evictable): number => priority ?? Number.NEGATIVE_INFINITY;
+  return versions.toSorted((left, right) => {
+    const [leftRank, rightRank] = [rank(left), rank(right)];
+    return leftRank === rightRank ? left.lastUsedMs - right.lastUsedMs : leftRank < rightRank ? -1 : 1;
+  });
+}

@@ -1,0 +1,94 @@
+import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
+import { gameArchiveRules, type ArchiveRules } from "#contracts/archive/archiveRules.ts";
+import type { Clock } from "#kube/clock.ts";
+import type { TreeStyle } from "../archive/treeWriter.ts";
+import { UnverifiedRefusal, unpackArchive } from "../archive/unpack.ts";
+import { ChecksumMismatch, isStoreUnreachable, ObjectStoreError } from "../store/errors.ts";
+import type { ObjectStore } from "../store/objectStore.ts";
+import { readObject } from "../store/readObject.ts";
+import type { Throttle } from "../store/throttle.ts";
+import type { Failure } from "./attempts.ts";
+import type { Manifest } from "./manifest.ts";
+import type { ObjectFiles } from "./objectFiles.ts";
+
+export interface FetchOptions {
+  store: ObjectStore;
+  files: ObjectFiles;
+  source: ArchiveSource;
+  attempt: number;
+  throttle: Throttle;
+  clock: Clock;
+  random: () => number;
+  signal: AbortSignal;
+  onProgress: (percent: number) => void;
+  onResume: (offset: number) => void;
+}
+
+/** An attempt that failed, with what is known about why. */
+export class FetchFailed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, cause: unknown) {
+    super(failure.message, { cause });
+    this.name = "FetchFailed";
+    this.failure = failure;
+  }
+}
+
+/** Readable for everybody, writable for nobody. */
+const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryMode: 0o555, keepsTimes: false, isDurable: true };
+
+/** Downloads, checks and publishes one version; throws FetchFailed and leaves nothing, or throws the abort reason. */
+export async function fetchContent(options: FetchOptions): Promise<Manifest> {
+  const { files, source, clock, signal } = options;
+  let etag: string | undefined;
+  const draft = await files.begin(source.sha256, options.attempt);
+  try {
+    const { unpackedBytes, entries, packedBytes } = await unpackArchive({
+      source: throttled(options, (opened) => {
+        etag = opened;
+      }),
+      sha256: source.sha256,
+      directory: draft.contentDirectory,
+      rules: rulesFor(source),
+      style: readOnly,
+      onProgress: (bytes) => options.onProgress(Math.floor((bytes / Math.max(1, source.sizeBytes)) * 100)),
+    });
+    const manifest: Manifest = { version: 1, digest: source.sha256, packedBytes, unpackedBytes, entries, cachedAt: clock.now().toISOString() };
+    signal.throwIfAborted();
+    await draft.publish(manifest);
+    return manifest;
+  } catch (error) {
+    await draft.discard();
+    signal.throwIfAborted();
+    throw new FetchFailed(describeFailure(error, etag), error);
+  }
+}
+
+async function* throttled({ store, source, throttle, clock, random, signal, onResume }: FetchOptions, onOpen: (etag: string) => void): AsyncGenerator<Buffer> {
+  const location = { bucket: source.bucket, key: source.key };
+  for await (const chunk of readObject({ store, location, sizeBytes: source.sizeBytes, clock, random, signal, onOpen, onResume })) {
+    await throttle.pass(chunk.length, signal);
+    yield chunk;
+  }
+}
+
+/** The node has set aside what was declared at the upload, so more than that is refused even where the limits would allow it. */
+function rulesFor({ unpackedSizeBytes }: ArchiveSource): ArchiveRules {
+  const rules = gameArchiveRules({});
+  const declared = Math.ceil(unpackedSizeBytes * 1.02);
+  return { ...rules, limits: { ...rules.limits, unpackedBytes: Math.min(rules.limits.unpackedBytes, declared) } };
+}
+
+function describeFailure(error: unknown, etag: string | undefined): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  const failure = { message, etag, isFinal: false };
+  if (error instanceof ChecksumMismatch) return { ...failure, reason: "ChecksumMismatch" };
+  if (error instanceof ArchiveRefused) return { ...failure, reason: "ArchiveRefused", isFinal: true };
+  if (error instanceof UnverifiedRefusal) return { ...failure, reason: "ArchiveRefused" };
+  if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: "SourceMissing" };
+  if (isStoreUnreachable(error)) return { ...failure, reason: "StoreUnreachable" };
+  const isFull = error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+  return { ...failure, reason: isFull ? "InsufficientSpace" : "DownloadFailed" };
+}

@@ -1,0 +1,91 @@
+import { chmod, lstat, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { sha256Hex } from "#contracts/crd/schema.ts";
+import { syncDirectory } from "../archive/treeWriter.ts";
+import type { NodePaths } from "../paths.ts";
+import { readManifest, writeManifest, type Manifest } from "./manifest.ts";
+
+/** A version that is whole and on disk. */
+export interface StoredObject {
+  manifest: Manifest;
+  lastUsedAt: Date;
+}
+
+/** The unpacked archives on disk. A directory under `objects` is complete: it gets there by one rename. */
+export interface ObjectFiles {
+  /** Makes the folders, empties the temporary one, drops what is not whole, and gives what is. */
+  load(): Promise<StoredObject[]>;
+  /** A fresh directory for one attempt; its `content` is to be filled. */
+  begin(digest: string, attempt: number): Promise<Draft>;
+  markUsed(digest: string, at: Date): Promise<void>;
+  remove(digest: string): Promise<void>;
+}
+
+/** An archive being unpacked. */
+export interface Draft {
+  contentDirectory: string;
+  publish(manifest: Manifest): Promise<void>;
+  discard(): Promise<void>;
+}
+
+export function createObjectFiles(paths: NodePaths): ObjectFiles {
+  const manifestPath = (directory: string): string => `${directory}/manifest.json`;
+
+  async function load(): Promise<StoredObject[]> {
+    // What a former process left half done is worth nothing: it was never published.
+    await rm(paths.temporary, { recursive: true, force: true });
+    await mkdir(paths.objects, { recursive: true, mode: 0o755 });
+    await mkdir(paths.temporary, { mode: 0o700 });
+    const found: StoredObject[] = [];
+    for (const name of await readdir(paths.objects)) {
+      const object = await inspect(name);
+      if (object === undefined) await removeTree(`${paths.objects}/${name}`, name);
+      else found.push(object);
+    }
+    return found;
+  }
+
+  async function inspect(name: string): Promise<StoredObject | undefined> {
+    if (!sha256Hex.safeParse(name).success) return undefined;
+    const directory = paths.object(name);
+    const manifest = await readManifest(manifestPath(directory));
+    if (manifest?.digest !== name || !await isDirectory(`${directory}/content`)) return undefined;
+    return { manifest, lastUsedAt: (await stat(manifestPath(directory))).mtime };
+  }
+
+  async function begin(digest: string, attempt: number): Promise<Draft> {
+    const directory = `${paths.temporary}/${digest}.${attempt}`;
+    const contentDirectory = `${directory}/content`;
+    await rm(directory, { recursive: true, force: true });
+    await mkdir(contentDirectory, { recursive: true, mode: 0o700 });
+    return {
+      contentDirectory,
+      discard: () => rm(directory, { recursive: true, force: true }),
+      async publish(manifest) {
+        await writeManifest(manifestPath(directory), manifest);
+        await chmod(directory, 0o755);
+        await syncDirectory(directory);
+        await rename(directory, paths.object(digest));
+        await syncDirectory(paths.objects);
+      },
+    };
+  }
+
+  /** First out of sight by one rename, then taken apart: a reader sees all of it or nothing. */
+  async function removeTree(directory: string, name: string): Promise<void> {
+    const doomed = `${paths.temporary}/${name}.removed`;
+    await rm(doomed, { recursive: true, force: true });
+    await rename(directory, doomed);
+    await rm(doomed, { recursive: true, force: true });
+  }
+
+  return {
+    load,
+    begin,
+    markUsed: (digest, at) => utimes(manifestPath(paths.object(digest)), at, at),
+    remove: (digest) => removeTree(paths.object(digest), digest),
+  };
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isDirectory() ?? false;
+}

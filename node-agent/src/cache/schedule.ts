@@ -1,0 +1,32 @@
+import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+
+/** A version that somebody wants on this node and that is not there yet. */
+export interface Wanted {
+  digest: string;
+  source: ArchiveSource;
+  /** A session waits for it. */
+  isForLaunch: boolean;
+  /** Of the policy that wants it; launches go before all. */
+  priority: number;
+}
+
+export interface Running {
+  digest: string;
+  /** As it was started, or since a session has asked for the same version. */
+  isForLaunch: boolean;
+}
+
+/** Launches share the line; more at once would only make each of them later. */
+const launchesAtOnce = 4;
+const fillsAtOnce = 1;
+
+/** What to start now: launches in the order asked for, beside whatever fill is running; then one fill, the highest priority first. */
+export function chooseDownloads(wanted: readonly Wanted[], running: readonly Running[]): Wanted[] {
+  const idle = wanted.filter(({ digest }) => !running.some((other) => other.digest === digest));
+  const launchesRunning = running.filter(({ isForLaunch }) => isForLaunch).length;
+  const launches = idle.filter(({ isForLaunch }) => isForLaunch).slice(0, Math.max(0, launchesAtOnce - launchesRunning));
+  const isBusy = launches.length > 0 || launchesRunning > 0;
+  const fills = idle.filter(({ isForLaunch }) => !isForLaunch).sort((left, right) => right.priority - left.priority);
+  const fillsRunning = running.length - launchesRunning;
+  return isBusy ? launches : fills.slice(0, Math.max(0, fillsAtOnce - fillsRunning));
+}

@@ -1,0 +1,22 @@
+import { statfs } from "node:fs/promises";
+
+/** Bytes of the file system that holds the cache. */
+export interface DiskSpace {
+  totalBytes: number;
+  freeBytes: number;
+}
+
+export async function readDiskSpace(path: string): Promise<DiskSpace> {
+  const { bsize, blocks, bavail } = await statfs(path);
+  return { totalBytes: bsize * blocks, freeBytes: bsize * bavail };
+}
+
+/** The configured budget, or 80 % of the file system when it is 0. */
+export function budgetBytes(configured: number, disk: DiskSpace): number {
+  return configured > 0 ? configured : Math.floor(disk.totalBytes * 0.8);
+}
+
+/** What a version takes on disk at most while it is unpacked: files end in half-filled blocks. */
+export function neededBytes(unpackedSizeBytes: number): number {
+  return Math.ceil(unpackedSizeBytes * 1.05);
+}

@@ -1,0 +1,27 @@
+import { group } from "#contracts/crd/kind.ts";
+
+/** One rule of a Role, as the chart writes it. */
+export interface RbacRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** Everywhere; an admission policy holds the agent to the GameNode of its own node. */
+export const clusterRules: readonly RbacRule[] = [
+  { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch"] },
+  { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
+];
+
+/** In the sessions' namespace; an admission policy holds the agent to the sessions of its own node. */
+export const sessionsNamespaceRules: readonly RbacRule[] = [
+  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch"] },
+  { apiGroups: [group], resources: ["gamesessions/status"], verbs: ["patch"] },
+  { apiGroups: [group], resources: ["gamecaches"], verbs: ["get"] },
+  { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+/** In the namespace of the release. */
+export const releaseNamespaceRules: readonly RbacRule[] = [];

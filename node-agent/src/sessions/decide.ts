@@ -1,0 +1,41 @@
+import { isEnding, isFinished, isGameRunning, mayWrite, type SessionWorld } from "./world.ts";
+
+/** What a session needs of its node next. */
+export type SessionStep =
+  /** Fetch the game, restore the save. */
+  | "prepare"
+  /** Store the save when it changed, and look again later. */
+  | "keepStored"
+  /** The pod has yet to start, or to end: an event will come. */
+  | "wait"
+  /** Store the last save. */
+  | "storeLast"
+  /** Say that there is no save, as nothing was ever prepared. */
+  | "reportNothing"
+  /** All is stored and reported: give the directory up when the session is finished. */
+  | "settle"
+  /** The session left this node or the cluster: see which, with a fresh look. */
+  | "resolveAbsence"
+  | "nothing";
+
+/** Decides, from what was observed and nothing else, what comes next. */
+export function stepFor(world: SessionWorld): SessionStep {
+  const { session, pod, record, isPrepared } = world;
+  if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
+  const isOver = isFinished(session) || isEnding(session) || hasGameEnded(world);
+  if (!isOver) {
+    if (record === undefined || !isPrepared) return "prepare";
+    if (pod !== undefined && isGameRunning(pod)) return "keepStored";
+    // The directory is there; the conditions may still have to say so.
+    return "prepare";
+  }
+  if (pod !== undefined && mayWrite(pod)) return isPrepared && isGameRunning(pod) ? "keepStored" : "wait";
+  if (record?.outcome !== undefined) return "settle";
+  if (record === undefined || !isPrepared) return isFinished(session) && record === undefined ? "nothing" : "reportNothing";
+  return "storeLast";
+}
+
+/** The game ended by itself, or its pod was taken away. */
+function hasGameEnded({ session, pod }: SessionWorld): boolean {
+  return pod === undefined ? session?.status?.podRef !== undefined : !mayWrite(pod);
+}

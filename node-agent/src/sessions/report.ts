@@ -1,0 +1,80 @@
+import type { Condition } from "#contracts/crd/condition.ts";
+import { gameSessionConditions, type GameSession, type NodeAgentConditionType, type StoredSave } from "#contracts/crd/gameSession.ts";
+import { fieldManagers } from "#contracts/crd/names.ts";
+import type { Clock } from "#kube/clock.ts";
+import { findCondition, setCondition } from "#kube/conditions.ts";
+import { isNotFound } from "#kube/errors.ts";
+import type { Stored } from "#kube/object.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+
+/** What the agent has to say of one condition. */
+export interface Finding {
+  type: NodeAgentConditionType;
+  status: "True" | "False" | "Unknown";
+  reason: string;
+  message: string;
+}
+
+/** Writes the agent's part of a session's status. */
+export interface SessionReporter {
+  /** Adds the findings to what was said before, in one write, or in none when they say nothing new. */
+  report(session: Stored<GameSession>, findings: readonly Finding[], save: StoredSave | undefined, signal: AbortSignal): Promise<void>;
+  /** Forgets what was said of a session that is over. */
+  forget(uid: string): void;
+}
+
+interface Said {
+  conditions: Condition[];
+  save: StoredSave | undefined;
+}
+
+/** The agent's own writes are remembered, as the watch shows them only a moment later. */
+export function createSessionReporter(client: ResourceClient<GameSession>, clock: Clock): SessionReporter {
+  const said = new Map<string, Said>();
+  return {
+    async report(session, findings, save, signal) {
+      const { uid } = session.metadata;
+      const before = said.get(uid) ?? saidBefore(session);
+      const next = { conditions: conditionsAfter(session, before.conditions, findings, clock.now()), save: save ?? before.save };
+      if (isSame(before, next)) {
+        said.set(uid, before);
+        return;
+      }
+      const { name, namespace } = session.metadata;
+      const status = { conditions: next.conditions, ...next.save === undefined ? {} : { save: next.save } };
+      try {
+        await client.applyStatus({ metadata: { name, namespace, uid }, status }, { fieldManager: fieldManagers.nodeAgent, signal });
+      } catch (error) {
+        if (!isNotFound(error)) throw error; // Gone: nobody is left to be told.
+      }
+      said.set(uid, next);
+    },
+    forget: (uid) => void said.delete(uid),
+  };
+}
+
+function saidBefore({ status }: GameSession): Said {
+  const own: readonly string[] = gameSessionConditions.nodeAgent;
+  return { conditions: (status?.conditions ?? []).filter(({ type }) => own.includes(type)), save: status?.save };
+}
+
+/** All conditions of the agent, those never looked at as Unknown. */
+function conditionsAfter({ metadata }: Stored<GameSession>, before: Condition[], findings: readonly Finding[], now: Date): Condition[] {
+  const { generation: observedGeneration } = metadata;
+  let conditions = before;
+  for (const type of gameSessionConditions.nodeAgent) {
+    const known = findCondition(conditions, type);
+    const unknown: Finding = { type, status: "Unknown", reason: "NotYet", message: "" };
+    const finding = findings.find((other) => other.type === type) ?? (known === undefined ? unknown : undefined);
+    if (finding === undefined) continue;
+    const update = { ...finding, message: finding.message.slice(0, 1024), ...observedGeneration === undefined ? {} : { observedGeneration } };
+    conditions = setCondition(conditions, update, now);
+  }
+  return conditions;
+}
+
+function isSame(left: Said, right: Said): boolean {
+  const words = ({ conditions, save }: Said): string =>
+    JSON.stringify([conditions.map(({ type, status, reason, message }) => [type, status, reason, message]), save?.objectKey, save?.sequence, save?.final]);
+  return words(left) === words(right);
+}

@@ -1,0 +1,112 @@
+import type { Condition } from "#contracts/crd/condition.ts";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { fieldManagers } from "#contracts/crd/names.ts";
+import { limits } from "#contracts/limits.ts";
+import { toApiTime, type Clock, type Timer } from "#kube/clock.ts";
+import { setCondition } from "#kube/conditions.ts";
+import { isNotFound } from "#kube/errors.ts";
+import type { Logger } from "#kube/logger.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { ContentCache } from "../cache/contentCache.ts";
+
+export interface NodeReporterOptions {
+  node: string;
+  client: ResourceClient<GameNode>;
+  cache: ContentCache;
+  agentVersion: string;
+  /** Whether the object store answered when it was last asked. */
+  storeState: () => { isReachable: boolean; message: string };
+  /** What the GameNode says now, for the times of its conditions. */
+  gameNode: () => GameNode | undefined;
+  clock: Clock;
+  random: () => number;
+  logger: Logger;
+}
+
+/** Progress of downloads is written no more often than this. */
+const progressIntervalMs = 2_000;
+/** Changes that come together are written together. */
+const settleMs = 100;
+
+/** Keeps this node's GameNode status true: at each change, and at least once per heartbeat. */
+export class NodeReporter {
+  readonly #options: NodeReporterOptions;
+  readonly #stopping = new AbortController();
+  #conditions: Condition[] | undefined;
+  #timer: Timer | undefined;
+  #dueMs = Number.POSITIVE_INFINITY;
+  #writing: Promise<void> = Promise.resolve();
+  #isStarted = false;
+
+  constructor(options: NodeReporterOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#options.cache.subscribe((_digest, isProgress) => this.#planWithin(isProgress ? progressIntervalMs : settleMs));
+    this.#planWithin(0);
+  }
+
+  /** Something besides the cache has changed. */
+  changed(): void {
+    if (this.#isStarted) this.#planWithin(settleMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#timer?.cancel();
+    await this.#writing;
+  }
+
+  /** Plans the next write no later than in `ms`. */
+  #planWithin(ms: number): void {
+    const { clock } = this.#options;
+    const dueMs = clock.monotonicMs() + ms;
+    if (this.#stopping.signal.aborted || dueMs >= this.#dueMs) return;
+    this.#timer?.cancel();
+    this.#dueMs = dueMs;
+    this.#timer = clock.setTimer(ms, () => {
+      this.#dueMs = Number.POSITIVE_INFINITY;
+      this.#writing = this.#writing.then(() => this.#writeOnce());
+    });
+  }
+
+  async #writeOnce(): Promise<void> {
+    const { logger, random } = this.#options;
+    try {
+      this.#stopping.signal.throwIfAborted();
+      await this.#write();
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      // The operator makes the object when it has seen the node.
+      if (isNotFound(error)) logger.info({}, "There is no GameNode for this node yet.");
+      else logger.warn({ err: error }, "The node's status could not be written; it is tried again.");
+    }
+    this.#planWithin(limits.node.heartbeatSeconds * 1000 * (0.9 + 0.2 * random()));
+  }
+
+  async #write(): Promise<void> {
+    const { node, client, cache, agentVersion, clock } = this.#options;
+    const now = clock.now();
+    const conditions = this.#conditionsNow(now);
+    const status = { conditions, cache: await cache.report(), heartbeat: { renewedAt: toApiTime(now), agentVersion } };
+    await client.applyStatus({ metadata: { name: node }, status }, {
+      fieldManager: fieldManagers.nodeAgent, signal: this.#stopping.signal, deadlineMs: limits.node.heartbeatSeconds * 1000,
+    });
+    this.#conditions = conditions;
+  }
+
+  #conditionsNow(now: Date): Condition[] {
+    const { storeState, cache, gameNode } = this.#options;
+    const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => type === "StoreReachable" || type === "DiskPressure");
+    const { isReachable, message } = storeState();
+    const withStore = setCondition(before, {
+      type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? "Answers" : "Unreachable", message: message.slice(0, 1024),
+    }, now);
+    return setCondition(withStore, cache.isShortOfSpace
+      ? { type: "DiskPressure", status: "True", reason: "InsufficientSpace", message: "A game does not fit on the node." }
+      : { type: "DiskPressure", status: "False", reason: "SpaceLeft", message: "All games wanted here fit." }, now);
+  }
+}
