@@ -33,6 +33,7 @@ export class Tokens {
   readonly #newestKid: string;
   readonly #lifetimeSeconds: number;
   readonly #clock: Clock;
+  readonly #cookie: string;
   readonly #verifyCookie: (ctx: AppContext, next: () => Promise<void>) => Promise<void>;
 
   constructor({ signingKeys, lifetimeSeconds, cookie, clock }: TokensOptions) {
@@ -43,6 +44,7 @@ export class Tokens {
     this.#keys = new Map([...signingKeys].map(([kid, key]) => [kid, createSecretKey(deriveKey(key, "session"))]));
     this.#lifetimeSeconds = lifetimeSeconds;
     this.#clock = clock;
+    this.#cookie = cookie;
     const options = {
       cookie,
       key: "claims",
@@ -69,6 +71,8 @@ export class Tokens {
 
   /** The claims in the request's cookie; undefined when they are missing, forged, expired or not ours. */
   async verify(ctx: AppContext): Promise<TokenClaims | undefined> {
+    // Without this check the verifier would also take a Bearer header.
+    if (ctx.cookies.get(this.#cookie) === undefined) return undefined;
     try {
       await this.#verifyCookie(ctx, () => Promise.resolve());
     } catch {

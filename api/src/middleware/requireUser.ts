@@ -14,7 +14,7 @@ export async function requireUser(ctx: AppContext): Promise<UserPrincipal> {
 export async function findUser(ctx: AppContext): Promise<{ user: UserPrincipal; expiresAt: Date } | undefined> {
   const { config, tokens, authSessions } = ctx.deps;
   const cookie = sessionCookieName(config);
-  // Without this check the verifier would also take a Bearer header.
+  // Nobody to look for, and no cookie to clear.
   if (ctx.cookies.get(cookie) === undefined) return undefined;
   const claims = await tokens.verify(ctx);
   const authSessionId = claims === undefined ? "" : authSessionIdOf(claims.sid);

@@ -1,0 +1,23 @@
+import type { Config } from "../config.ts";
+
+const lengthMax = 2048;
+
+/** Where to go after sign-in or sign-out: the wished address when it is ours, the homepage for anything else. Never throws. */
+export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrigins }: Pick<Config, "baseUrl" | "allowedOrigins">): string {
+  const home = `${baseUrl}/`;
+  // Browsers read backslashes as slashes and drop control characters; nothing honest holds either.
+  if (wished === undefined || wished.length > lengthMax || !/^(?:https?:\/\/[^/]|\/(?!\/))[^\\\s\p{Cc}]*$/iu.test(wished)) return home;
+  if (!URL.canParse(wished, baseUrl)) return home;
+  const url = new URL(wished, baseUrl);
+  const isOurs = allowedOrigins.has(url.origin) && url.username === "" && url.password === "";
+  return isOurs ? url.href : home;
+}
+
+/** The page that players sign in on, with what went wrong before. */
+export function signInPageUrl(baseUrl: string, query: Record<string, string | undefined> = {}): string {
+  const url = new URL("/signin", baseUrl);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  return url.href;
+}

@@ -1,0 +1,67 @@
+import { signInPageUrl } from "../auth/callbackUrl.ts";
+import { csrfCookieName } from "../auth/cookies.ts";
+import { HttpError, rateLimited } from "../errors.ts";
+import type { AppContext } from "../routing/appContext.ts";
+
+/** What the sign-in and sign-out forms have in common. */
+interface AuthForm {
+  json?: string | boolean | undefined;
+  csrfToken?: string | undefined;
+}
+
+/** Whether the page wants to go on by itself (`{url}`), rather than be redirected. */
+export function wantsJson(ctx: AppContext, form: AuthForm): boolean {
+  return form.json === "true" || form.json === true || ctx.get("x-auth-return-redirect") !== "" || /^application\/json\b/i.test(ctx.get("accept"));
+}
+
+/** Sends the browser on. */
+export function answerUrl(ctx: AppContext, isJson: boolean, url: string): void {
+  if (isJson) {
+    ctx.body = { url };
+    return;
+  }
+  ctx.status = 302;
+  ctx.set("Location", url);
+  ctx.type = "text";
+  ctx.body = `Go on at ${url}`;
+}
+
+/**
+ * Runs the work of a form; a refusal becomes the sign-in page with the reason in its address. Pages that go on by
+ * themselves also get the status, and always a `url`: the Auth.js client reads the reason from that.
+ */
+export async function answerForm(ctx: AppContext, form: AuthForm, work: (isJson: boolean) => Promise<void>): Promise<void> {
+  const isJson = wantsJson(ctx, form);
+  try {
+    await work(isJson);
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    const url = signInPageUrl(ctx.deps.config.baseUrl, reasonOf(error));
+    const { code, message, hasMessage, headers } = error;
+    if (isJson || error.status >= 500) {
+      throw new HttpError(code, { ...(hasMessage && { message }), headers, extra: { url }, cause: error });
+    }
+    answerUrl(ctx, false, url);
+  }
+}
+
+/** Throws `csrf` unless the form's token belongs to the browser's cookie. */
+export function requireCsrf(ctx: AppContext, form: AuthForm): void {
+  const { config, csrfTokens, metrics } = ctx.deps;
+  if (csrfTokens.matches(ctx.cookies.get(csrfCookieName(config)), form.csrfToken)) return;
+  metrics.signInDone("csrf");
+  throw new HttpError("csrf", { message: "The form's token is missing or old: load the page again." });
+}
+
+/** Counts a form post by address; inside answerForm, so that the refusal has the form's shape. */
+export async function limitPosts(ctx: AppContext): Promise<void> {
+  const { rateLimits } = ctx.deps;
+  const outcome = await rateLimits.consume("authPosts", rateLimits.addressKey(ctx.ip));
+  if (!outcome.isAllowed) throw rateLimited(outcome.resetSeconds);
+}
+
+function reasonOf({ code }: HttpError): Record<string, string> {
+  if (code === "csrf") return { error: "MissingCSRF", csrf: "true" };
+  if (code === "invalid_credentials") return { error: "CredentialsSignin", code: "credentials" };
+  return { error: "CredentialsSignin", code };
+}
