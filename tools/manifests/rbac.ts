@@ -1,2 +1,10 @@
-/** Rules of the programs, collected for the chart. */
-export const programRules = {};
+import * as api from "../../api/src/rbac.ts";
+import * as nodeAgent from "../../node-agent/src/rbac.ts";
+import * as operator from "../../operator/src/rbac.ts";
+
+function scopes({ clusterRules, sessionsNamespaceRules, releaseNamespaceRules }: typeof api | typeof nodeAgent | typeof operator): object {
+  return { clusterRules, sessionsNamespaceRules, releaseNamespaceRules };
+}
+
+/** What each program may do, by scope; the chart makes its Roles from this. */
+export const programRules = { api: scopes(api), operator: scopes(operator), nodeAgent: scopes(nodeAgent) };
