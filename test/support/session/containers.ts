@@ -6,6 +6,8 @@ import { z } from "zod";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const buildDeadlineMs = 30 * 60_000;
+/** For hooks that may build images and games from nothing. */
+export const imageBuildMs = 2 * buildDeadlineMs;
 const commandDeadlineMs = 60_000;
 const maxOutputBytes = 16 * 1024 * 1024;
 

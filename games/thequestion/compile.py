@@ -1,0 +1,54 @@
+"""Compiles the scripts while packing, so that a start does not parse them all again.
+
+Debian's Ren'Py reads compiled scripts but has the writing of them taken out. Here each script that was parsed is written in the
+format that it reads: a header, the statements in the two slots, and the checksum of the source.
+"""
+import hashlib
+import os
+import sys
+
+sys.path.insert(0, os.getcwd())
+
+import thequestion  # sets the base directory
+import renpy
+
+
+def compiled_path(source):
+    return source[:-len("_ren.py")] + ".rpyc" if source.endswith("_ren.py") else source + "c"
+
+
+def checksum(path):
+    with open(path, "rb") as source:
+        return hashlib.md5(source.read()).digest()
+
+
+def write_compiled_scripts(script):
+    load = script.Script.load_file
+
+    def load_and_write(self, directory, name):
+        data, statements = load(self, directory, name)
+        if directory and data is not None and name.endswith((".rpy", ".rpym", "_ren.py")):
+            source = os.path.join(directory, name)
+            dump = script.dumps((data, statements))
+            with open(compiled_path(source), "wb+") as compiled:
+                self.write_rpyc_header(compiled)
+                for slot in (1, 2):
+                    self.write_rpyc_data(compiled, slot, dump)
+                self.write_rpyc_md5(compiled, checksum(source))
+        return data, statements
+
+    script.Script.load_file = load_and_write
+    script.time.time = lambda: 0  # statements are named after the moment they were parsed: the same names in every build
+
+
+import_all = renpy.import_all
+
+
+def import_all_and_patch():
+    import_all()
+    write_compiled_scripts(renpy.script)
+
+
+renpy.import_all = import_all_and_patch
+sys.argv = [os.path.abspath("thequestion.py"), os.getcwd(), "compile"]
+thequestion.renpy_main.main()

@@ -1,0 +1,93 @@
+import { expect } from "chai";
+import { connect } from "node:net";
+import { whep, WhepError } from "#contracts/stream.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { imageBuildMs, prepareSessionImages } from "#test/support/session/containers.ts";
+import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
+
+const offerLines = [
+  "v=0", "o=- 1 2 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE 0",
+  "m=video 9 UDP/TLS/RTP/SAVPF 96", "c=IN IP4 0.0.0.0", "a=mid:0", "a=recvonly", "a=rtcp-mux", "a=setup:actpass",
+  "a=ice-ufrag:abcd", "a=ice-pwd:abcdefghijklmnopqrstuvwx", `a=fingerprint:sha-256 ${new Array(32).fill("AB").join(":")}`,
+  "a=rtpmap:96 VP8/90000",
+];
+const offer = (lines = offerLines) => lines.join("\r\n") + "\r\n";
+const without = (prefix: string) => offer(offerLines.filter((line) => !line.startsWith(prefix)));
+
+describe("signalling of a session", () => {
+  let pair: SessionPair;
+
+  before(async function () {
+    this.timeout(imageBuildMs);
+    const images = await prepareSessionImages();
+    pair = await startSessionPair({ images, game: { script: "#!/bin/sh\nexec sleep 600\n" }, streamerEnv: { ANNOUNCE_ADDRESS: "192.0.2.7" } });
+  });
+  after(() => pair.remove());
+
+  async function post(body: string, { query = "", type = "application/sdp" } = {}) {
+    const response = await fetch(`${pair.signalUrl}${whep.path}${query}`, { method: "POST", headers: { "content-type": type }, body });
+    return { status: response.status, text: await response.text(), location: response.headers.get("location") };
+  }
+  async function refusal(answer: ReturnType<typeof post>) {
+    const { status, text } = await answer;
+    return { status, error: WhepError.parse(JSON.parse(text)).error };
+  }
+
+  it("answers with the announced address as the only candidate", async () => {
+    const { status, text, location } = await post(offer());
+    expect(status).to.equal(201);
+    expect(location).to.match(/^\/whep\/[0-9a-f-]{36}$/);
+    const candidates = text.split("\r\n").filter((line) => line.startsWith("a=candidate:"));
+    expect(candidates).to.have.length(1);
+    expect(candidates[0]).to.match(/^a=candidate:1 1 UDP \d+ 192\.0\.2\.7 \d+ typ host$/);
+    expect(text).to.contain("a=end-of-candidates");
+    const hungUp = await fetch(pair.signalUrl + (location ?? ""), { method: "DELETE" });
+    expect(hungUp.status).to.equal(200);
+  });
+
+  const malformed: [what: string, body: string][] = [
+    ["nothing", ""],
+    ["other text", "hello"],
+    ["control characters", offer().replace("s=-", "s=\u0000")],
+    ["no fingerprint", without("a=fingerprint")],
+    ["no video", without("m=video")],
+    ["no mid", without("a=mid")],
+    ["no codec that is sent", without("a=rtpmap")],
+    ["two videos", offer([...offerLines, ...offerLines.slice(5)])],
+    ["an unusable fingerprint", offer().replace("AB:AB", "zz:zz")],
+    ["too many sections", offer([...offerLines, ...new Array<string>(40).fill("m=application 9 UDP/DTLS/SCTP webrtc-datachannel")])],
+  ];
+  for (const [what, body] of malformed) {
+    it(`refuses an offer with ${what}`, async () => {
+      expect(await refusal(post(body))).to.deep.equal({ status: 400, error: "invalid_offer" });
+    });
+  }
+
+  it("refuses other media types, wrong parameters and endless offers", async () => {
+    expect(await refusal(post(offer(), { type: "application/json" }))).to.deep.equal({ status: 415, error: "unsupported_media_type" });
+    expect(await refusal(post(offer(), { query: "?client=a" }))).to.deep.equal({ status: 400, error: "invalid_query" });
+    expect(await refusal(post(offer(), { query: "?takeover=maybe" }))).to.deep.equal({ status: 400, error: "invalid_query" });
+    expect(await refusal(post("v=0\r\n".repeat(100_000)))).to.deep.equal({ status: 413, error: "offer_too_large" });
+  });
+
+  it("has nothing else", async () => {
+    const of = async (path: string, method: string) => (await fetch(pair.signalUrl + path, { method })).status;
+    expect(await of("/whep/unknown", "DELETE")).to.equal(404);
+    expect(await of("/whep", "GET")).to.equal(405);
+    expect(await of("/whep/x", "PATCH")).to.equal(405);
+    expect(await of("/", "GET")).to.equal(404);
+    expect(await of("/status", "POST")).to.equal(405);
+  });
+
+  it("serves probes, status and metrics, also after what should break it", async () => {
+    await new Promise<void>((resolve) => {
+      const { port, hostname } = new URL(pair.signalUrl);
+      const socket = connect(Number(port), hostname, () => socket.end("POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999\r\n\r\nxx"));
+      socket.on("error", () => resolve()).on("close", () => resolve()).resume();
+    });
+    expect((await fetch(`${pair.signalUrl}/healthz`)).status).to.equal(200);
+    expect((await fetch(`${pair.signalUrl}/readyz`)).status).to.equal(200);
+    await eventually(async () => (await pair.status()).game === "running");
+    expect(await pair.metrics()).to.match(/^joypod_streamer_viewers 0$/m);
+  });
+});

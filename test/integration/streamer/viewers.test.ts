@@ -1,0 +1,99 @@
+import { expect } from "chai";
+import type { Browser } from "playwright-core";
+import { eventually } from "#test/support/eventually.ts";
+import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
+import { showsColor, testcard } from "#test/support/session/testcard.ts";
+import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
+
+const thisTab = "tab-aaaaaaaa";
+const otherTab = "tab-bbbbbbbb";
+
+describe("viewers of a session", () => {
+  let images: SessionImages;
+  let archive: string;
+  let browser: Browser;
+  let pair: SessionPair;
+  let viewer: Viewer;
+
+  before(async function () {
+    this.timeout(imageBuildMs);
+    images = await prepareSessionImages();
+    archive = await buildGame("testcard", images.game);
+    browser = await launchBrowser();
+  });
+  after(() => browser.close());
+  beforeEach(async () => {
+    pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" } });
+    viewer = await openViewer(browser, pair.signalUrl);
+  });
+  afterEach(async () => {
+    await viewer.close();
+    await pair.remove();
+  });
+
+  it("come back after a reload, several times", async () => {
+    for (const color of ["green", "blue", "yellow"] as const) {
+      expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
+      await viewer.press("Space");
+      await showsColor(viewer, testcard.keyBlock, color);
+      await viewer.reload();
+    }
+    expect((await pair.status()).connections).to.equal(3);
+  });
+
+  it("leave nothing pressed behind", async () => {
+    await viewer.connect({ client: thisTab });
+    await viewer.send({ t: "key", c: "KeyW", d: 1 }, { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 1 });
+    await showsColor(viewer, testcard.heldBlock, "white");
+    await showsColor(viewer, testcard.padBlock, "white");
+    await viewer.reload();
+    await viewer.connect({ client: thisTab });
+    await showsColor(viewer, testcard.heldBlock, "dark");
+    await showsColor(viewer, testcard.padBlock, "dark");
+  });
+
+  it("take over from another tab only when they say so, and the other one is told", async () => {
+    await viewer.connect({ client: thisTab });
+    const other = await openViewer(browser, pair.signalUrl);
+    try {
+      const refused = await other.connect({ client: otherTab });
+      expect(refused.status).to.equal(409);
+      expect(JSON.parse(refused.body)).to.include({ error: "viewer_active" });
+      expect(await other.connect({ client: otherTab, takeover: true })).to.include({ status: 201 });
+      await eventually(async () => (await viewer.notices()).some(({ t }) => t === "taken-over"), { what: "the notice in the first tab" });
+      await other.press("Space");
+      await showsColor(other, testcard.keyBlock, "green");
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("hang up with DELETE, and the next one is let in at once", async () => {
+    await viewer.connect({ client: thisTab });
+    expect(await viewer.hangUp()).to.equal(200);
+    expect(await viewer.hangUp()).to.equal(404);
+    const next = await openViewer(browser, pair.signalUrl);
+    try {
+      expect(await next.connect({ client: otherTab })).to.include({ status: 201 });
+    } finally {
+      await next.close();
+    }
+  });
+
+  it("get VP8 when that is what their browser decodes", async () => {
+    expect(await viewer.connect({ codec: "video/vp8" })).to.include({ status: 201 });
+    await showsColor(viewer, testcard.keyBlock, "red");
+    expect((await viewer.stats()).video?.codec).to.equal("video/VP8");
+  });
+
+  it("are not captured for when nobody watches", async () => {
+    await viewer.connect({ client: thisTab });
+    await eventually(async () => (await pair.status()).fps > 10, { what: "a running capture" });
+    await viewer.hangUp();
+    await eventually(async () => (await pair.status()).fps === 0, { timeoutMs: 15_000, what: "a capture at rest" });
+    await viewer.reload();
+    expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
+    await showsColor(viewer, testcard.keyBlock, "red");
+  });
+});
