@@ -1,0 +1,93 @@
+import { expect } from "chai";
+
+/** An answer with its body read. */
+export interface ApiResponse {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON; throws when it is none. */
+  json: <T = Record<string, unknown>>() => T;
+  setCookies: string[];
+}
+
+export interface ApiRequest {
+  headers?: Record<string, string>;
+  /** An object is sent as JSON, URLSearchParams as a form, anything else as it is. */
+  body?: unknown;
+}
+
+/** One client of the API: a browser with its cookies, or a program with its key. */
+export class ApiClient {
+  readonly #url: string;
+  readonly #signIn: Promise<Record<string, string>>;
+  /** By name; changed by every answer, as in a browser. */
+  readonly cookies = new Map<string, string>();
+
+  /** `credentials` gives the headers that every request carries; a Cookie header among them fills the jar instead. */
+  constructor(url: string, credentials: Promise<Record<string, string>> = Promise.resolve({})) {
+    this.#url = url;
+    this.#signIn = credentials.then(({ cookie, ...headers }) => {
+      if (cookie !== undefined) this.#keep(cookie);
+      return headers;
+    });
+    this.#signIn.catch(() => undefined); // Each request reports it.
+  }
+
+  get(path: string, headers: Record<string, string> = {}): Promise<ApiResponse> {
+    return this.request("GET", path, { headers });
+  }
+
+  post(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
+    return this.request("POST", path, { body, headers });
+  }
+
+  put(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
+    return this.request("PUT", path, { body, headers });
+  }
+
+  patch(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
+    return this.request("PATCH", path, { body, headers });
+  }
+
+  delete(path: string, headers: Record<string, string> = {}): Promise<ApiResponse> {
+    return this.request("DELETE", path, { headers });
+  }
+
+  async request(method: string, path: string, { headers = {}, body }: ApiRequest = {}): Promise<ApiResponse> {
+    const credentials = await this.#signIn;
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const sent = encode(body);
+    const response = await fetch(this.#url + path, {
+      method,
+      redirect: "manual",
+      headers: { ...(cookie !== "" && { cookie }), ...sent.headers, ...credentials, ...headers },
+      ...(sent.body !== undefined && { body: sent.body, duplex: "half" }),
+    });
+    const text = await response.text();
+    const setCookies = response.headers.getSetCookie();
+    for (const line of setCookies) this.#keep(line.split(";", 1)[0] ?? "", /; Max-Age=0/i.test(line));
+    return { status: response.status, headers: response.headers, text, setCookies, json: <T>() => JSON.parse(text) as T };
+  }
+
+  #keep(pair: string, isGone = false): void {
+    const at = pair.indexOf("=");
+    if (isGone) this.cookies.delete(pair.slice(0, at));
+    else this.cookies.set(pair.slice(0, at), pair.slice(at + 1));
+  }
+}
+
+/** The answer is the refusal `error`, in the common shape. */
+export function expectRefusal(response: ApiResponse, status: number, error: string): void {
+  expect(response.status, response.text).to.equal(status);
+  expect(response.headers.get("content-type")).to.match(/^application\/json/);
+  expect(response.json()).to.include({ error });
+}
+
+type Encoded = { body?: BodyInit; headers: Record<string, string> };
+
+function encode(body: unknown): Encoded {
+  if (body === undefined) return { headers: {} };
+  if (body instanceof URLSearchParams) return { body: body.toString(), headers: { "content-type": "application/x-www-form-urlencoded" } };
+  if (typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream) return { body: body as BodyInit, headers: {} };
+  return { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+}
