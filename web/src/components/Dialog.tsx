@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, type ReactNode } from "react";
+import { useId, useLayoutEffect, useRef, type ReactNode } from "react";
 
 /** A question that has to be answered first; Escape and the backdrop mean `onDismiss`. The browser keeps the focus inside. */
 export function Dialog({ title, children, actions, onDismiss }: {
@@ -9,7 +9,8 @@ export function Dialog({ title, children, actions, onDismiss }: {
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // In the layout phase the dialog is still in the page when it closes, so that the browser can give the focus back.
+  useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
     return () => element?.close();

@@ -16,7 +16,7 @@ export function PlayFrame({ children }: { children: ReactNode }) {
 export function WaysOut({ gameSlug }: { gameSlug: string | undefined }) {
   return (
     <>
-      {gameSlug !== undefined && <Link className="button button-primary" to={`/games/${gameSlug}`}>Back to the game</Link>}
+      {gameSlug !== undefined && <Link className="button" to={`/games/${gameSlug}`}>Back to the game</Link>}
       <Link className="button" to="/">All games</Link>
     </>
   );

@@ -47,7 +47,7 @@ function PlayAgain({ gameSlug }: { gameSlug: string }) {
   return (
     <>
       {launch.launch.state === "failed" && <p className="message message-problem" role="alert">{sentenceFor(launch.launch.error)}</p>}
-      <button type="button" className="button" disabled={isBusy} onClick={() => launch.start({ gameSlug })}>
+      <button type="button" className="button button-primary" disabled={isBusy} onClick={() => launch.start({ gameSlug })}>
         <Icon name="play" />{isBusy ? "Launching…" : "Play again"}
       </button>
       <LaunchConflict launch={launch} />

@@ -29,7 +29,7 @@ export function UserMenu() {
         {image === "" ? (name === "" ? email : name).slice(0, 1).toUpperCase() : <img src={image} alt="" />}
       </span>
       <span className="user-name" title={email}>{name === "" ? email : name}</span>
-      <button className="button button-quiet" type="button" disabled={isLeaving} onClick={() => void leave()}>
+      <button className="button button-quiet" type="button" aria-label="Sign out" disabled={isLeaving} onClick={() => void leave()}>
         <Icon name="leave" /><span className="user-leave">Sign out</span>
       </button>
     </div>

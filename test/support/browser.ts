@@ -1,0 +1,62 @@
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+
+const resultsFolder = "test-results";
+const defaultExecutable = "/usr/bin/chromium";
+/** Nothing but the pages under test: no updates, no accounts, no first-run pages. */
+const quietFlags = [
+  "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic",
+  "--disable-dev-shm-usage",
+];
+
+/** A browser window of its own: own cookies, own trace. */
+export interface TestWindow {
+  page: Page;
+  context: BrowserContext;
+  /** Messages of the console and of uncaught errors so far. */
+  messages: readonly string[];
+  /** Closes the window; when the test failed, a screenshot, the trace and the messages of the page are kept under test-results. */
+  close: (result: { failed: boolean }) => Promise<void>;
+}
+
+/** Starts the machine's own Chromium, without a display. Close it when done. */
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = process.env["CHROMIUM"] ?? defaultExecutable;
+  if (!existsSync(executablePath)) {
+    throw new Error(`No browser at ${executablePath}: install the Debian package chromium, or name another Chromium in CHROMIUM.`);
+  }
+  // Chromium's own sandbox refuses to work for root.
+  const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  return chromium.launch({ executablePath, headless: true, args: [...quietFlags, ...sandbox] });
+}
+
+/** Opens a window at `baseUrl`; `name` is what its files are called when the test fails. */
+export async function openWindow(browser: Browser, { baseUrl, name }: { baseUrl: string; name: string }): Promise<TestWindow> {
+  const context = await browser.newContext({ baseURL: baseUrl, viewport: { width: 1280, height: 720 }, ignoreHTTPSErrors: true });
+  await context.tracing.start({ screenshots: true, snapshots: true });
+  const page = await context.newPage();
+  const messages: string[] = [];
+  page.on("console", (message) => messages.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => messages.push(`uncaught: ${error.message}`));
+  return {
+    page,
+    context,
+    messages,
+    close: async ({ failed }) => {
+      if (failed) await keepEvidence(page, context, messages, name);
+      else await context.tracing.stop();
+      await context.close();
+    },
+  };
+}
+
+async function keepEvidence(page: Page, context: BrowserContext, messages: readonly string[], name: string): Promise<void> {
+  const base = join(resultsFolder, name.replaceAll(/[^A-Za-z0-9]+/g, "-"));
+  await mkdir(resultsFolder, { recursive: true });
+  // A page that crashed has no picture; the trace is worth keeping all the same.
+  await page.screenshot({ path: `${base}.png` }).catch((error: unknown) => console.error("No screenshot could be taken.", error));
+  await context.tracing.stop({ path: `${base}.trace.zip` });
+  console.error(`The page's screenshot and trace are in ${base}.*; its last messages: ${messages.slice(-20).join("\n")}`);
+}

@@ -1,0 +1,59 @@
+import { expect } from "chai";
+import { PadInput, type StreamInput } from "#contracts/stream.ts";
+import { GamepadCapture, padMessage, type PadSample } from "../../../../web/src/stream/gamepadCapture.ts";
+
+function aPad({ index = 0, axes = [0, 0, 0, 0], pressed = [] as number[] } = {}): PadSample {
+  return { index, axes, buttons: Array.from({ length: 17 }, (_button, place) => ({ pressed: pressed.includes(place), value: pressed.includes(place) ? 1 : 0 })) };
+}
+
+function capture(): { gamepad: GamepadCapture; sent: StreamInput[] } {
+  const sent: StreamInput[] = [];
+  return { gamepad: new GamepadCapture((message) => void sent.push(message)), sent };
+}
+
+describe("padMessage", () => {
+  it("leaves the triggers out of the bits and gives their pressure", () => {
+    const message = padMessage(aPad({ pressed: [0, 7, 8, 16], axes: [1, -1, 0.01, 0.5] }));
+    expect(message).to.deep.equal({ t: "pad", s: [32_767, -32_767, 0, 16_384], l: 0, r: 255, b: 1 | (1 << 6) | (1 << 14) });
+    expect(PadInput.safeParse(message).success).to.equal(true);
+  });
+
+  it("survives a gamepad with few parts", () => {
+    expect(padMessage({ index: 0, axes: [Number.NaN], buttons: [] })).to.deep.equal({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 });
+  });
+});
+
+describe("GamepadCapture", () => {
+  it("sends nothing of a gamepad that lies on the table", () => {
+    const { gamepad, sent } = capture();
+    gamepad.sample([null, aPad({ index: 1 })]);
+    gamepad.sample([null, aPad({ index: 1 })]);
+    expect(sent).to.deep.equal([]);
+  });
+
+  it("follows the gamepad that moves, and only its changes", () => {
+    const { gamepad, sent } = capture();
+    gamepad.sample([aPad(), aPad({ index: 1 })]);
+    gamepad.sample([aPad(), aPad({ index: 1, pressed: [0] })]);
+    gamepad.sample([aPad({ pressed: [1] }), aPad({ index: 1, pressed: [0] })]);
+    expect(sent.map((message) => message.t === "pad" && message.b)).to.deep.equal([1]);
+  });
+
+  it("releases everything when the gamepad is unplugged", () => {
+    const { gamepad, sent } = capture();
+    gamepad.sample([aPad()]);
+    gamepad.sample([aPad({ pressed: [0] })]);
+    gamepad.sample([null]);
+    gamepad.sample([null]);
+    expect(sent.slice(1)).to.deep.equal([{ t: "release" }]);
+  });
+
+  it("tells the state anew after everything was released", () => {
+    const { gamepad, sent } = capture();
+    gamepad.sample([aPad()]);
+    gamepad.sample([aPad({ pressed: [0] })]);
+    gamepad.reset();
+    gamepad.sample([aPad({ pressed: [0] })]);
+    expect(sent).to.have.length(2);
+  });
+});

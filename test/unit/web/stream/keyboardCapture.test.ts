@@ -1,0 +1,47 @@
+import { expect } from "chai";
+import { KeyInput, type StreamInput } from "#contracts/stream.ts";
+import { KeyboardCapture, isMenuChord, type KeyPress } from "../../../../web/src/stream/keyboardCapture.ts";
+
+const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, repeat: false, ctrlKey: false, altKey: false, ...more });
+
+function capture(): { keyboard: KeyboardCapture; sent: StreamInput[] } {
+  const sent: StreamInput[] = [];
+  return { keyboard: new KeyboardCapture((message) => void sent.push(message)), sent };
+}
+
+describe("KeyboardCapture", () => {
+  it("sends presses and releases by physical key", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("KeyQ"));
+    keyboard.up(press("KeyQ"));
+    expect(sent).to.deep.equal([{ t: "key", c: "KeyQ", d: 1 }, { t: "key", c: "KeyQ", d: 0 }]);
+    expect(sent.every((message) => KeyInput.safeParse(message).success)).to.equal(true);
+  });
+
+  it("leaves repeating to the game's display", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("KeyQ"));
+    keyboard.down(press("KeyQ", { repeat: true }));
+    expect(sent).to.have.length(1);
+  });
+
+  it("ignores keys without a place, as on-screen keyboards send them", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press(""));
+    keyboard.up(press(""));
+    expect(sent).to.deep.equal([]);
+  });
+
+  it("releases what was held when a Meta key goes up", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("MetaLeft"));
+    keyboard.down(press("KeyC"));
+    keyboard.up(press("MetaLeft"));
+    expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "MetaLeft", d: 0 }, { t: "key", c: "KeyC", d: 0 }]);
+  });
+
+  it("knows the way to the controls", () => {
+    expect(isMenuChord(press("KeyM", { ctrlKey: true, altKey: true }))).to.equal(true);
+    expect(isMenuChord(press("KeyM", { ctrlKey: true }))).to.equal(false);
+  });
+});

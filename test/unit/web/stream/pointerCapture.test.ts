@@ -1,0 +1,57 @@
+import { expect } from "chai";
+import type { StreamInput } from "#contracts/stream.ts";
+import { PointerCapture, type PointerSample } from "../../../../web/src/stream/pointerCapture.ts";
+
+const at = (clientX: number, clientY: number, buttons = 0): PointerSample => ({ clientX, clientY, movementX: 0, movementY: 0, buttons });
+const by = (movementX: number, movementY: number): PointerSample => ({ clientX: 0, clientY: 0, movementX, movementY, buttons: 0 });
+
+/** A picture of 1280 × 720 shown at half its size in the page's corner. */
+function capture(): { pointer: PointerCapture; sent: StreamInput[] } {
+  const sent: StreamInput[] = [];
+  const geometry = { area: { left: 0, top: 0, width: 640, height: 360 }, picture: { width: 1280, height: 720 } };
+  return { pointer: new PointerCapture((message) => void sent.push(message), () => geometry), sent };
+}
+
+describe("PointerCapture", () => {
+  it("goes to the place before it presses there", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(640, 0, 1), false);
+    expect(sent).to.deep.equal([{ t: "move", x: 65_535, y: 0 }, { t: "btn", b: 0, d: 1 }]);
+  });
+
+  it("tells a second button that comes as a mere movement", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(0, 0, 1), false);
+    pointer.sample(at(0, 0, 3), false);
+    pointer.sample(at(0, 0, 2), false);
+    expect(sent.slice(2)).to.deep.equal([{ t: "btn", b: 2, d: 1 }, { t: "btn", b: 0, d: 0 }]);
+  });
+
+  it("maps every button by its number", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(0, 0, 31), false);
+    expect(sent.slice(1).map((message) => message.t === "btn" && message.b)).to.deep.equal([0, 1, 2, 3, 4]);
+  });
+
+  it("says nothing when the pointer stays", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(100, 100), false);
+    pointer.sample(at(100, 100), false);
+    expect(sent).to.have.length(1);
+  });
+
+  it("sends locked movement in pixels of the game and keeps the fractions", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(by(0.25, -3), true);
+    pointer.sample(by(0.25, 0), true);
+    expect(sent).to.deep.equal([{ t: "rel", x: 0, y: -6 }, { t: "rel", x: 1, y: 0 }]);
+  });
+
+  it("presses again after everything was released", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(0, 0, 1), false);
+    pointer.reset();
+    pointer.sample(at(0, 0, 1), false);
+    expect(sent.filter(({ t }) => t === "btn")).to.deep.equal([{ t: "btn", b: 0, d: 1 }, { t: "btn", b: 0, d: 1 }]);
+  });
+});

@@ -1,0 +1,28 @@
+import { expect } from "chai";
+import type { StreamInput } from "#contracts/stream.ts";
+import { WheelCapture } from "../../../../web/src/stream/wheelCapture.ts";
+
+function sentFor(samples: { deltaX?: number; deltaY?: number; deltaMode?: number }[]): StreamInput[] {
+  const sent: StreamInput[] = [];
+  const wheel = new WheelCapture((message) => void sent.push(message));
+  for (const sample of samples) wheel.sample({ deltaX: 0, deltaY: 0, deltaMode: 0, ...sample });
+  return sent;
+}
+
+describe("WheelCapture", () => {
+  it("gathers the small steps of a touch pad into notches", () => {
+    expect(sentFor([{ deltaY: 40 }, { deltaY: 40 }, { deltaY: 40 }])).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
+  });
+
+  it("understands lines, as Firefox reports them", () => {
+    expect(sentFor([{ deltaY: -3, deltaMode: 1 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
+  });
+
+  it("forgets a half turned notch when the direction changes", () => {
+    expect(sentFor([{ deltaY: 90 }, { deltaY: -100 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
+  });
+
+  it("keeps within what a message may say", () => {
+    expect(sentFor([{ deltaX: 10_000 }])).to.deep.equal([{ t: "wheel", x: 16, y: 0 }]);
+  });
+});
