@@ -1,4 +1,5 @@
 import type { Deps } from "./deps.ts";
+import { LeaderWork } from "./recorder/leaderWork.ts";
 import { createPopularityRefresher } from "./background/popularityRefresher.ts";
 
 /** Work that no request asks for. */
@@ -10,7 +11,7 @@ export interface BackgroundJob {
 
 /** All background work as one; started before the first request, stopped after the last. */
 export function createBackground(deps: Deps): BackgroundJob {
-  const jobs: BackgroundJob[] = [createPopularityRefresher(deps)];
+  const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, new LeaderWork(deps)];
   return {
     start: async () => {
       for (const job of jobs) await job.start();

@@ -5,6 +5,7 @@ import { CsrfTokens } from "./auth/csrfTokens.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { Tokens } from "./auth/tokens.ts";
+import { connectCluster } from "./cluster/connectCluster.ts";
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Logger } from "./logger.ts";
@@ -14,6 +15,7 @@ import { connectObjectStore } from "./stores/objectStore.ts";
 import { connectPostgres } from "./stores/postgres.ts";
 import { RateLimits } from "./stores/rateLimits.ts";
 import { connectRedis } from "./stores/redis.ts";
+import { StreamerClient } from "./stream/streamerClient.ts";
 
 /** Builds everything that requests use. Nothing is asked of any store yet. */
 export function createDeps(config: Config, logger: Logger, clock: Clock = systemClock): Deps {
@@ -27,6 +29,8 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
   return {
     config, logger, clock, metrics, postgres, redis, passwords,
+    ...connectCluster(config, logger),
+    streamers: new StreamerClient(),
     objectStore: connectObjectStore(config.objectStore),
     rateLimits: new RateLimits(redis, config),
     audit: new Audit(postgres, logger),
@@ -39,7 +43,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
 }
 
 /** Closes what createDeps opened. */
-export async function closeDeps({ postgres, redis, passwords }: Deps): Promise<void> {
-  await Promise.all([passwords.close(), postgres.close()]);
+export async function closeDeps({ postgres, redis, passwords, kube, streamers }: Deps): Promise<void> {
+  await Promise.all([passwords.close(), postgres.close(), kube.close(), streamers.close()]);
   redis.disconnect();
 }

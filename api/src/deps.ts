@@ -2,8 +2,12 @@ import type { Clock } from "#kube/clock.ts";
 import type { Logger } from "#kube/logger.ts";
 import type { Audit } from "./stores/audit.ts";
 import type { AuthSessions } from "./auth/authSessions.ts";
+import type { ClusterView } from "./cluster/clusterView.ts";
 import type { Config } from "./config.ts";
 import type { CsrfTokens } from "./auth/csrfTokens.ts";
+import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
+import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
+import type { KubeTransport } from "#kube/transport.ts";
 import type { Lockout } from "./auth/lockout.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ObjectStore } from "./stores/objectStore.ts";
@@ -11,6 +15,7 @@ import type { Passwords } from "./auth/passwords.ts";
 import type { Postgres } from "./stores/postgres.ts";
 import type { RateLimits } from "./stores/rateLimits.ts";
 import type { Redis } from "./stores/redis.ts";
+import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens } from "./auth/tokens.ts";
 
 /** Everything that requests and background work use; made once, in main.ts, and passed in. */
@@ -29,6 +34,12 @@ export interface Deps {
   authSessions: AuthSessions;
   passwords: Passwords;
   lockout: Lockout;
+  /** The Kubernetes API server; most things go through the three below. */
+  kube: KubeTransport;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+  gameCacheWriter: GameCacheWriter;
+  streamers: StreamerClient;
   /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
   lifecycle: { isStopping: boolean };
 }

@@ -21,6 +21,12 @@ export async function readForm(ctx: AppContext, maxBytes: number = limits.auth.b
   return type === jsonType ? parseJson(text) : Object.fromEntries(new URLSearchParams(text));
 }
 
+/** A body of exactly this media type, as text. */
+export async function readPlain(ctx: AppContext, type: string, maxBytes: number): Promise<string> {
+  requireType(ctx, [type]);
+  return readText(ctx, maxBytes);
+}
+
 /** To be called when a body is wanted at all: tells a client that asked (`Expect: 100-continue`) to send it. */
 export function continueBody(ctx: AppContext): void {
   if (ctx.req.headers.expect?.toLowerCase() === "100-continue") ctx.res.writeContinue();

@@ -1,4 +1,5 @@
 import type { Client } from "minio";
+import { unavailable } from "../errors.ts";
 import { withTimeout } from "../withTimeout.ts";
 
 /** Small enough for little memory, large enough for archives far above the limit in S3's 10,000 parts. */
@@ -8,7 +9,7 @@ const completeTimeoutMs = 120_000;
 
 /**
  * One multipart upload of unknown length in constant memory: bytes are gathered in one buffer while the buffer before it
- * is on its way to the store.
+ * is on its way to the store. Throws unavailable when the store fails.
  */
 export class ArchiveUpload {
   readonly #client: Client;
@@ -32,7 +33,7 @@ export class ArchiveUpload {
   static async open(client: Client, bucket: string, key: string): Promise<ArchiveUpload> {
     const headers = { "content-type": "application/gzip" };
     const opening = client.initiateNewMultipartUpload(bucket, key, headers);
-    return new ArchiveUpload(client, bucket, key, await withTimeout(opening, partTimeoutMs, "Opening an upload"));
+    return new ArchiveUpload(client, bucket, key, await answered(opening, partTimeoutMs, "Opening an upload"));
   }
 
   /** Takes bytes; waits only while a whole buffer is full and the one before it is still on its way. */
@@ -51,7 +52,7 @@ export class ArchiveUpload {
     if (this.#gathered > 0 || this.#parts === 0) await this.#sendGathered();
     await this.#sending;
     const completing = this.#client.completeMultipartUpload(this.#bucket, this.#key, this.#uploadId, this.#etags);
-    await withTimeout(completing, completeTimeoutMs, "Completing an upload");
+    await answered(completing, completeTimeoutMs, "Completing an upload");
   }
 
   /** Throws everything away; the sweeper finds what a failure here leaves. */
@@ -59,7 +60,7 @@ export class ArchiveUpload {
     // The outcome of the part on its way no longer matters, but it must be over, or it would come after the abort.
     await this.#sending?.catch(() => undefined);
     const aborting = this.#client.abortMultipartUpload(this.#bucket, this.#key, this.#uploadId);
-    await withTimeout(aborting, partTimeoutMs, "Aborting an upload");
+    await answered(aborting, partTimeoutMs, "Aborting an upload");
   }
 
   async #sendGathered(): Promise<void> {
@@ -88,8 +89,16 @@ export class ArchiveUpload {
       partNumber: part,
       headers: { "content-length": String(bytes) },
     }, buffer.subarray(0, bytes));
-    const { etag } = await withTimeout(sending, partTimeoutMs, "Storing a part of an upload");
+    const { etag } = await answered(sending, partTimeoutMs, "Storing a part of an upload");
     this.#etags.push({ part, etag });
     return buffer;
+  }
+}
+
+async function answered<T>(call: Promise<T>, ms: number, what: string): Promise<T> {
+  try {
+    return await withTimeout(call, ms, what);
+  } catch (cause) {
+    throw unavailable("The archive store is not available just now: try again in a moment.", cause);
   }
 }

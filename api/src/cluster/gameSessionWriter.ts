@@ -72,15 +72,6 @@ export class GameSessionWriter {
     await removeFinalizer(this.#client, gameSession, finalizers.recorder, { deadlineMs });
   }
 
-  /** Deletes an object that no row stands for; the operator still ends the game gracefully. */
-  async delete({ metadata: { name, uid } }: Stored<GameSession>): Promise<void> {
-    try {
-      await this.#client.delete(this.#ref(name), { uid, deadlineMs });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
-
   #ref(name: string): { name: string; namespace: string } {
     return { name, namespace: this.#namespace };
   }

@@ -1,0 +1,57 @@
+import type { PatchGameRequest } from "#contracts/http/partners.ts";
+import type { Deps } from "../deps.ts";
+import { HttpError, notFound } from "../errors.ts";
+import type { PartnerPrincipal } from "../routing/appContext.ts";
+import { PartnerGames, type GameMetadata, type PartnerGame } from "../stores/partnerGameStore.ts";
+
+/**
+ * Changes the fields that are given and leaves the others. Throws not_found, and invalid_archive when launcher or
+ * engineDir name something that the game's archive does not hold.
+ */
+export async function updateGame(
+  { postgres, audit }: Pick<Deps, "postgres" | "audit">, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
+): Promise<PartnerGame> {
+  const games = new PartnerGames(postgres, partner.id);
+  const game = await games.find(slug);
+  if (game === null) throw noSuchGame(slug);
+  checkAgainstArchive(game, changes);
+  const data = changesOf(changes);
+  if (Object.keys(data).length === 0) return game;
+  const updated = await games.update(game.id, data);
+  if (updated === null) throw noSuchGame(slug);
+  await audit.record({ action: "game.updated", actor: { kind: "partner", id: partner.id }, subject: { kind: "game", id: game.id } });
+  return updated;
+}
+
+/** 404 of the partner interface: unknown, deleted or another partner's. */
+export function noSuchGame(slug: string): HttpError {
+  return notFound(`There is no game ${slug}.`);
+}
+
+function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engineDir }: PatchGameRequest): void {
+  if (currentVersion === null) return;
+  if (launcher !== undefined && !currentVersion.rootFiles.includes(launcher)) {
+    throw new HttpError("invalid_archive", { message: `The game's archive has no file ${launcher} at its root: upload one that has, or keep the launcher.` });
+  }
+  if (engineDir !== undefined && !currentVersion.rootDirectories.includes(engineDir)) {
+    throw new HttpError("invalid_archive", { message: `The game's archive has no directory ${engineDir} at its root: upload one that has, or keep engineDir.` });
+  }
+}
+
+/** Null empties an optional field: to nothing where the column can hold it, to an empty text or list elsewhere. */
+function changesOf({ title, developer, launcher, engineDir, description, tags, screenshots, languages, releaseDate, ...rest }: PatchGameRequest): Partial<GameMetadata> {
+  return {
+    ...(title !== undefined && { title }),
+    ...(developer !== undefined && { developer }),
+    ...(launcher !== undefined && { launcher }),
+    ...(engineDir !== undefined && { engineDir }),
+    ...(description !== undefined && { description: description ?? "" }),
+    ...(tags !== undefined && { tags: tags ?? [] }),
+    ...(screenshots !== undefined && { screenshots: screenshots ?? [] }),
+    ...(languages !== undefined && { languages: languages ?? [] }),
+    ...(releaseDate !== undefined && { releaseDate: releaseDate === null ? null : new Date(releaseDate) }),
+    ...(rest.thumbnail !== undefined && { thumbnail: rest.thumbnail }),
+    ...(rest.contentRating !== undefined && { contentRating: rest.contentRating }),
+    ...(rest.website !== undefined && { website: rest.website }),
+  };
+}

@@ -1,0 +1,40 @@
+import { limits } from "#contracts/limits.ts";
+
+/** A slot that is in use. */
+export interface Slot {
+  id: string;
+  number: number;
+  /** Stored save; both are null until there is one. */
+  objectKey: string | null;
+  sha256: string | null;
+  generation: number;
+  /** A session's last save has not come yet. */
+  isPending: boolean;
+}
+
+/** What the player asked for; neither means: go on where I last was. */
+export interface SlotWish {
+  saveSlotId?: string | undefined;
+  fresh?: boolean | undefined;
+}
+
+export type SlotChoice =
+  | { kind: "continue"; slot: Slot }
+  | { kind: "fresh"; number: number }
+  | { kind: "unknown" }
+  | { kind: "full" };
+
+/** Picks a slot; `slots` are the player's for this game, the most recently played first. */
+export function chooseSlot(slots: readonly Slot[], { saveSlotId, fresh }: SlotWish): SlotChoice {
+  if (saveSlotId !== undefined) {
+    const slot = slots.find(({ id }) => id === saveSlotId);
+    return slot === undefined ? { kind: "unknown" } : { kind: "continue", slot };
+  }
+  const [latest] = slots;
+  if (fresh !== true && latest !== undefined) return { kind: "continue", slot: latest };
+  const taken = new Set(slots.map(({ number }) => number));
+  for (let number = 1; number <= limits.saveSlotsPerGame; number++) {
+    if (!taken.has(number)) return { kind: "fresh", number };
+  }
+  return { kind: "full" };
+}

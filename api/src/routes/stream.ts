@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { opaqueId } from "#contracts/http/text.ts";
+import { whep, whepErrors, WhepClientId } from "#contracts/stream.ts";
+import { findStreamer } from "../commands/findStreamer.ts";
+import { unavailable } from "../errors.ts";
+import { streamPath } from "../presenters/gameSession.ts";
+import type { AppContext } from "../routing/appContext.ts";
+import { readPlain } from "../routing/body.ts";
+import { userRoute, type Route } from "../routing/route.ts";
+import type { StreamerAnswer } from "../stream/streamerClient.ts";
+
+const StreamParams = z.object({ sessionId: opaqueId });
+const ConnectionParams = StreamParams.extend({ connectionId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) });
+const OfferQuery = z.strictObject({
+  [whep.clientParameter]: WhepClientId.optional(),
+  [whep.takeoverParameter]: z.enum(["true", "false"]).optional(),
+});
+
+/** WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through here. */
+const offer = userRoute({
+  method: "POST",
+  path: `${streamPath}/:sessionId`,
+  limits: ["signalling"],
+  params: StreamParams,
+  query: OfferQuery,
+  handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
+    const podIp = await findStreamer(deps, user.id, sessionId);
+    const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
+    const answer = await deps.streamers.offer(podIp, queryString(query), sdp);
+    if (answer.status === 201 && answer.connectionId !== undefined) {
+      ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${answer.connectionId}`);
+    }
+    passOn(ctx, answer);
+  },
+});
+
+const hangUp = userRoute({
+  method: "DELETE",
+  path: `${streamPath}/:sessionId/:connectionId`,
+  limits: ["signalling"],
+  params: ConnectionParams,
+  handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
+    const podIp = await findStreamer(deps, user.id, sessionId);
+    passOn(ctx, await deps.streamers.hangUp(podIp, connectionId));
+  },
+});
+
+/** Signalling for the player's own running session. */
+export const streamRoutes: readonly Route[] = [offer, hangUp];
+
+const passedOn = new Set<number>([200, 201, ...Object.values(whepErrors)]);
+
+/** The pod runs other people's code: only the answers of the protocol are passed on, and never as anything a page would run. */
+function passOn(ctx: AppContext, { status, contentType, body }: StreamerAnswer): void {
+  const type = [whep.contentType, "application/json"].find((name) => contentType.startsWith(name));
+  if (!passedOn.has(status)) throw unavailable("The stream is not ready: try again in a moment.");
+  ctx.status = status;
+  ctx.type = type ?? "text/plain";
+  ctx.body = type === undefined ? "" : body;
+}
+
+function queryString(query: Record<string, string | undefined>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, value);
+  }
+  return parameters.toString();
+}

@@ -1,0 +1,64 @@
+import { Agent, type Dispatcher } from "undici";
+import { whep } from "#contracts/stream.ts";
+import { unavailable } from "../errors.ts";
+
+const port = 8080;
+/** Gathering addresses and starting the encoder is part of an answer. */
+const deadlineMs = 10_000;
+const maxAnswerBytes = 4 * whep.maxOfferBytes;
+
+/** What a streamer answered. */
+export interface StreamerAnswer {
+  status: number;
+  contentType: string;
+  /** Id of the new connection. */
+  connectionId: string | undefined;
+  body: string;
+}
+
+/** Speaks WHEP to the streamers in session pods, one short request at a time. Throws unavailable when one does not answer. */
+export class StreamerClient {
+  readonly #dispatcher: Dispatcher = new Agent({
+    connections: 2, keepAliveTimeout: 1_000, connect: { timeout: 3_000 }, headersTimeout: deadlineMs, bodyTimeout: deadlineMs,
+    maxResponseSize: maxAnswerBytes,
+  });
+
+  /** Posts an offer; the query is passed on as it is. */
+  async offer(podIp: string, query: string, sdp: string): Promise<StreamerAnswer> {
+    const path = query === "" ? whep.path : `${whep.path}?${query}`;
+    return this.#send(podIp, { method: "POST", path, headers: { "content-type": whep.contentType }, body: sdp });
+  }
+
+  async hangUp(podIp: string, connectionId: string): Promise<StreamerAnswer> {
+    return this.#send(podIp, { method: "DELETE", path: `${whep.path}/${connectionId}` });
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.close();
+  }
+
+  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">): Promise<StreamerAnswer> {
+    const host = podIp.includes(":") ? `[${podIp}]` : podIp;
+    try {
+      const { statusCode, headers, body } = await this.#dispatcher.request({
+        origin: `http://${host}:${port}`, ...request, signal: AbortSignal.timeout(deadlineMs),
+      });
+      return {
+        status: statusCode,
+        contentType: first(headers["content-type"]) ?? "text/plain; charset=utf-8",
+        connectionId: connectionIdOf(first(headers.location)),
+        body: await body.text(),
+      };
+    } catch (cause) {
+      throw unavailable("The stream does not answer: try again in a moment.", cause, 1);
+    }
+  }
+}
+
+function first(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+function connectionIdOf(location: string | undefined): string | undefined {
+  return /^\/whep\/([A-Za-z0-9_-]{1,64})$/.exec(location ?? "")?.[1];
+}
