@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# down.sh: stops the platform and keeps its data. A cluster made here is stopped with everything in it; in the context
+# JOYPOD_KUBE_CONTEXT the release is removed, while secrets, volumes and the CRDs stay.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib.sh"
+. "$here/../containers.sh"
+. "$here/../programs/programs.sh"
+. "$here/../cluster/cluster.sh"
+. "$here/release.sh"
+
+# Running sessions end as if their players had stopped them, so that their saves are stored.
+endSessions() {
+  kubectlDo --request-timeout=10s get crd gamesessions.joypod.dev >/dev/null 2>&1 || return 0
+  kubectlDo delete gamesessions --all --all-namespaces --timeout=60s
+}
+
+if [ -f "$clusterKubeconfig" ]; then
+  "$here/../programs/ensure.sh" kubectl helm
+  if kubectlDo --request-timeout=5s get --raw /readyz >/dev/null 2>&1; then
+    (step "Ending the game sessions of the cluster $clusterName" "down-$clusterName" endSessions) || say "Some sessions did not end within a minute; stopping all the same."
+    if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then helmDo uninstall joypod --ignore-not-found --wait; fi
+  fi
+fi
+exec "$here/../cluster/stop.sh"

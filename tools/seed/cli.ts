@@ -1,0 +1,42 @@
+import { execFile } from "node:child_process";
+import { z } from "zod";
+
+const PartnerKey = z.object({ key: z.string().min(1) });
+
+/** The `joypod` command inside the API's container. */
+export class JoypodCli {
+  readonly #kubectl: string;
+  readonly #kubeconfig: string;
+
+  constructor(kubectl: string, kubeconfig: string) {
+    this.#kubectl = kubectl;
+    this.#kubeconfig = kubeconfig;
+  }
+
+  async createUser(email: string, name: string, password: string): Promise<void> {
+    await this.#run(["user", "create", "--email", email, "--name", name, "--password-stdin", "--json"], password);
+  }
+
+  async createPartner(name: string): Promise<void> {
+    await this.#run(["partner", "create", "--name", name, "--json"]);
+  }
+
+  /** A new key of the partner, shown this once. */
+  async createPartnerKey(partner: string): Promise<string> {
+    const output = await this.#run(["partner", "key", "create", "--partner", partner, "--json"]);
+    return PartnerKey.parse(JSON.parse(output)).key;
+  }
+
+  /** Standard output of the command; fails with what it wrote on standard error. */
+  #run(command: string[], input = ""): Promise<string> {
+    const args = ["--kubeconfig", this.#kubeconfig, "--namespace", "joypod", "exec", "--stdin", "deploy/joypod-api", "--container", "api", "--", "joypod", ...command];
+    return new Promise((resolve, reject) => {
+      const child = execFile(this.#kubectl, args, { timeout: 60_000 }, (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(`joypod ${command.slice(0, 3).join(" ")} failed: ${stderr.trim() || stdout.trim() || error.message}`, { cause: error }));
+      });
+      child.stdin?.on("error", () => undefined); // A command that ended early says why on standard error.
+      child.stdin?.end(input);
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { createReadStream, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { RegisterGameRequest } from "#contracts/http/partners.ts";
+import { readIfThere, writePrivately } from "./credentials.ts";
+import type { PartnerClient } from "./partner.ts";
+
+export interface DemoGame { metadata: string; archive: string }
+
+/** Registers the game and uploads its archive, unless this very archive is the game's already. Resolves to its title. */
+export async function ensureGame(partner: PartnerClient, stateFolder: string, { metadata, archive }: DemoGame, say: (line: string) => void): Promise<string> {
+  const game = RegisterGameRequest.parse(JSON.parse(readFileSync(metadata, "utf8")));
+  if (game.slug === undefined) throw new Error(`${metadata} names no slug.`);
+  const found = await partner.game(game.slug);
+  if (found === undefined) await partner.register(game);
+  const uploaded = join(stateFolder, `uploaded-${game.slug}`);
+  const checksum = await sha256Of(archive);
+  if (found?.status !== "active" || readIfThere(uploaded)?.trim() !== checksum) {
+    say(`Uploading ${game.title} …`);
+    const { checksum: stored } = await partner.upload(game.slug, archive);
+    if (stored !== checksum) throw new Error(`The platform stored ${stored} of ${archive}, which is ${checksum}.`);
+    writePrivately(uploaded, `${checksum}\n`);
+  }
+  await awaitCopies(partner, game.slug, game.title, say);
+  return game.title;
+}
+
+/** Waits until every game node holds the game; a slow node is no failure, it only makes the first launch there slower. */
+async function awaitCopies(partner: PartnerClient, slug: string, title: string, say: (line: string) => void): Promise<void> {
+  const deadline = Date.now() + 120_000;
+  for (;;) {
+    const { totalServers, pendingSync } = await partner.sync(slug);
+    if (totalServers > 0 && pendingSync === 0) return;
+    if (Date.now() > deadline) {
+      say(`${title} is on ${totalServers - pendingSync} of ${totalServers} game nodes so far; the others follow.`);
+      return;
+    }
+    await delay(1000);
+  }
+}
+
+async function sha256Of(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), hash);
+  return `sha256:${hash.digest("hex")}`;
+}

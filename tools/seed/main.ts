@@ -1,0 +1,63 @@
+// Fills a fresh platform with a demo player, a demo partner and the demo games, through the same doors as everybody else, and says
+// where everything is. Arguments: --base-url, --state (folder), --kubectl (path), --game metadata.json=archive.tar.gz (repeated).
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { JoypodCli } from "./cli.ts";
+import { partnerKeyFile, readOrMakeCredentials } from "./credentials.ts";
+import { ensureGame, type DemoGame } from "./games.ts";
+import { ensurePartner } from "./partner.ts";
+import { ensurePlayer } from "./player.ts";
+
+const options = readOptions();
+const kubeconfig = join(options.state, "kubeconfig");
+await awaitReady(options.baseUrl);
+const cli = new JoypodCli(options.kubectl, kubeconfig);
+const credentials = readOrMakeCredentials(options.state);
+await ensurePlayer(cli, options.baseUrl, credentials.player);
+const partner = await ensurePartner(cli, options.baseUrl, options.state, credentials.partner);
+const titles = [];
+for (const game of options.games) titles.push(await ensureGame(partner, options.state, game, say));
+
+console.log(`
+Joypod is up.
+  Web address   ${options.baseUrl}
+  Player        ${credentials.player.email}
+  Password      ${credentials.player.password}
+  Partner key   ${partnerKeyFile(options.state)}
+  Games         ${titles.join(", ")}
+  KUBECONFIG    ${kubeconfig}`);
+
+function readOptions(): { baseUrl: string; state: string; kubectl: string; games: DemoGame[] } {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({ options: { "base-url": text, state: text, kubectl: text, game: { type: "string", multiple: true, default: [] } } });
+  const { "base-url": baseUrl, state, kubectl } = values;
+  if (baseUrl === undefined || state === undefined || kubectl === undefined) throw new Error("--base-url, --state and --kubectl are needed.");
+  const games = values.game.map((pair) => {
+    const [metadata, archive] = pair.split("=");
+    if (metadata === undefined || archive === undefined) throw new Error(`--game ${pair} is not metadata.json=archive.tar.gz.`);
+    return { metadata, archive };
+  });
+  return { baseUrl, state, kubectl, games };
+}
+
+/** The NodePort answers a moment after the chart says it is ready. */
+async function awaitReady(baseUrl: string): Promise<void> {
+  const deadline = Date.now() + 120_000;
+  let last = "";
+  while (Date.now() < deadline) {
+    try {
+      const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(5000) });
+      last = `${answer.status} ${await answer.text()}`;
+      if (answer.ok) return;
+    } catch (error) {
+      last = String(error instanceof Error && error.cause !== undefined ? error.cause : error);
+    }
+    await delay(500);
+  }
+  throw new Error(`${baseUrl}/readyz was not ready within two minutes; the last answer was: ${last}`);
+}
+
+function say(line: string): void {
+  console.error(line);
+}

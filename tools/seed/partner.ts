@@ -1,0 +1,83 @@
+import { PartnerGameDetail, SyncResponse, UploadResponse, type RegisterGameRequest } from "#contracts/http/partners.ts";
+import { createReadStream, statSync } from "node:fs";
+import { Readable } from "node:stream";
+import type { JoypodCli } from "./cli.ts";
+import { partnerKeyFile, readIfThere, writePrivately, type Credentials } from "./credentials.ts";
+
+type Body = NonNullable<RequestInit["body"]>;
+
+/** The partner interface with one partner's key. */
+export class PartnerClient {
+  readonly #base: string;
+  readonly #key: string;
+
+  constructor(baseUrl: string, key: string) {
+    this.#base = `${baseUrl}/api/partners`;
+    this.#key = key;
+  }
+
+  async isAccepted(): Promise<boolean> {
+    const answer = await this.#send("GET", "/games");
+    await answer.body?.cancel();
+    if (answer.status !== 200 && answer.status !== 401) throw new Error(`GET /api/partners/games answered ${answer.status}`);
+    return answer.status === 200;
+  }
+
+  /** The game, or undefined when this partner has none of that slug. */
+  async game(slug: string): Promise<PartnerGameDetail | undefined> {
+    const answer = await this.#send("GET", `/games/${slug}`);
+    if (answer.status === 404) {
+      await answer.body?.cancel();
+      return undefined;
+    }
+    return PartnerGameDetail.parse(await this.#json(answer, 200));
+  }
+
+  async register(metadata: RegisterGameRequest): Promise<void> {
+    const answer = await this.#send("POST", "/games", { "content-type": "application/json" }, JSON.stringify(metadata));
+    await this.#json(answer, 201);
+  }
+
+  /** Streams the archive; resolves once it is validated and stored. */
+  async upload(slug: string, archive: string): Promise<UploadResponse> {
+    const headers = { "content-type": "application/gzip", "content-length": String(statSync(archive).size) };
+    const body = Readable.toWeb(createReadStream(archive));
+    const answer = await this.#send("PUT", `/games/${slug}/upload`, headers, body as Body, 600_000);
+    return UploadResponse.parse(await this.#json(answer, 200));
+  }
+
+  async sync(slug: string): Promise<SyncResponse> {
+    return SyncResponse.parse(await this.#json(await this.#send("GET", `/games/${slug}/sync`), 200));
+  }
+
+  #send(method: string, path: string, headers: Record<string, string> = {}, body?: Body, timeoutMs = 30_000): Promise<Response> {
+    const init: RequestInit = { method, headers: { ...headers, authorization: `Bearer ${this.#key}` }, signal: AbortSignal.timeout(timeoutMs) };
+    // A streamed body needs half duplex: the answer comes when all of it was read.
+    return fetch(this.#base + path, body === undefined ? init : { ...init, body, duplex: "half" });
+  }
+
+  async #json(answer: Response, expected: number): Promise<unknown> {
+    const text = await answer.text();
+    if (answer.status !== expected) throw new Error(`${answer.url} answered ${answer.status}: ${text.slice(0, 500)}`);
+    return JSON.parse(text);
+  }
+}
+
+/** A client whose key works: the kept one, else a new one, for a partner that is made when there is none. */
+export async function ensurePartner(cli: JoypodCli, baseUrl: string, stateFolder: string, partner: Credentials["partner"]): Promise<PartnerClient> {
+  const file = partnerKeyFile(stateFolder);
+  const kept = readIfThere(file)?.trim();
+  if (kept !== undefined) {
+    const client = new PartnerClient(baseUrl, kept);
+    if (await client.isAccepted()) return client;
+  }
+  const key = await cli.createPartnerKey(partner.name).catch(async (cause: unknown) => {
+    // No key without a partner: this is the first run, unless making the partner fails too.
+    await cli.createPartner(partner.name).catch((error: unknown) => {
+      throw new AggregateError([cause, error], `The partner ${partner.name} could not be made: ${String(error)}`);
+    });
+    return cli.createPartnerKey(partner.name);
+  });
+  writePrivately(file, `${key}\n`);
+  return new PartnerClient(baseUrl, key);
+}

@@ -1,0 +1,28 @@
+import type { JoypodCli } from "./cli.ts";
+import type { Credentials } from "./credentials.ts";
+
+/** Makes the demo player unless they can sign in already. */
+export async function ensurePlayer(cli: JoypodCli, baseUrl: string, player: Credentials["player"]): Promise<void> {
+  if (await canSignIn(baseUrl, player)) return;
+  await cli.createUser(player.email, player.name, player.password);
+  if (!(await canSignIn(baseUrl, player))) throw new Error(`${player.email} was created but cannot sign in at ${baseUrl}.`);
+}
+
+/** Signs in as a browser would: a token with its cookie, then the form. */
+async function canSignIn(baseUrl: string, { email, password }: Credentials["player"]): Promise<boolean> {
+  const csrf = await fetch(`${baseUrl}/api/auth/csrf`, { signal: AbortSignal.timeout(10_000) });
+  const { csrfToken } = await csrf.json() as { csrfToken: string };
+  const answer = await fetch(`${baseUrl}/api/auth/callback/credentials`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { "content-type": "application/x-www-form-urlencoded", cookie: cookies(csrf), origin: baseUrl },
+    body: new URLSearchParams({ email, password, csrfToken }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  await answer.body?.cancel();
+  return answer.headers.getSetCookie().some((cookie) => /^(__Secure-)?auth\.session-token=[^;]/.test(cookie));
+}
+
+function cookies(response: Response): string {
+  return response.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ");
+}
