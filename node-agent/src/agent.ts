@@ -130,6 +130,7 @@ export async function startAgent({ config, transport, clock, random, logger, met
       await sessions.stop();
       await Promise.all([cache.stop(), reporter.stop(), probe.stop()]);
       await Promise.all(Object.values(watched).map((reflector) => reflector.stop()));
+      await events.stop();
       store.close();
     },
   };
@@ -140,7 +141,7 @@ function leftOnDisk(records: SessionRecord[]): Source {
   return {
     waitForSync: () => Promise.resolve(),
     subscribe: () => () => undefined,
-    each: (enqueue) => records.forEach(({ namespace, gameSession }) => enqueue(`${namespace}/${gameSession}`)),
+    keys: () => records.map(({ namespace, gameSession }) => `${namespace}/${gameSession}`),
   };
 }
 
@@ -152,6 +153,6 @@ function fromContent(cache: ContentCache, watched: Reflector<GameSession>): Sour
       if (isProgress) return;
       for (const { metadata, spec } of watched.store.list()) if (spec.contentDigest === digest) enqueue(`${metadata.namespace ?? ""}/${metadata.name}`);
     }),
-    each: () => undefined,
+    keys: () => [],
   };
 }

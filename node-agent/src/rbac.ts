@@ -12,6 +12,8 @@ export interface RbacRule {
 export const clusterRules: readonly RbacRule[] = [
   { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch"] },
   { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
+  // Of sessions in their namespace, of GameNodes in the default one.
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
 /** In the sessions' namespace; an admission policy holds the agent to the sessions of its own node. */
@@ -20,7 +22,6 @@ export const sessionsNamespaceRules: readonly RbacRule[] = [
   { apiGroups: [group], resources: ["gamesessions/status"], verbs: ["patch"] },
   { apiGroups: [group], resources: ["gamecaches"], verbs: ["get"] },
   { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
-  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
 /** In the namespace of the release. */

@@ -63,6 +63,8 @@ export class ChildProgram {
     this.#process = undefined;
     if (child?.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
+    // Outside of a test runner nothing else may keep the process alive until then.
+    child.ref();
     child.kill(signal);
     await ended;
   }

@@ -1,5 +1,4 @@
 import { createHash, type Hash } from "node:crypto";
-import { once } from "node:events";
 import type { Gunzip } from "node:zlib";
 import type { ArchiveSummary } from "#contracts/archive/archiveInspector.ts";
 import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
@@ -83,7 +82,13 @@ async function unpackStream(gunzip: Gunzip, rules: ArchiveRules, writer: TreeWri
 /** Waits while the stream is full; a stream that has failed takes no more, and its reader knows why. */
 async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
   if (gunzip.destroyed || gunzip.write(piece)) return;
-  await Promise.race([once(gunzip, "drain"), once(gunzip, "close")]).catch(() => undefined);
+  await new Promise<void>((resolve) => {
+    const go = (): void => {
+      gunzip.off("drain", go).off("close", go);
+      resolve();
+    };
+    gunzip.on("drain", go).on("close", go);
+  });
 }
 
 async function judge(unpacked: Promise<ArchiveSummary>, hash: Hash, expected: string): Promise<ArchiveSummary> {

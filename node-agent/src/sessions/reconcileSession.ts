@@ -2,7 +2,7 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
-import type { EventSink } from "#kube/eventRecorder.ts";
+import type { EventNote, EventSink } from "#kube/eventRecorder.ts";
 import { refOf, type Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { StoreReader } from "#kube/store.ts";
@@ -58,8 +58,10 @@ export function createSessionReconcile(deps: SessionDeps): (key: string, context
     await ensureContent(deps, session, signal);
     const saveRestored = await ensureSave(deps, record, signal);
     const contentReady = await ensureContent(deps, session, signal);
-    await deps.reporter.report(session, [contentReady, saveRestored], undefined, signal);
-    const isDone = contentReady.status === "True" && saveRestored.status === "True";
+    const isNews = await deps.reporter.report(session, [contentReady, saveRestored], undefined, signal);
+    const findings = [contentReady, saveRestored];
+    const isDone = findings.every(({ status }) => status === "True");
+    if (isNews) deps.events.record(session, preparationEvent(findings, deps.node));
     if (!isDone) return { requeueAfterMs: retryMs };
     deps.cache.release(session.metadata.name);
     return undefined;
@@ -100,7 +102,6 @@ export function createSessionReconcile(deps: SessionDeps): (key: string, context
       const next = { ...record, outcome: tooLarge(error, record) };
       await deps.files.write(next);
       deps.onSaveStored("failed");
-      deps.events.record(session, { type: "Warning", reason: "SaveTooLarge", action: "Store", note: next.outcome.message });
       return settle(session, next, context);
     }
   }
@@ -108,7 +109,9 @@ export function createSessionReconcile(deps: SessionDeps): (key: string, context
   async function settle(session: Stored<GameSession>, record: SessionRecord, { signal }: ReconcileContext): Promise<Result> {
     const { outcome, stored } = record;
     if (outcome === undefined) return undefined;
-    await deps.reporter.report(session, [{ type: "SavePersisted", status: "True", ...outcome }], stored, signal);
+    const isNews = await deps.reporter.report(session, [{ type: "SavePersisted", status: "True", ...outcome }], stored, signal);
+    const type = outcome.reason === "SaveTooLarge" ? "Warning" : "Normal";
+    if (isNews) deps.events.record(session, { type, reason: `Save${outcome.reason}`.replace("SaveSave", "Save"), action: "Store", note: outcome.message });
     if (isFinished(session)) await giveUp(record);
     return undefined;
   }
@@ -187,6 +190,15 @@ async function observe({ gameSessions, pods, files }: SessionDeps, key: string):
 async function hasLivePod({ pods, node }: SessionDeps, { gameSession, namespace }: SessionRecord, signal: AbortSignal): Promise<boolean> {
   const pod = await pods.client.find({ name: gameSession, namespace }, { signal });
   return pod !== undefined && pod.spec?.nodeName === node && mayWrite(pod);
+}
+
+/** One event for the whole preparation: done, under way, or what stands in its way. */
+function preparationEvent(findings: readonly Finding[], node: string): EventNote {
+  const obstacle = findings.find(({ status, reason }) => status !== "True" && reason !== "Downloading");
+  if (obstacle !== undefined) return { type: "Warning", reason: obstacle.reason, action: "Prepare", note: obstacle.message };
+  const underWay = findings.find(({ status }) => status !== "True");
+  if (underWay !== undefined) return { type: "Normal", reason: underWay.reason, action: "Prepare", note: underWay.message };
+  return { type: "Normal", reason: "Prepared", action: "Prepare", note: `The game's files and the save are ready on node ${node}.` };
 }
 
 function notFinal(reason: string, message: string): Finding {

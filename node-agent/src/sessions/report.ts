@@ -17,8 +17,8 @@ export interface Finding {
 
 /** Writes the agent's part of a session's status. */
 export interface SessionReporter {
-  /** Adds the findings to what was said before, in one write, or in none when they say nothing new. */
-  report(session: Stored<GameSession>, findings: readonly Finding[], save: StoredSave | undefined, signal: AbortSignal): Promise<void>;
+  /** Adds the findings to what was said before, in one write, or in none when they say nothing new; gives whether they did. */
+  report(session: Stored<GameSession>, findings: readonly Finding[], save: StoredSave | undefined, signal: AbortSignal): Promise<boolean>;
   /** Forgets what was said of a session that is over. */
   forget(uid: string): void;
 }
@@ -38,7 +38,7 @@ export function createSessionReporter(client: ResourceClient<GameSession>, clock
       const next = { conditions: conditionsAfter(session, before.conditions, findings, clock.now()), save: save ?? before.save };
       if (isSame(before, next)) {
         said.set(uid, before);
-        return;
+        return false;
       }
       const { name, namespace } = session.metadata;
       const status = { conditions: next.conditions, ...next.save === undefined ? {} : { save: next.save } };
@@ -48,6 +48,7 @@ export function createSessionReporter(client: ResourceClient<GameSession>, clock
         if (!isNotFound(error)) throw error; // Gone: nobody is left to be told.
       }
       said.set(uid, next);
+      return true;
     },
     forget: (uid) => void said.delete(uid),
   };

@@ -1,0 +1,130 @@
+/**
+ * Times the copy of a game from the object store to a node's disk: the agent's verified way against `curl | tar xz`,
+ * which verifies nothing. `node test/bench/nodeCopy.ts [--megabytes N] [--rounds N]`.
+ */
+import { execFile } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, mkdtemp, open, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { parseArgs, promisify } from "node:util";
+import { systemClock } from "#kube/clock.ts";
+import { fetchContent } from "../../node-agent/src/cache/fetchContent.ts";
+import { createObjectFiles } from "../../node-agent/src/cache/objectFiles.ts";
+import { nodePaths } from "../../node-agent/src/paths.ts";
+import { createObjectStore } from "../../node-agent/src/store/objectStore.ts";
+import { startMinio, type TestMinio } from "../support/minio.ts";
+
+const run = promisify(execFile);
+
+/** Medians in seconds over the rounds; `ratio` is how many times the agent is faster. */
+export interface NodeCopyResult {
+  unpackedBytes: number;
+  packedBytes: number;
+  agentSeconds: number;
+  peerSeconds: number;
+  ratio: number;
+}
+
+interface Archive {
+  bucket: string;
+  key: string;
+  sha256: string;
+  sizeBytes: number;
+  unpackedSizeBytes: number;
+}
+
+/** Measures both ways in turn, so that whatever else the machine does hits both alike. */
+export async function measureNodeCopy({ megabytes = 512, rounds = 3 }: { megabytes?: number; rounds?: number } = {}): Promise<NodeCopyResult> {
+  const directory = await mkdtemp(join(tmpdir(), "joypod-bench-"));
+  const minio = await startMinio();
+  try {
+    const archive = await storeArchive(minio, directory, megabytes);
+    const agent: number[] = [];
+    const peer: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      agent.push(await seconds(() => copyByAgent(minio, archive, directory)));
+      peer.push(await seconds(() => copyByPeer(minio, archive, directory)));
+    }
+    const [agentSeconds, peerSeconds] = [median(agent), median(peer)];
+    return { unpackedBytes: archive.unpackedSizeBytes, packedBytes: archive.sizeBytes, agentSeconds, peerSeconds, ratio: peerSeconds / agentSeconds };
+  } finally {
+    await minio.remove();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** A tree like a game's: 400 files, half of their bytes incompressible. */
+async function storeArchive({ client, bucket }: TestMinio, directory: string, megabytes: number): Promise<Archive> {
+  const tree = join(directory, "tree");
+  const files = 400;
+  const fileBytes = Math.floor((megabytes * 2 ** 20) / files);
+  const text = Buffer.alloc(fileBytes / 2, "A line of a game's script, which says nearly the same again and again. ");
+  await mkdir(tree);
+  for (let index = 0; index < files; index += 1) {
+    const folder = join(tree, `folder${index % 20}`);
+    await mkdir(folder, { recursive: true });
+    const file = await open(join(folder, `file${index}.bin`), "w");
+    await file.write(randomBytes(fileBytes - text.length));
+    await file.write(text);
+    await file.close();
+  }
+  const path = join(directory, "archive.tar.gz");
+  await run("tar", ["-C", tree, "-czf", path, "."]);
+  await rm(tree, { recursive: true });
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  const { size } = await stat(path);
+  await client.fPutObject(bucket, "archive.tar.gz", path);
+  await rm(path);
+  return { bucket, key: "archive.tar.gz", sha256: hash.digest("hex"), sizeBytes: size, unpackedSizeBytes: files * fileBytes };
+}
+
+async function copyByAgent(minio: TestMinio, source: Archive, directory: string): Promise<void> {
+  const files = createObjectFiles(nodePaths(join(directory, "node")));
+  await files.load();
+  const store = createObjectStore(minio);
+  await fetchContent({
+    store, files, source, attempt: 1, clock: systemClock, random: Math.random, signal: new AbortController().signal,
+    throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onResume: () => undefined,
+  });
+  store.close();
+  await clearAway(join(directory, "node"));
+}
+
+async function copyByPeer({ client }: TestMinio, { bucket, key }: Archive, directory: string): Promise<void> {
+  const target = join(directory, "peer");
+  await mkdir(target);
+  const url = await client.presignedGetObject(bucket, key);
+  await run("sh", ["-c", 'curl -sSf "$1" | tar -C "$2" -xz', "sh", url, target]);
+  await clearAway(target);
+}
+
+let clearing = 0;
+
+/** Removing the copy is not part of the copy's time. */
+async function clearAway(path: string): Promise<void> {
+  const startedMs = performance.now();
+  await rm(path, { recursive: true });
+  clearing += performance.now() - startedMs;
+}
+
+async function seconds(work: () => Promise<void>): Promise<number> {
+  clearing = 0;
+  const startedMs = performance.now();
+  await work();
+  return (performance.now() - startedMs - clearing) / 1000;
+}
+
+function median(values: number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { megabytes: { type: "string", default: "512" }, rounds: { type: "string", default: "3" } } });
+  const result = await measureNodeCopy({ megabytes: Number(values.megabytes), rounds: Number(values.rounds) });
+  console.log(`node copy of ${Math.round(result.unpackedBytes / 2 ** 20)} MiB: agent ${result.agentSeconds.toFixed(2)} s, ` +
+    `curl | tar xz ${result.peerSeconds.toFixed(2)} s: ${result.ratio.toFixed(2)} times as fast`);
+}
