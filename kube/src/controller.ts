@@ -66,6 +66,8 @@ export class Controller {
   readonly #cutting = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   #hasOverflowed = false;
+  /** Keys still to be looked at in a pass over all objects, beyond what the queue takes at once. */
+  #backlog: string[] = [];
   #running: Promise<unknown> | undefined;
 
   constructor(options: ControllerOptions) {
@@ -156,19 +158,23 @@ export class Controller {
   }
 
   #enqueueAll(): void {
-    for (const source of this.#sources) source.each((key) => this.enqueue(key));
+    this.#backlog = this.#sources.flatMap((source) => source.keys());
+    this.#catchUp();
   }
 
+  /** Moves as much of the backlog into the queue as it takes; each key once, so that this comes to an end. */
   #catchUp(): void {
-    if (!this.#hasOverflowed || this.#queue.length > 0) return;
-    this.#hasOverflowed = false;
-    this.#enqueueAll();
+    if (this.#backlog.length === 0 && this.#hasOverflowed) {
+      this.#hasOverflowed = false;
+      this.#backlog = this.#sources.flatMap((source) => source.keys());
+    }
+    for (let key = this.#backlog.at(-1); key !== undefined && this.#queue.add(key); key = this.#backlog.at(-1)) this.#backlog.pop();
   }
 
-  /** A full queue loses the key, not the work: all keys are looked at again once it has run empty. */
+  /** A full queue loses the key, not the work: all keys are looked at again as the queue empties. */
   #overflow(key: string): void {
     if (this.#stopping.signal.aborted || this.#hasOverflowed) return;
     this.#hasOverflowed = true;
-    this.#logger.error({ key }, "The work queue is full; all objects are looked at again once it is empty.");
+    this.#logger.error({ key }, "The work queue is full; all objects are looked at again as it empties.");
   }
 }

@@ -6,8 +6,8 @@ export interface Source {
   waitForSync(signal?: AbortSignal): Promise<void>;
   /** Calls `enqueue` for each key a change concerns, from now on; gives the function that ends it. */
   subscribe(enqueue: (key: string) => void): () => void;
-  /** Calls `enqueue` for the keys of all known objects. */
-  each(enqueue: (key: string) => void): void;
+  /** The keys that all known objects concern. */
+  keys(): string[];
 }
 
 /** A store that is kept up to date: a Reflector is one. */
@@ -34,7 +34,7 @@ export function fromCache<T extends KubeObject>(cache: Cache<T>, { keys = (objec
       if (change.type === "updated") for (const key of keys(change.previous)) concerned.add(key);
       concerned.forEach(enqueue);
     }),
-    each: (enqueue) => cache.store.list().flatMap(keys).forEach(enqueue),
+    keys: () => [...new Set(cache.store.list().flatMap(keys))],
   };
 }
 

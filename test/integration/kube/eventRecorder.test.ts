@@ -1,0 +1,82 @@
+import { expect } from "chai";
+import { type ConfigMap, configMaps, type Event, events } from "#kube/builtin.ts";
+import { EventRecorder, type EventNote } from "#kube/eventRecorder.ts";
+import type { Stored } from "#kube/object.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { FaultyApi } from "#test/support/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+
+const note: EventNote = { type: "Normal", reason: "Downloaded", action: "Download", note: "The game is there." };
+
+describe("EventRecorder", () => {
+  let server: KubeApiServer;
+  let api: FaultyApi;
+  let namespace: string;
+  let object: Stored<ConfigMap>;
+  let recorder: EventRecorder;
+
+  before(async function () {
+    this.timeout(60_000);
+    server = await sharedKubeApiServer();
+  });
+
+  beforeEach(async () => {
+    [api, namespace] = await Promise.all([FaultyApi.start(server), server.createNamespace()]);
+    object = await new ResourceClient(server.admin, configMaps).create({ metadata: { name: "regarded", namespace } });
+    recorder = new EventRecorder({ transport: api.transport({ random: () => 0 }), controller: "kube.test/recorder", bucket: { size: 3, refillMs: 60_000 } });
+  });
+
+  afterEach(async () => {
+    await recorder.stop();
+    await api.stop();
+  });
+
+  const written = async (): Promise<Stored<Event>[]> => (await new ResourceClient(server.admin, events).list({ namespace })).items;
+
+  it("writes an event that names its object", async () => {
+    recorder.record(object, note);
+    const [event] = await eventually(async () => {
+      const found = await written();
+      return found.length > 0 && found;
+    });
+    expect(event).to.deep.include({ reason: "Downloaded", type: "Normal", note: "The game is there.", reportingController: "kube.test/recorder" });
+    expect(event?.regarding).to.include({ kind: "ConfigMap", name: "regarded", uid: object.metadata.uid });
+  });
+
+  it("counts the same event up instead of writing it again, and writes the count when it is stopped", async () => {
+    recorder.record(object, note);
+    await eventually(async () => (await written()).length === 1);
+    recorder.record(object, note);
+    recorder.record(object, note);
+    await recorder.stop();
+    expect((await written()).map(({ series }) => series?.count)).to.deep.equal([3]);
+    expect(api.requests.map(({ method }) => method)).to.deep.equal(["POST", "PATCH"]);
+  });
+
+  it("keeps an object that has too much to say to its bucket", async () => {
+    for (let i = 0; i < 10; i++) recorder.record(object, { ...note, note: `Attempt ${i}.` });
+    await recorder.stop();
+    expect(await written()).to.have.length(3);
+    expect(recorder.dropped).to.equal(7);
+  });
+
+  it("tries again when the server is in trouble, and drops what it refuses", async () => {
+    const isPost = ({ method }: { method: string }): boolean => method === "POST";
+    api.answerOnce(isPost, 503);
+    recorder.record(object, note);
+    await eventually(async () => (await written()).length === 1);
+    recorder.record(object, { ...note, action: "" });
+    await eventually(() => recorder.dropped === 1);
+  });
+
+  it("ends in time when the server does not answer", async () => {
+    const held = api.holdOnce(() => true);
+    recorder.record(object, note);
+    await held.arrived;
+    const startedMs = performance.now();
+    await recorder.stop(200);
+    expect(performance.now() - startedMs).to.be.lessThan(2000);
+    held.release();
+  });
+});

@@ -1,0 +1,124 @@
+import { expect } from "chai";
+import { type Lease, leases } from "#kube/builtin.ts";
+import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { FaultyApi } from "#test/support/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+
+const times = { leaseDurationMs: 2000, renewDeadlineMs: 1200, retryPeriodMs: 200 };
+
+describe("LeaderElector", () => {
+  let server: KubeApiServer;
+  let namespace: string;
+  let client: ResourceClient<Lease>;
+  let electors: LeaderElector[];
+  let losses: string[];
+
+  before(async function () {
+    this.timeout(60_000);
+    server = await sharedKubeApiServer();
+    client = new ResourceClient(server.admin, leases);
+  });
+
+  beforeEach(async () => {
+    namespace = await server.createNamespace();
+    electors = [];
+    losses = [];
+  });
+
+  afterEach(async () => {
+    await Promise.all(electors.map((elector) => elector.stop()));
+  });
+
+  function anElector(identity: string, options: Partial<LeaderElectorOptions> = {}): LeaderElector {
+    const elector = new LeaderElector({
+      transport: server.admin, namespace, name: "leader", identity, ...times,
+      onLost: () => losses.push(identity), ...options,
+    });
+    electors.push(elector);
+    return elector;
+  }
+
+  it("elects one of two, and the other at once when the first stops", async () => {
+    const [a, b] = [anElector("a"), anElector("b")];
+    await Promise.race([a.start(), b.start()]);
+    const [leader, follower] = a.isLeader ? [a, b] : [b, a];
+    expect([leader.isLeader, follower.isLeader]).to.deep.equal([true, false]);
+    const startedMs = performance.now();
+    const elected = follower.start();
+    await leader.stop();
+    await elected;
+    expect(performance.now() - startedMs, "a released lease is not waited for").to.be.lessThan(times.leaseDurationMs);
+    expect([leader.isLeader, follower.isLeader]).to.deep.equal([false, true]);
+    expect(losses, "stopping is not losing").to.deep.equal([]);
+  });
+
+  it("renews, and keeps others out for as long", async () => {
+    const a = anElector("a");
+    await a.start();
+    const first = await client.get({ name: "leader", namespace });
+    const b = anElector("b");
+    const elected = b.start().catch(() => undefined);
+    await eventually(async () => {
+      const { metadata } = await client.get({ name: "leader", namespace });
+      return Number(metadata.resourceVersion) > Number(first.metadata.resourceVersion) && performance.now() > 0;
+    });
+    expect([a.isLeader, b.isLeader, a.transitions]).to.deep.equal([true, false, 0]);
+    await b.stop();
+    await elected;
+  });
+
+  it("takes over from a leader that died once its lease has run out, with a greater fencing token", async () => {
+    await client.create({
+      metadata: { name: "leader", namespace },
+      // A clock far ahead of ours: only what is observed counts.
+      spec: { holderIdentity: "dead", leaseDurationSeconds: 1, renewTime: "2099-01-01T00:00:00.000000Z", leaseTransitions: 4 },
+    });
+    const a = anElector("a");
+    const startedMs = performance.now();
+    await a.start();
+    expect(performance.now() - startedMs).to.be.within(1000, 4000);
+    expect(a.transitions).to.equal(5);
+  });
+
+  it("loses when it cannot renew in time, before anyone else can lead", async () => {
+    const api = await FaultyApi.start(server);
+    try {
+      const a = anElector("a", { transport: api.transport() });
+      await a.start();
+      const held = Array.from({ length: 20 }, () => api.holdOnce(() => true));
+      const b = anElector("b");
+      let wasAlone = true;
+      await Promise.all([
+        b.start().then(() => wasAlone = !a.isLeader),
+        eventually(() => losses.includes("a")),
+      ]);
+      expect([wasAlone, a.isLeader, b.isLeader, a.transitions]).to.deep.equal([true, false, true, undefined]);
+      for (const { release } of held) release();
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("loses when another has taken the lease, and does not take it back", async () => {
+    const a = anElector("a");
+    await a.start();
+    const lease = await client.get({ name: "leader", namespace });
+    await client.mergePatch(lease.metadata, { spec: { holderIdentity: "usurper" } });
+    await eventually(() => losses.length === 1);
+    expect([a.isLeader, (await client.get(lease.metadata)).spec?.holderIdentity]).to.deep.equal([false, "usurper"]);
+  });
+
+  it("keeps the lead when someone else touches the lease's labels", async () => {
+    const a = anElector("a");
+    await a.start();
+    const touched = await client.mergePatch({ name: "leader", namespace }, { metadata: { labels: { touched: "yes" } } });
+    await eventually(async () => Number((await client.get(touched.metadata)).metadata.resourceVersion) > Number(touched.metadata.resourceVersion));
+    expect([a.isLeader, losses.length]).to.deep.equal([true, 0]);
+  });
+
+  it("refuses times that do not fit together", () => {
+    expect(() => anElector("a", { renewDeadlineMs: 2000 })).to.throw("retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs");
+  });
+});

@@ -1,0 +1,153 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { expect } from "chai";
+import { Registry } from "prom-client";
+import { type ConfigMap, configMaps } from "#kube/builtin.ts";
+import { isUnreachable, KubeError } from "#kube/errors.ts";
+import { KubeMetrics } from "#kube/metrics.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { KubeTransport } from "#kube/transport.ts";
+import { FakeClock } from "#test/support/fakeClock.ts";
+import { FaultyApi, listOf } from "#test/support/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+import { TlsCounter } from "#test/support/tlsCounter.ts";
+
+const isList = listOf("configmaps");
+
+describe("KubeTransport", () => {
+  let server: KubeApiServer;
+  let api: FaultyApi;
+  let namespace: string;
+
+  before(async function () {
+    this.timeout(60_000);
+    server = await sharedKubeApiServer();
+    namespace = await server.createNamespace();
+  });
+
+  beforeEach(async () => {
+    api = await FaultyApi.start(server);
+  });
+
+  afterEach(() => api.stop());
+
+  const clientOf = (transport: KubeTransport): ResourceClient<ConfigMap> => new ResourceClient(transport, configMaps);
+
+  it("sends many requests over few connections", async () => {
+    const counter = await TlsCounter.start(server.url);
+    const transport = transportTo(counter.url);
+    try {
+      for (let round = 0; round < 10; round++) {
+        await Promise.all(Array.from({ length: 20 }, () => clientOf(transport).list({ namespace })));
+      }
+      expect(counter.connections, "for 200 requests, 20 at a time").to.be.within(1, 50);
+    } finally {
+      await transport.close();
+      await counter.stop();
+    }
+  });
+
+  it("opens new connections when the client certificate changes, and only then", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "joypod-test-rotation-"));
+    const clock = new FakeClock();
+    const { ca, cert, key } = server.administratorTls;
+    const files = { caFile: join(directory, "ca"), certFile: join(directory, "cert"), keyFile: join(directory, "key") };
+    writeFileSync(files.caFile, ca);
+    writeFileSync(files.certFile, cert);
+    writeFileSync(files.keyFile, key);
+    const counter = await TlsCounter.start(server.url);
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser({ name: "c", server: counter.url, caFile: files.caFile, skipTLSVerify: false }, { name: "u", ...files });
+    const transport = new KubeTransport(config, { clock });
+    const list = async (): Promise<number> => {
+      await clientOf(transport).list({ namespace });
+      return counter.connections;
+    };
+    try {
+      expect(await list()).to.equal(1);
+      await clock.advance(11_000);
+      expect(await list(), "the files are read again, but are the same").to.equal(1);
+      const other = await server.asUser("rotated", [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }]);
+      const rotated = new KubeConfig();
+      rotated.loadFromFile(other.kubeconfigPath);
+      const { certData = "", keyData = "" } = rotated.getCurrentUser() ?? {};
+      writeFileSync(files.certFile, Buffer.from(certData, "base64"));
+      writeFileSync(files.keyFile, Buffer.from(keyData, "base64"));
+      expect(await list(), "not looked at yet").to.equal(1);
+      await clock.advance(11_000);
+      expect(await list()).to.equal(2);
+    } finally {
+      await transport.close();
+      await counter.stop();
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it("repeats what failed by the server's fault, within the attempts allowed", async () => {
+    const client = clientOf(api.transport({ random: () => 0 }));
+    api.answerOnce(isList, 503);
+    api.cutOnce(isList);
+    await client.list({ namespace });
+    expect(api.requests).to.have.length(3);
+    api.answerOnce(({ method }) => method === "POST", 429, {}, { "retry-after": "0" });
+    await client.create({ metadata: { name: "once", namespace } });
+    expect(api.requests.filter(({ method }) => method === "POST")).to.have.length(2);
+  });
+
+  it("does not repeat a create that may have been carried out", async () => {
+    api.cutOnce(({ method }) => method === "POST");
+    const error = await clientOf(api.transport()).create({ metadata: { name: "twice", namespace } }).catch((reason: unknown) => reason);
+    expect(isUnreachable(error), String(error)).to.equal(true);
+    expect(api.requests).to.have.length(1);
+  });
+
+  it("gives up at once when Retry-After goes beyond the deadline, and passes the advice on", async () => {
+    api.answerOnce(isList, 429, { reason: "TooManyRequests", message: "slow down" }, { "retry-after": "60" });
+    const error = await clientOf(api.transport({ deadlineMs: 5000 })).list({ namespace }).catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(KubeError).and.to.include({ status: 429, reason: "TooManyRequests", retryAfterSeconds: 60, message: "slow down" });
+  });
+
+  it("ends a request without an answer at its deadline, and at the caller's abort with the caller's reason", async () => {
+    const client = clientOf(api.transport({ deadlineMs: 200 }));
+    const held = api.holdOnce(isList);
+    const late = await client.list({ namespace }).catch((reason: unknown) => reason);
+    expect(late).to.be.instanceOf(KubeError).and.to.include({ status: undefined, reason: "Timeout" });
+    held.release();
+    const again = api.holdOnce(isList);
+    const controller = new AbortController();
+    const aborted = clientOf(api.transport()).list({ namespace, signal: controller.signal }).catch((reason: unknown) => reason);
+    await again.arrived;
+    controller.abort(new Error("changed my mind"));
+    expect(String(await aborted)).to.equal("Error: changed my mind");
+    again.release();
+  });
+
+  it("counts every request that was sent, by resource and code", async () => {
+    const registry = new Registry();
+    const client = clientOf(api.transport({ metrics: new KubeMetrics(registry).requests, random: () => 0 }));
+    api.answerOnce(isList, 503);
+    api.cutOnce(isList);
+    await client.list({ namespace });
+    await client.mergePatchStatus({ name: "nobody", namespace }, {}).catch(() => undefined);
+    const text = await registry.metrics();
+    for (const line of [
+      "method=\"GET\",resource=\"configmaps\",code=\"503\"} 1", "method=\"GET\",resource=\"configmaps\",code=\"\"} 1",
+      "method=\"GET\",resource=\"configmaps\",code=\"200\"} 1", "method=\"PATCH\",resource=\"configmaps/status\",code=\"404\"} 1",
+    ]) expect(text).to.contain(line);
+  });
+
+  it("says which part of the kubeconfig is missing", async () => {
+    const transport = new KubeTransport(new KubeConfig());
+    const error = await transport.request({ method: "GET", path: "/version", deadlineMs: 100 }).catch((reason: unknown) => reason);
+    expect(String(error)).to.contain("set current-context");
+  });
+
+  function transportTo(url: string): KubeTransport {
+    const text = readFileSync(server.kubeconfigPath, "utf8").replaceAll(server.url, url);
+    const config = new KubeConfig();
+    config.loadFromString(text);
+    return new KubeTransport(config);
+  }
+});
