@@ -74,7 +74,7 @@ export class TestApi {
       ...defaults, BASE_URL: `http://127.0.0.1:${port}`, DATABASE_URL: database.url, REDIS_URL: redisUrl, ...storeEnv(minio), ...cluster.env, ...options.env,
     });
     const logLines: string[] = [];
-    const logger = createLogger({ level: config.logLevel, destination: { write: (line) => void logLines.push(line) } });
+    const logger = createLogger({ level: config.logLevel, destination: { write: (line) => keepLine(logLines, line) } });
     const deps = createDeps(config, logger, options.clock ?? systemClock);
     const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
     const background = options.kube === true ? createBackground(deps) : undefined;
@@ -123,6 +123,12 @@ interface Parts {
   minio: TestMinio | undefined;
   server: Server;
   background: BackgroundJob | undefined;
+}
+
+/** Faults show up at once beside the failing test. */
+function keepLine(lines: string[], line: string): void {
+  lines.push(line);
+  if (line.includes('"level":50')) process.stderr.write(line);
 }
 
 const defaults = {

@@ -83,11 +83,11 @@ export function expectRefusal(response: ApiResponse, status: number, error: stri
   expect(response.json()).to.include({ error });
 }
 
-type Encoded = { body?: BodyInit; headers: Record<string, string> };
+type Encoded = { body?: NonNullable<RequestInit["body"]>; headers: Record<string, string> };
 
 function encode(body: unknown): Encoded {
   if (body === undefined) return { headers: {} };
   if (body instanceof URLSearchParams) return { body: body.toString(), headers: { "content-type": "application/x-www-form-urlencoded" } };
-  if (typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream) return { body: body as BodyInit, headers: {} };
+  if (typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream) return { body: body as NonNullable<RequestInit["body"]>, headers: {} };
   return { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
 }

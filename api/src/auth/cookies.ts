@@ -30,7 +30,7 @@ export function clearCookie(ctx: AppContext, name: string): void {
 
 /** A later word about the same cookie counts: signing out also undoes the renewal of the same request. */
 function replaceCookie(ctx: AppContext, name: string, cookie: string): void {
-  const present = ctx.response.get("Set-Cookie") as string | string[];
-  const others = (Array.isArray(present) ? present : [present]).filter((other) => other !== "" && !other.startsWith(`${name}=`));
+  const present = ctx.res.getHeader("Set-Cookie");
+  const others = (Array.isArray(present) ? present : []).filter((other) => !other.startsWith(`${name}=`));
   ctx.set("Set-Cookie", [...others, cookie]);
 }

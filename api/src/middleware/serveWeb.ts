@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { Next } from "koa";
+import { answerUnchanged, etagOf } from "../routing/answer.ts";
 import type { AppContext } from "../routing/appContext.ts";
 
 interface WebFile {
@@ -46,11 +46,7 @@ export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Prom
     ctx.set("Content-Security-Policy", pagePolicy);
     ctx.set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()");
     ctx.set("Cache-Control", file.isHashed ? "public, max-age=31536000, immutable" : "no-cache");
-    ctx.set("ETag", file.etag);
-    if (ctx.fresh) {
-      ctx.status = 304;
-      return;
-    }
+    if (answerUnchanged(ctx, file.etag)) return;
     ctx.type = file.type;
     ctx.body = file.body;
   };
@@ -65,7 +61,7 @@ function describe(path: string, body: Buffer): WebFile {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return {
     body,
-    etag: `W/"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`,
+    etag: etagOf(body),
     type: name.includes(".") ? name.slice(name.lastIndexOf(".")) : "application/octet-stream",
     isHashed: /^\/assets\/.+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/.test(path),
   };

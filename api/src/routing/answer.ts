@@ -6,11 +6,24 @@ export function answerCacheable(ctx: AppContext, body: unknown): void {
   const text = JSON.stringify(body);
   ctx.status = 200;
   ctx.set("Cache-Control", "private, no-cache");
-  ctx.set("ETag", `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`);
-  if (ctx.fresh) {
-    ctx.status = 304;
-    return;
-  }
+  if (answerUnchanged(ctx, etagOf(text))) return;
   ctx.type = "json";
   ctx.body = text;
+}
+
+/** A weak entity tag: says that the content is the same, not that every byte of the answer is. */
+export function etagOf(content: string | Buffer): string {
+  return `W/"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`;
+}
+
+/**
+ * Sets the tag, and answers 304 when the client has it already. Koa's own `fresh` also obeys `Cache-Control: no-cache`, which
+ * scripts' requests carry whenever they ask with a tag.
+ */
+export function answerUnchanged(ctx: AppContext, etag: string): boolean {
+  ctx.set("ETag", etag);
+  const known = ctx.get("if-none-match").split(",").map((tag) => tag.trim());
+  const isUnchanged = known.includes("*") || known.some((tag) => tag.replace(/^W\//, "") === etag.replace(/^W\//, ""));
+  if (isUnchanged) ctx.status = 304;
+  return isUnchanged;
 }

@@ -1,0 +1,213 @@
+import { expect } from "chai";
+import { AuthSession, ProvidersResponse } from "#contracts/http/auth.ts";
+import { aUser, type TestUser } from "../../../factories/catalog.ts";
+import { TestApi } from "../../../support/api.ts";
+import { expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
+import { csrfToken, postSignIn, postSignOut } from "../../../support/authForms.ts";
+
+const cookieName = "auth.session-token";
+
+describe("sign-in", () => {
+  let api: TestApi;
+  let user: TestUser;
+
+  before(async () => {
+    api = await TestApi.start();
+    user = await aUser(api.deps, { name: "Grace", image: "https://pictures.test/grace.png" });
+  });
+  after(() => api.stop());
+  beforeEach(() => api.deps.redis.flushdb());
+
+  function urlOf(response: ApiResponse): URL {
+    return new URL(response.json<{ url: string }>().url);
+  }
+
+  it("gives a session that the pages can read, equal to the cookie's end", async () => {
+    const browser = api.anonymous();
+    expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
+    const answer = await postSignIn(browser, user, { json: "true", callbackUrl: `${api.url}/games/x?y=1` });
+    expect(answer.status, answer.text).to.equal(200);
+    expect(answer.json()).to.deep.equal({ url: `${api.url}/games/x?y=1` });
+    const response = await browser.get("/api/auth/session", { "content-type": "application/json" });
+    const session = AuthSession.parse(response.json());
+    expect(session.user).to.deep.equal({ id: user.id, name: "Grace", email: user.email, image: "https://pictures.test/grace.png" });
+    expect(response.headers.get("cache-control")).to.equal("no-store");
+    const [cookie] = response.setCookies;
+    expect(cookie).to.match(/^auth\.session-token=ey[^;]+; Path=\/; HttpOnly; SameSite=Lax; Expires=/);
+    expect(new Date(session.expires).getTime()).to.equal(Date.parse(cookie!.replace(/^.*Expires=/, "")));
+  });
+
+  it("redirects a plain form, and asks nothing of scripts", async () => {
+    const browser = api.anonymous();
+    const right = await postSignIn(browser, user, { callbackUrl: "/library" });
+    expect(right.status).to.equal(302);
+    expect(right.headers.get("location")).to.equal(`${api.url}/library`);
+    const wrong = await postSignIn(browser, { ...user, password: "wrong" }, {});
+    expect(wrong.status).to.equal(302);
+    expect(wrong.headers.get("location")).to.equal(`${api.url}/signin?error=CredentialsSignin&code=credentials`);
+  });
+
+  it("takes the newer client's header, JSON bodies and Accept as the wish for JSON", async () => {
+    const browser = api.anonymous();
+    const body = new URLSearchParams({ ...user, csrfToken: await csrfToken(browser) });
+    for (const headers of [{ "x-auth-return-redirect": "1" }, { accept: "application/json" }]) {
+      expect((await browser.post("/api/auth/callback/credentials", body, headers as Record<string, string>)).json()).to.deep.equal({ url: `${api.url}/` });
+    }
+    const json = await browser.post("/api/auth/callback/credentials", { ...user, json: true, csrfToken: await csrfToken(browser) });
+    expect(json.json()).to.deep.equal({ url: `${api.url}/` });
+  });
+
+  it("answers a wrong password, an unknown address and an account without password alike", async () => {
+    const { email } = await aUser(api.deps);
+    await api.deps.postgres.prisma.user.update({ where: { email }, data: { passwordHash: null } });
+    const bodies = new Set<string>();
+    for (const credentials of [
+      { email: user.email, password: "wrong" }, { email: "nobody@example.test", password: "wrong" }, { email, password: "" },
+      { email: "not an address", password: "x" }, { email: `${"x".repeat(300)}@example.test`, password: "x" }, { email: "a@b\u0000", password: "x" },
+      { email: user.email, password: "y".repeat(5000) },
+    ]) {
+      const response = await postSignIn(api.anonymous(), credentials);
+      expectRefusal(response, 401, "invalid_credentials");
+      expect(urlOf(response).search).to.equal("?error=CredentialsSignin&code=credentials");
+      expect(response.setCookies).to.be.empty;
+      bodies.add(JSON.stringify({ ...response.json(), requestId: "" }));
+    }
+    expect(bodies.size).to.equal(1);
+  });
+
+  it("finds the account by any spelling of its address, and compares every byte of the password", async () => {
+    const email = "mixed.case@example.test";
+    const password = `${"é".repeat(40)}64\u{1F3AE}`;
+    await aUser(api.deps, { email, password });
+    expect((await postSignIn(api.anonymous(), { email: "  Mixed.CASE@Example.Test ", password })).status).to.equal(200);
+    expect((await postSignIn(api.anonymous(), { email, password: `${"é".repeat(40)}65\u{1F3AE}` })).status).to.equal(401);
+    expect((await postSignIn(api.anonymous(), { email, password: `${password} ` })).status).to.equal(401);
+  });
+
+  it("refuses a disabled account, and ends its session", async () => {
+    const disabled = await aUser(api.deps);
+    await api.deps.postgres.prisma.user.update({ where: { id: disabled.id }, data: { disabledAt: new Date() } });
+    expectRefusal(await postSignIn(api.anonymous(), disabled), 401, "invalid_credentials");
+    const browser = api.as(disabled);
+    expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
+    expect(browser.cookies.has(cookieName)).to.be.false;
+  });
+
+  it("wants the token of the form and of the same browser, and counts no failure without", async () => {
+    const browser = api.anonymous();
+    const other = await csrfToken(api.anonymous());
+    await csrfToken(browser);
+    for (const form of [{ ...user }, { ...user, csrfToken: "" }, { ...user, csrfToken: other }, { ...user, csrfToken: "0".repeat(64) }]) {
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        const response = await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...form, json: "true" }));
+        expectRefusal(response, 403, "csrf");
+        expect(urlOf(response).searchParams.get("error")).to.equal("MissingCSRF");
+        expect(urlOf(response).searchParams.get("csrf")).to.equal("true");
+        expect(response.setCookies).to.be.empty;
+      }
+    }
+    browser.cookies.set("auth.csrf-token", `${"0".repeat(64)}|${"0".repeat(64)}`);
+    expectRefusal(await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user, csrfToken: "0".repeat(64), json: "true" })), 403, "csrf");
+    const plain = await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user }));
+    expect(plain.headers.get("location")).to.equal(`${api.url}/signin?error=MissingCSRF&csrf=true`);
+    expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
+  });
+
+  it("keeps one token per browser for sign-in and the later sign-out", async () => {
+    const browser = api.anonymous();
+    const first = await csrfToken(browser);
+    expect(first).to.match(/^[0-9a-f]{64}$/);
+    await postSignIn(browser, user);
+    const again = await browser.get("/api/auth/csrf");
+    expect(again.json()).to.deep.equal({ csrfToken: first });
+    expect(again.setCookies).to.be.empty;
+    browser.cookies.set("auth.csrf-token", "broken");
+    expect(await csrfToken(browser)).to.not.equal(first);
+  });
+
+  for (const callbackUrl of [
+    "https://evil.test/", "//evil.test", "/\\evil.test", "\\\\evil.test", "https:evil.test", "http://user@127.0.0.1/", "javascript:alert(1)",
+    "data:text/html,x", "https://evil.test\r\nSet-Cookie: a=b", "/a\tb", "http://[", " ", "%", "x".repeat(3000), "http:///evil.test",
+  ]) {
+    it(`goes home instead of to ${JSON.stringify(callbackUrl).slice(0, 40)}`, async () => {
+      expect((await postSignIn(api.anonymous(), user, { json: "true", callbackUrl })).json()).to.deep.equal({ url: `${api.url}/` });
+    });
+  }
+
+  it("never takes the address of its own answers from the request", async () => {
+    const browser = api.anonymous();
+    const headers = { "x-forwarded-host": "evil.test", "x-forwarded-proto": "https" };
+    const body = new URLSearchParams({ ...user, csrfToken: await csrfToken(browser), json: "true" });
+    const response = await browser.post("/api/auth/callback/credentials", body, headers);
+    expect(response.text).to.not.contain("evil");
+    expect((await browser.get("/api/auth/providers", headers)).text).to.not.contain("evil");
+  });
+
+  it("ends the session that the browser had before", async () => {
+    const browser = api.as(user);
+    await browser.get("/api/games");
+    const planted = browser.cookies.get(cookieName)!;
+    await postSignIn(browser, user);
+    const thief = api.anonymous();
+    thief.cookies.set(cookieName, planted);
+    expectRefusal(await thief.get("/api/games"), 401, "unauthorized");
+    expect(thief.cookies.has(cookieName)).to.be.false;
+    expect((await browser.get("/api/games")).status).to.equal(200);
+  });
+
+  it("lists its provider, and sends navigations to the pages", async () => {
+    const browser = api.anonymous();
+    const providers = ProvidersResponse.parse((await browser.get("/api/auth/providers")).json());
+    expect(providers["credentials"]).to.deep.include({ id: "credentials", type: "credentials", callbackUrl: `${api.url}/api/auth/callback/credentials` });
+    const signin = await browser.get(`/api/auth/signin?error=SessionRequired&callbackUrl=${encodeURIComponent(`${api.url}/a`)}`);
+    expect(signin.status).to.equal(302);
+    expect(signin.headers.get("location")).to.equal(`${api.url}/signin?error=SessionRequired&callbackUrl=${encodeURIComponent(`${api.url}/a`)}`);
+    expect((await browser.get("/api/auth/error?error=%3Cscript%3E")).headers.get("location")).to.equal(`${api.url}/signin`);
+    expect((await browser.get("/api/auth/signout")).headers.get("location")).to.equal(`${api.url}/`);
+    expect((await browser.post("/api/auth/_log", new URLSearchParams({ message: "x" }))).status).to.equal(204);
+  });
+
+  it("re-reads the session on update, whatever data the page sends", async () => {
+    const browser = api.as(user);
+    const update = await browser.post("/api/auth/session", { csrfToken: await csrfToken(browser), data: { user: { id: "root" } } });
+    expect(AuthSession.parse(update.json()).user.id).to.equal(user.id);
+    expectRefusal(await browser.post("/api/auth/session", { csrfToken: "x" }), 403, "csrf");
+  });
+
+  it("bounds the form and takes only forms and JSON, by POST", async () => {
+    const browser = api.anonymous();
+    const path = "/api/auth/callback/credentials";
+    expectRefusal(await browser.post(path, new URLSearchParams({ email: "x".repeat(9000) })), 413, "payload_too_large");
+    expectRefusal(await browser.post(path, "email=a", { "content-type": "text/plain" }), 415, "unsupported_media_type");
+    const get = await browser.get(path);
+    expectRefusal(get, 405, "method_not_allowed");
+    expect(get.headers.get("allow")).to.equal("POST, OPTIONS");
+  });
+
+  it("limits posts per address", async () => {
+    const browser = api.anonymous();
+    const answers = await Promise.all(Array.from({ length: 62 }, () => browser.post("/api/auth/signout", new URLSearchParams({ json: "true" }))));
+    const limited = answers.filter(({ status }) => status === 429);
+    expect(limited).to.have.length(2);
+    expectRefusal(limited[0]!, 429, "rate_limited");
+    expect(Number(limited[0]!.headers.get("retry-after"))).to.be.within(1, 60);
+    expect(urlOf(limited[0]!).pathname).to.equal("/signin");
+  });
+
+  it("leaves a trail, and no secret in it or in the log", async () => {
+    const browser = api.anonymous();
+    await postSignIn(browser, { email: user.email, password: "canary-password" });
+    await postSignIn(browser, user);
+    await postSignOut(browser);
+    const events = await api.deps.postgres.prisma.auditEvent.findMany({ orderBy: { id: "desc" }, take: 3 });
+    expect(events.map(({ action }) => action)).to.deep.equal(["signOut", "signIn.succeeded", "signIn.failed"]);
+    expect(events[0]).to.include({ actorKind: "user", actorId: user.id, ipPrefix: "127.0.0.0/24" });
+    const written = api.logLines.join("") + JSON.stringify(events.map((event) => ({ ...event, id: "" })));
+    for (const secret of ["canary-password", user.password, user.email, browser.cookies.get("auth.csrf-token")!]) expect(written).to.not.contain(secret);
+  });
+
+  it("lets nobody rewrite the trail", async () => {
+    const error = await api.deps.postgres.pool.query("DELETE FROM audit_events").catch((failure: unknown) => failure);
+    expect(String(error)).to.contain("append-only");
+  });
+});
