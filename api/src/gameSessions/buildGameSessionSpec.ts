@@ -27,8 +27,8 @@ export interface SpecSource {
 
 /** The whole spec of a launch. */
 export function buildGameSessionSpec({ userId, slug, world, slot, settings, now }: SpecSource): GameSessionSpec {
-  const { stream, ...rest } = settings;
-  const graceSeconds = settings.startDeadlineSeconds + settings.idleTimeoutSeconds * expiryMargin;
+  const { profile, stream, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
+  const graceSeconds = startDeadlineSeconds + idleTimeoutSeconds * expiryMargin;
   return GameSessionSpec.parse({
     userId,
     gameCacheRef: { name: slug },
@@ -41,10 +41,15 @@ export function buildGameSessionSpec({ userId, slug, world, slot, settings, now 
       generation: slot.generation,
       ...(slot.objectKey === null || slot.sha256 === null ? {} : { objectKey: slot.objectKey, sha256: slot.sha256 }),
     },
+    profile,
     resources: resourcesFor(world),
     stream: { ...stream, codecs: ["H264", "VP8"] },
     desiredState: "Running",
     expiresAt: new Date(now.getTime() + graceSeconds * 1000).toISOString(),
-    ...rest,
+    idleTimeoutSeconds,
+    startDeadlineSeconds,
+    downloadDeadlineSeconds,
+    maxDurationSeconds,
+    ttlSecondsAfterFinished,
   });
 }

@@ -1,0 +1,211 @@
+import { expect } from "chai";
+import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiResponse } from "../../support/apiClient.ts";
+import { eventually } from "../../support/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+
+const path = "/api/game/launch";
+
+describe("POST /api/game/launch", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let operator: PlayedOperator;
+  let game: TestGame;
+  let user: TestUser;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true, env: { LAUNCHES_PER_MINUTE: "100" } });
+    operator = operatorOf(api);
+    await operator.addNode(20);
+    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
+    game = await aGame(api.deps);
+  });
+  beforeEach(async () => {
+    user = await aUser(api.deps);
+  });
+  after(async () => {
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  async function launched(body: object = {}): Promise<string> {
+    const response = await api.as(user).post(path, { gameSlug: game.slug, ...body });
+    expect(response.status, response.text).to.equal(202);
+    return response.json<{ sessionId: string }>().sessionId;
+  }
+
+  async function specOf(id: string): Promise<GameSessionSpec> {
+    return (await operator.session(id)).spec;
+  }
+
+  /** Ends the session as if its player had stopped it. */
+  async function end(id: string): Promise<void> {
+    await operator.makeReady(id);
+    await operator.finish(id);
+    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).endedAt !== null);
+  }
+
+  it("stores the session, creates its object and answers 202", async () => {
+    const response = await api.as(user).post(path, { gameSlug: game.slug });
+    expect(response.status).to.equal(202);
+    const body = response.json<{ sessionId: string; status: string }>();
+    expect(body.status).to.equal("starting");
+    expect(body.sessionId).to.match(/^gs-[0-9a-z]{20}$/);
+    const { metadata, spec } = await operator.session(body.sessionId);
+    expect(metadata.finalizers).to.deep.equal([finalizers.recorder]);
+    expect(spec).to.deep.include({ userId: user.id, gameCacheRef: { name: game.slug }, contentDigest: game.sha256, desiredState: "Running" });
+    expect(spec.saveSlot).to.include({ number: 1, generation: 0 });
+    const row = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: body.sessionId } });
+    expect(row.slotId).to.equal(spec.saveSlot.slotId);
+    expect(row.crCreatedAt).not.to.be.null;
+  });
+
+  it("refuses strangers, bad input and unknown games in that order", async () => {
+    expectRefusal(await api.anonymous().post(path, { gameSlug: "no-such" }), 401, "unauthorized");
+    expectRefusal(await api.as(user).post(path, {}), 400, "invalid_request");
+    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, extra: 1 }), 400, "invalid_request");
+    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, fresh: true, saveSlotId: "x" }), 400, "invalid_request");
+    expectRefusal(await api.as(user).post(path, { gameSlug: "no-such" }), 404, "not_found");
+    const pending = await aGame(api.deps, { status: "pending_upload" });
+    expectRefusal(await api.as(user).post(path, { gameSlug: pending.slug }), 404, "not_found");
+    const deleted = await aGame(api.deps, { deletedAt: new Date() });
+    expectRefusal(await api.as(user).post(path, { gameSlug: deleted.slug }), 404, "not_found");
+    expect(await api.deps.postgres.prisma.gameSession.count({ where: { userId: user.id } })).to.equal(0);
+  });
+
+  it("names the session that is in the way", async () => {
+    const id = await launched();
+    const response = await api.as(user).post(path, { gameSlug: game.slug });
+    expectRefusal(response, 409, "session_active");
+    expect(response.json()).to.include({ sessionId: id });
+  });
+
+  it("lets exactly one of fifty parallel launches through", async () => {
+    const player = api.as(user);
+    const responses = await Promise.all(Array.from({ length: 50 }, () => player.post(path, { gameSlug: game.slug })));
+    const statuses = responses.map(({ status }: ApiResponse) => status);
+    expect(statuses.filter((status) => status === 202)).to.have.length(1);
+    expect(statuses.filter((status) => status === 409)).to.have.length(49);
+    const rows = await api.deps.postgres.prisma.gameSession.findMany({ where: { userId: user.id } });
+    expect(rows).to.have.length(1);
+    expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(1);
+  });
+
+  it("goes on where the player last was when nothing is said", async () => {
+    await aSaveSlot(api.deps, { user, game, number: 1 });
+    const latest = await aSaveSlot(api.deps, { user, game, number: 2 });
+    const saved = { objectKey: "saves/x/1.tar.gz", sha256: "b".repeat(64), bytes: 10n, generation: 3, lastPlayedAt: new Date(Date.now() + 1000) };
+    await api.deps.postgres.prisma.saveSlot.update({ where: { id: latest.id }, data: saved });
+    expect((await specOf(await launched())).saveSlot).to.deep.equal({
+      slotId: latest.id, number: 2, generation: 3, objectKey: saved.objectKey, sha256: saved.sha256,
+    });
+  });
+
+  it("starts afresh in the lowest empty slot, until there is none", async () => {
+    await aSaveSlot(api.deps, { user, game, number: 1 });
+    await aSaveSlot(api.deps, { user, game, number: 3 });
+    const id = await launched({ fresh: true });
+    expect((await specOf(id)).saveSlot).to.include({ number: 2, generation: 0 });
+    await end(id);
+    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, fresh: true }), 409, "no_empty_slot");
+    expect(await launched({ fresh: false })).to.be.a("string");
+  });
+
+  it("continues the slot that is asked for, and knows nobody else's", async () => {
+    const slot = await aSaveSlot(api.deps, { user, game, number: 3 });
+    const others = await aSaveSlot(api.deps, { user: await aUser(api.deps), game });
+    const elsewhere = await aSaveSlot(api.deps, { user, game: await aGame(api.deps) });
+    for (const saveSlotId of [others.id, elsewhere.id, "no-such"]) {
+      expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId }), 404, "not_found");
+    }
+    expect((await specOf(await launched({ saveSlotId: slot.id }))).saveSlot.slotId).to.equal(slot.id);
+  });
+
+  it("waits for a slot's last save to come", async () => {
+    const slot = await aSaveSlot(api.deps, { user, game });
+    await api.deps.postgres.prisma.saveSlot.update({ where: { id: slot.id }, data: { pendingSession: "gs-earlier" } });
+    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId: slot.id }), 409, "conflict");
+  });
+
+  it("asks for what the game's sessions have used, within bounds", async () => {
+    const hungry = await aGame(api.deps);
+    await api.deps.postgres.prisma.game.update({
+      where: { id: hungry.id }, data: { profileSessions: 3, profileCpuMillicores: 1000, profilePeakMemoryMb: 100_000 },
+    });
+    expect((await specOf(await launched({ gameSlug: hungry.slug }))).resources).to.deep.equal({ cpuMillicores: 1250, memoryBytes: 16_384 * 2 ** 20 });
+  });
+
+  it("counts the launch for the game's popularity", async () => {
+    const fresh = await aGame(api.deps);
+    await launched({ gameSlug: fresh.slug });
+    expect(await api.deps.postgres.prisma.gameLaunchDay.findMany({ where: { gameId: fresh.id } })).to.have.length(1).and.to.have.nested.property("[0].launches", 1);
+  });
+});
+
+describe("POST /api/game/launch at its limits", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let operator: PlayedOperator;
+  let game: TestGame;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true, env: { LAUNCHES_PER_MINUTE: "3" } });
+    operator = operatorOf(api);
+    game = await aGame(api.deps);
+  });
+  after(async () => {
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  it("answers no_servers with Retry-After while there is no node, and never fills more slots than there are", async () => {
+    const nobody = await api.as(await aUser(api.deps)).post(path, { gameSlug: game.slug });
+    expectRefusal(nobody, 503, "no_servers");
+    expect(nobody.headers.get("retry-after")).to.equal("10");
+    await operator.addNode(2);
+    await operator.addNode(9, { capacity: { slots: 9, used: 0, schedulable: false } });
+    await eventually(() => api.deps.cluster.gameNodes.store.size === 2 && api.deps.cluster.gameNodes.store.list().every(({ status }) => status?.capacity !== undefined));
+    const users = await Promise.all(Array.from({ length: 8 }, () => aUser(api.deps)));
+    const statuses = await Promise.all(users.map(async (user) => (await api.as(user).post(path, { gameSlug: game.slug })).status));
+    expect(statuses.toSorted()).to.deep.equal([202, 202, 503, 503, 503, 503, 503, 503]);
+    expect(await api.deps.postgres.prisma.saveSlot.count({ where: { gameId: game.id } })).to.equal(2);
+  });
+
+  it("counts every launch, also refused ones, and then answers 429 before anything else", async () => {
+    const player = api.as(await aUser(api.deps));
+    for (const body of [{}, { gameSlug: "no-such" }, { gameSlug: "no-such" }]) await player.post(path, body);
+    const refused = await player.post(path, {});
+    expectRefusal(refused, 429, "rate_limited");
+    expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
+  });
+});
+
+describe("POST /api/game/launch while the cluster is away", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+
+  before(async () => {
+    // A kubeconfig that leads nowhere, and a node that was seen before.
+    api = await TestApi.start();
+  });
+  after(() => api.stop());
+
+  it("answers 503 quickly and leaves neither session nor slot behind", async () => {
+    const [user, game] = [await aUser(api.deps), await aGame(api.deps)];
+    api.deps.cluster.gameNodes.store.upsert({
+      apiVersion: "joypod.dev/v1alpha1", kind: "GameNode", metadata: { name: "seen", uid: "1", resourceVersion: "1", creationTimestamp: new Date().toISOString() },
+      spec: { desired: [] }, status: { capacity: { slots: 1, used: 0, schedulable: true } },
+    });
+    const startedMs = performance.now();
+    const response = await api.as(user).post(path, { gameSlug: game.slug });
+    expectRefusal(response, 503, "no_servers");
+    expect(performance.now() - startedMs).to.be.below(4_000);
+    const [row] = await api.deps.postgres.prisma.gameSession.findMany({ where: { userId: user.id } });
+    expect(row).to.include({ status: "error", slotId: null });
+    expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(0);
+    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug }), 503, "no_servers");
+  });
+});
