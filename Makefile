@@ -1,0 +1,96 @@
+# Joypod: `make up` runs the platform, `make test` proves it. `make` alone lists what there is.
+# Node comes with the npm packages, so their programs go first.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+webSources := $(shell find web contracts/src -type f -not -path 'web/dist/*' 2>/dev/null)
+
+##@ Run the platform
+.PHONY: up
+up: ready web/dist/index.html ## bring everything up: cluster, images, chart, demo player and games; prints where to play
+	@tools/platform/up.sh
+
+.PHONY: down
+down: ## stop the platform and keep its data; `make up` starts it again
+	@tools/platform/down.sh
+
+.PHONY: clean-cluster
+clean-cluster: ## remove the cluster, its data and its credentials (caches stay)
+	@tools/cluster/delete.sh
+
+##@ Prove it
+.PHONY: test
+test: ready web/dist/index.html ## everything: lint, types, generated files, unit, integration, e2e; ends with `N passed, N failed`
+	@node tools/test/run.ts
+
+.PHONY: lint
+lint: ready ## style, import arrows, floating promises; shell scripts
+	@npm run --silent lint
+	@tools/test/shellcheck.sh
+
+.PHONY: typecheck
+typecheck: ready ## TypeScript, strict
+	@npm run --silent typecheck
+
+.PHONY: verify
+verify: ready ## generated files are what the generators make
+	@tools/manifests/verify.sh
+
+.PHONY: unit
+unit: ready ## unit tests (seconds)
+	@npm run --silent unit
+
+.PHONY: integration
+integration: ready prerequisites ## integration tests on real Postgres, Redis, MinIO, etcd and kube-apiserver
+	@tools/programs/ensure.sh etcd kube-apiserver kubectl helm minio
+	@npm run --silent integration
+
+.PHONY: e2e
+e2e: ready prerequisites ## end-to-end tests in a real browser, against the platform that `make up` brought up
+	@npm run --silent e2e
+
+.PHONY: bench
+bench: ready prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL
+	@npm run --silent bench
+
+##@ Make parts
+.PHONY: manifests
+manifests: ready ## write CRDs, RBAC and field tables from contracts/
+	@npm run --silent manifests
+
+.PHONY: programs
+programs: ## build every program of tools/programs from its pinned Go module
+	@tools/programs/ensure.sh
+
+.PHONY: images
+images: ready web/dist/index.html ## build the images whose inputs changed
+	@tools/images/build.sh
+
+.PHONY: packages
+packages: ## install the npm packages of package-lock.json
+	@tools/ensurePackages.sh
+
+.PHONY: prerequisites
+prerequisites: ## install the Debian packages that tests need
+	@tools/test/prerequisites.sh
+
+.PHONY: help
+help: ## this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nVariables: JOYPOD_CLUSTER (name, default joypod), JOYPOD_WEB_PORT, JOYPOD_CACHE, JOYPOD_KUBE_CONTEXT with JOYPOD_IMAGE_REPOSITORY and JOYPOD_BASE_URL, JOYPOD_KEEP (tests keep their cluster)\n'
+
+# node_modules and what is generated into the source tree but not committed.
+.PHONY: ready
+ready: packages
+	@$(MAKE) api/src/generated/client.ts
+
+# Prisma wants to see an engine before it generates, and then uses none.
+api/src/generated/client.ts: api/prisma/schema.prisma package-lock.json
+	@PRISMA_SCHEMA_ENGINE_BINARY=/bin/true prisma generate --no-hints --schema api/prisma/schema.prisma >/dev/null
+	@touch $@
+
+web/dist/index.html: $(webSources) package-lock.json | ready
+	@npm run --silent build:web -- --logLevel warn
+	@touch $@
