@@ -1,0 +1,204 @@
+import { expect } from "chai";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aCondition } from "../../factories/gameSession.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { eventually } from "../../support/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+
+const usage = { durationSeconds: 61.234, cpuSeconds: 30.5, peakMemoryBytes: 300 * 2 ** 20 };
+const statistics = { status: "stopped", duration: 61.23, cpuSeconds: 30.5, peakMemoryMb: 300 };
+
+describe("game sessions", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let operator: PlayedOperator;
+  let game: TestGame;
+  let user: TestUser;
+  let player: ApiClient;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true, env: { STOP_WAIT_SECONDS: "2" } });
+    operator = operatorOf(api);
+    await operator.addNode(100);
+    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
+    game = await aGame(api.deps);
+  });
+  beforeEach(async () => {
+    user = await aUser(api.deps);
+    player = api.as(user);
+  });
+  after(async () => {
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  async function launched(): Promise<string> {
+    const response = await player.post("/api/game/launch", { gameSlug: game.slug });
+    expect(response.status, response.text).to.equal(202);
+    return response.json<{ sessionId: string }>().sessionId;
+  }
+
+  async function running(): Promise<string> {
+    const id = await launched();
+    await operator.makeReady(id);
+    await eventually(async () => (await rowOf(id)).status === "running");
+    return id;
+  }
+
+  async function rowOf(id: string) {
+    return api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
+  }
+
+  async function statusOf(id: string): Promise<GameSessionStatusResponse> {
+    const response = await player.get(`/api/game/session-status?sessionId=${id}`);
+    expect(response.status, response.text).to.equal(200);
+    return response.json<GameSessionStatusResponse>();
+  }
+
+  /** Ends every session that is asked to stop, until the returned function is called. */
+  function endingWhenAsked(id: string): Promise<void> {
+    return eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped")
+      .then(() => operator.finish(id, { usage }));
+  }
+
+  describe("GET /api/game/session-status", () => {
+    it("tells the stages of a launch, the stream while it runs, and the end with its reason", async () => {
+      const node = await operator.addNode(1, {
+        cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
+      });
+      const id = await launched();
+      expect(await statusOf(id)).to.deep.include({
+        sessionId: id, status: "starting", stage: "scheduling", serverUrl: `${api.url}/api/stream`, containerUrl: null, gameTitle: game.title,
+      });
+      const passed = [aCondition("Scheduled")];
+      const stages = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }],
+        ["PodReady", { stage: "booting" }], ["StreamReady", { stage: "connecting" }]] as const;
+      for (const [next, shown] of stages) {
+        await operator.report(id, { nodeName: node, conditions: passed });
+        await eventually(async () => expect(await statusOf(id)).to.include({ status: "starting", ...shown }));
+        passed.push(aCondition(next));
+      }
+      await operator.makeReady(id, { node });
+      await eventually(async () => expect(await statusOf(id)).to.include({ status: "running", containerUrl: `${api.url}/api/stream/${id}` }));
+      await operator.finish(id, { stopReason: "GameExited", usage });
+      await eventually(async () => expect(await statusOf(id)).to.include({ status: "stopped", containerUrl: null, endReason: "game_exited" }));
+    });
+
+    it("tells a launch that failed as error, and frees the player and the slot", async () => {
+      const id = await launched();
+      await operator.report(id, { nodeName: "n", conditions: [aCondition("Scheduled")] });
+      await operator.finish(id, { stopReason: "Failed", failure: { reason: "DownloadTimeout", message: "secret detail" } });
+      await eventually(async () => expect(await statusOf(id)).to.include({ status: "error", endReason: "failed" }));
+      expect(JSON.stringify(await statusOf(id))).not.to.contain("secret detail");
+      expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(0);
+      await launched();
+    });
+
+    it("is nobody else's to see, and forgets after a day", async () => {
+      const id = await launched();
+      expectRefusal(await api.anonymous().get(`/api/game/session-status?sessionId=${id}`), 401, "unauthorized");
+      expectRefusal(await api.as(await aUser(api.deps)).get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
+      expectRefusal(await player.get("/api/game/session-status"), 400, "invalid_request");
+      expectRefusal(await player.get("/api/game/session-status?sessionId=gs-none"), 404, "not_found");
+      await operator.finish(id);
+      await eventually(async () => (await rowOf(id)).endedAt !== null);
+      await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { endedAt: new Date(Date.now() - 25 * 3600_000) } });
+      expectRefusal(await player.get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
+    });
+  });
+
+  describe("POST /api/game/keepalive", () => {
+    it("moves the expiry one idle timeout ahead, never back, without a write to the cluster", async () => {
+      const id = await running();
+      const { resourceVersion } = (await operator.session(id)).metadata;
+      const response = await player.post("/api/game/keepalive", { sessionId: id });
+      expect(response.status).to.equal(200);
+      const { status, expiresAt } = response.json<{ status: string; expiresAt: string }>();
+      expect(status).to.equal("ok");
+      expect(new Date(expiresAt).getTime()).to.be.within(Date.now() + 1_790_000, Date.now() + 1_801_000);
+      const later = new Date(Date.now() + 3_600_000);
+      await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { expiresAt: later } });
+      const again = await player.post("/api/game/keepalive", { sessionId: id });
+      expect(again.json()).to.include({ expiresAt: later.toISOString() });
+      // The row now expires later than the object: the backstop follows, once.
+      const moved = await eventually(async () => {
+        const { spec: { expiresAt: backstop }, metadata } = await operator.session(id);
+        return metadata.resourceVersion === resourceVersion ? undefined : backstop;
+      });
+      expect(new Date(moved).getTime()).to.be.above(later.getTime());
+    });
+
+    it("knows neither others' nor ended sessions", async () => {
+      const id = await launched();
+      expect((await player.post("/api/game/keepalive", { sessionId: id })).status).to.equal(200);
+      expectRefusal(await api.anonymous().post("/api/game/keepalive", { sessionId: id }), 401, "unauthorized");
+      expectRefusal(await api.as(await aUser(api.deps)).post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
+      expectRefusal(await player.post("/api/game/keepalive", { id }), 400, "invalid_request");
+      await operator.finish(id);
+      await eventually(async () => (await rowOf(id)).endedAt !== null);
+      expectRefusal(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
+    });
+  });
+
+  describe("POST /api/game/stop", () => {
+    it("waits for the end and answers with the statistics, the same to twenty at once and ever after", async () => {
+      const id = await running();
+      const ended = endingWhenAsked(id);
+      const responses = await Promise.all(Array.from({ length: 20 }, () => player.post("/api/game/stop", { sessionId: id })));
+      await ended;
+      for (const response of responses) {
+        expect(response.status, response.text).to.equal(200);
+        expect(response.json()).to.deep.equal(statistics);
+      }
+      expect((await player.post("/api/game/stop", { sessionId: id })).json()).to.deep.equal(statistics);
+      expect((await operator.session(id)).spec.stopReason).to.equal("UserRequested");
+      const { profileSessions, profileCpuMillicores } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+      expect(profileSessions).to.be.above(0);
+      expect(profileCpuMillicores).to.be.within(1, 1000);
+    });
+
+    it("cancels a launch, with zero statistics and the slot free again", async () => {
+      const id = await launched();
+      const ended = eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped").then(() => operator.finish(id));
+      const response = await player.post("/api/game/stop", { sessionId: id });
+      await ended;
+      expect(response.json()).to.deep.equal({ status: "stopped", duration: 0, cpuSeconds: 0, peakMemoryMb: 0 });
+      expect(await statusOf(id)).to.include({ status: "stopped", endReason: "user_requested" });
+      expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(0);
+    });
+
+    it("answers 202 when the end takes longer, and the statistics when it has come", async () => {
+      const id = await running();
+      const pending = await player.post("/api/game/stop", { sessionId: id });
+      expect(pending.status).to.equal(202);
+      expect(pending.json()).to.deep.equal({ status: "stopping" });
+      expect(await statusOf(id)).to.include({ status: "stopping", containerUrl: null });
+      expectRefusal(await player.post("/api/game/launch", { gameSlug: game.slug }), 409, "session_active");
+      await operator.finish(id, { usage });
+      expect((await player.post("/api/game/stop", { sessionId: id })).json()).to.deep.equal(statistics);
+    });
+
+    it("is the owner's alone", async () => {
+      const id = await running();
+      expectRefusal(await api.anonymous().post("/api/game/stop", { sessionId: id }), 401, "unauthorized");
+      expectRefusal(await api.as(await aUser(api.deps)).post("/api/game/stop", { sessionId: id }), 404, "not_found");
+      expectRefusal(await player.post("/api/game/stop", {}), 400, "invalid_request");
+      expect((await rowOf(id)).status).to.equal("running");
+    });
+  });
+
+  describe("GET /api/game/sessions", () => {
+    it("lists the player's active session and nobody else's", async () => {
+      expect((await player.get("/api/game/sessions")).json()).to.deep.equal({ sessions: [] });
+      expectRefusal(await api.anonymous().get("/api/game/sessions"), 401, "unauthorized");
+      const id = await running();
+      const { startedAt } = await rowOf(id);
+      expect((await player.get("/api/game/sessions")).json()).to.deep.equal({
+        sessions: [{ sessionId: id, gameSlug: game.slug, gameTitle: game.title, status: "running", startedAt: startedAt.toISOString() }],
+      });
+      expect((await api.as(await aUser(api.deps)).get("/api/game/sessions")).json()).to.deep.equal({ sessions: [] });
+    });
+  });
+});

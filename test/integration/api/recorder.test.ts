@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import type { StoredSave } from "#contracts/crd/gameSession.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aCondition, aGameSessionSpec } from "../../factories/gameSession.ts";
+import { launchGame } from "../../../api/src/commands/launchGame.ts";
+import { recordGameSession } from "../../../api/src/recorder/recordGameSession.ts";
+import { TestApi } from "../../support/api.ts";
+import { eventually } from "../../support/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+
+function aSave(sequence: number, overrides: Partial<StoredSave> = {}): StoredSave {
+  return {
+    objectKey: `saves/x/1-${sequence}.tar.gz`, sha256: String(sequence).repeat(64), bytes: 100, generation: 1, sequence,
+    persistedAt: new Date().toISOString(), final: false, ...overrides,
+  };
+}
+
+describe("recorder, relay and sweeper", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let operator: PlayedOperator;
+  let game: TestGame;
+  let user: TestUser;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true });
+    operator = operatorOf(api);
+    await operator.addNode(100);
+    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
+  });
+  beforeEach(async () => {
+    game = await aGame(api.deps);
+    user = await aUser(api.deps);
+  });
+  after(async () => {
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  async function running(): Promise<string> {
+    const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    await operator.makeReady(id);
+    await eventually(async () => (await rowOf(id)).status === "running");
+    return id;
+  }
+
+  async function rowOf(id: string) {
+    return api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
+  }
+
+  async function slotOf(id: string) {
+    return api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: (await rowOf(id)).slotId! } });
+  }
+
+  it("takes each newer save into the slot, and no older one", async () => {
+    const id = await running();
+    await operator.report(id, { save: aSave(1) });
+    await eventually(async () => expect(await slotOf(id)).to.include({ generation: 1, sequence: 1, savedBySession: id, label: "Playthrough 1" }));
+    await operator.report(id, { save: aSave(3) });
+    await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 3, objectKey: "saves/x/1-3.tar.gz" }));
+    await operator.finish(id, { save: aSave(4, { final: true }) });
+    await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 4 }));
+    await operator.report(id, { save: aSave(2) });
+    await recordGameSession(api.deps, id);
+    expect(await slotOf(id)).to.include({ sequence: 4 });
+  });
+
+  it("does not let a late save of an older session overwrite a newer one", async () => {
+    const first = await running();
+    await operator.finish(first);
+    await eventually(async () => (await rowOf(first)).endedAt !== null);
+    const second = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    await operator.makeReady(second);
+    await operator.report(second, { save: aSave(1, { objectKey: "saves/x/second" }) });
+    await eventually(async () => expect(await slotOf(second)).to.include({ objectKey: "saves/x/second" }));
+    await operator.report(first, { save: aSave(9, { objectKey: "saves/x/first" }) });
+    await eventually(() => api.deps.cluster.gameSession(first)?.status?.save?.sequence === 9);
+    await recordGameSession(api.deps, first);
+    expect(await slotOf(second)).to.include({ objectKey: "saves/x/second", savedBySession: second });
+  });
+
+  it("records an end once, however often it looks, and then lets go of the object", async () => {
+    const id = await running();
+    await operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds: 5, peakMemoryBytes: 100 * 2 ** 20 } });
+    await eventually(async () => !(await operator.session(id)).metadata.finalizers?.includes(finalizers.recorder));
+    await Promise.all(Array.from({ length: 10 }, () => recordGameSession(api.deps, id)));
+    expect(await rowOf(id)).to.include({ status: "stopped", durationSeconds: 10, cpuSeconds: 5, peakMemoryMb: 100 });
+    const profile = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+    expect(profile).to.include({ profileSessions: 1, profileCpuMillicores: 500, profilePeakMemoryMb: 100 });
+  });
+
+  it("averages later sessions in with less weight", async () => {
+    for (const cpuSeconds of [10, 0]) {
+      const id = await running();
+      await operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds, peakMemoryBytes: 2 ** 20 } });
+      await eventually(async () => (await rowOf(id)).endedAt !== null);
+    }
+    const profile = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+    expect(profile.profileSessions).to.equal(2);
+    expect(profile.profileCpuMillicores).to.be.closeTo(700, 1e-6);
+  });
+
+  it("keeps the object and the slot while the last save is still on its node", async () => {
+    const id = await running();
+    await operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })] });
+    await eventually(async () => (await rowOf(id)).endedAt !== null);
+    expect(await slotOf(id)).to.include({ pendingSession: id });
+    expect((await operator.session(id)).metadata.finalizers).to.include(finalizers.recorder);
+    await operator.finish(id, { save: aSave(7, { final: true }) });
+    await eventually(async () => expect(await slotOf(id)).to.include({ pendingSession: null, sequence: 7 }));
+    await eventually(async () => !(await operator.session(id)).metadata.finalizers?.includes(finalizers.recorder));
+  });
+
+  it("ends what kubectl deletes with the reason that the operator gives", async () => {
+    const id = await running();
+    await operator.sessions.delete({ name: id, namespace: api.kube!.sessionsNamespace });
+    await eventually(async () => expect(await rowOf(id)).to.include({ status: "stopping", stopReason: "Deleted" }));
+    await operator.finish(id, { stopReason: "Deleted" });
+    await eventually(async () => expect(await rowOf(id)).to.include({ status: "stopped", stopReason: "Deleted" }));
+    await eventually(async () => await operator.findSession(id) === undefined);
+  });
+
+  it("takes a session for lost whose object was removed by force", async () => {
+    const [ran, starting] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
+    for (const id of [ran, starting]) await operator.vanish(id);
+    await eventually(async () => expect(await rowOf(ran)).to.include({ status: "stopped", stopReason: "NodeLost" }));
+    await eventually(async () => expect(await rowOf(starting)).to.include({ status: "error", slotId: null }));
+  });
+
+  it("creates the object of a launch that died before it could", async () => {
+    const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    const { spec } = await operator.session(id);
+    // As it was between the launch's commit and its create.
+    const orphan = "gs-00000000000000000001";
+    await operator.finish(id);
+    await eventually(async () => (await rowOf(id)).endedAt !== null);
+    const { userId, gameId, versionId, idleTimeoutSeconds } = await rowOf(id);
+    const slot = await aSaveSlot(api.deps, { user, game });
+    const startedAt = new Date(Date.now() - 10_000);
+    await api.deps.postgres.prisma.gameSession.create({
+      data: { id: orphan, crName: orphan, userId, gameId, versionId, slotId: slot.id, idleTimeoutSeconds, startedAt, spec },
+    });
+    await eventually(async () => (await operator.findSession(orphan)) !== undefined, { what: "the relay to create the object" });
+    expect((await operator.session(orphan)).spec).to.deep.equal(spec);
+    await eventually(async () => (await rowOf(orphan)).crCreatedAt !== null);
+  });
+
+  it("fails a launch that nobody created in time", async () => {
+    const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    const { spec } = await operator.session(id);
+    await operator.finish(id);
+    await eventually(async () => (await rowOf(id)).endedAt !== null);
+    const { userId, gameId, versionId, idleTimeoutSeconds } = await rowOf(id);
+    const late = "gs-00000000000000000002";
+    await api.deps.postgres.prisma.gameSession.create({
+      data: { id: late, crName: late, userId, gameId, versionId, idleTimeoutSeconds, startedAt: new Date(Date.now() - 200_000), spec },
+    });
+    await eventually(async () => expect(await rowOf(late)).to.include({ status: "error", failureReason: "LaunchFailed" }));
+    expect(await operator.findSession(late)).to.be.undefined;
+  });
+
+  it("stops an idle session, and not one that is kept alive", async () => {
+    const [idle, kept] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
+    await operator.makeReady(kept);
+    await eventually(async () => (await rowOf(kept)).status === "running");
+    await api.deps.postgres.prisma.gameSession.update({ where: { id: idle }, data: { expiresAt: new Date(Date.now() - 1) } });
+    await eventually(async () => expect((await operator.session(idle)).spec).to.include({ desiredState: "Stopped", stopReason: "IdleTimeout" }));
+    expect(await rowOf(idle)).to.include({ status: "stopping", stopReason: "IdleTimeout" });
+    expect(await rowOf(kept)).to.include({ status: "running" });
+  });
+
+  it("ends an object of ours that has no row, and leaves an admin's alone", async () => {
+    const [ours, admins] = ["gs-00000000000000000003", "by-hand"];
+    const namespace = api.kube!.sessionsNamespace;
+    await operator.sessions.create({ metadata: { name: ours, namespace, finalizers: [finalizers.recorder] }, spec: aGameSessionSpec() });
+    await operator.sessions.create({ metadata: { name: admins, namespace }, spec: aGameSessionSpec() });
+    await eventually(async () => (await operator.session(ours)).spec.desiredState === "Stopped");
+    await operator.finish(ours);
+    await eventually(async () => !(await operator.session(ours)).metadata.finalizers?.length);
+    expect((await operator.session(admins)).spec.desiredState).to.equal("Running");
+  });
+});
