@@ -38,6 +38,7 @@ export function sentenceFor(error: unknown): string {
     case "not_found": return "This does not exist, or no longer.";
     case "no_servers": return `All game servers are busy. Try again ${wait}.`;
     case "no_empty_slot": return "All save slots of this game are in use. Continue one of them.";
+    case "conflict": return `Your last save is still being stored. Try again ${wait}.`;
     case "session_active": return "You are already playing a game.";
     case "csrf": return "This page was open for too long. Reload it and try again.";
     case "unavailable": return `Joypod is not available just now. Try again ${wait}.`;

@@ -5,12 +5,16 @@ const maxTags = 14;
 
 /** The tags seen so far on this page, most frequent first; with the chosen one, however rare it is. */
 export function useKnownTags(games: readonly GameListItem[], chosen: string): string[] {
-  const seen = useRef(new Map<string, ReadonlySet<string>>());
+  // Partners write the same tag in different cases; the server takes them as one, and the first seen is shown.
+  const seen = useRef(new Map<string, { tag: string; games: Set<string> }>());
   for (const { id, tags } of games) {
-    for (const tag of tags) seen.current.set(tag, new Set(seen.current.get(tag)).add(id));
+    for (const tag of tags) {
+      const known = seen.current.get(tag.toLowerCase()) ?? { tag, games: new Set() };
+      known.games.add(id);
+      seen.current.set(tag.toLowerCase(), known);
+    }
   }
-  const byFrequency = [...seen.current].sort(([first, gamesOfFirst], [second, gamesOfSecond]) =>
-    gamesOfSecond.size - gamesOfFirst.size || first.localeCompare(second));
-  const tags = byFrequency.slice(0, maxTags).map(([tag]) => tag);
+  const byFrequency = [...seen.current.values()].sort((first, second) => second.games.size - first.games.size || first.tag.localeCompare(second.tag));
+  const tags = byFrequency.slice(0, maxTags).map(({ tag }) => tag);
   return chosen === "" || tags.includes(chosen) ? tags : [chosen, ...tags];
 }

@@ -1,0 +1,115 @@
+import { expect } from "chai";
+import type { Browser, Page } from "playwright-core";
+import { aGame, aPartner, aSaveSlot, aUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
+import { eventually } from "../../support/eventually.ts";
+import { signInAs } from "../../support/pages.ts";
+import { buildWeb } from "../../support/web.ts";
+
+describe("the catalogue's pages", () => {
+  let api: TestApi;
+  let browser: Browser;
+  let tab: TestWindow;
+  let page: Page;
+
+  before(async function () {
+    this.timeout(120_000);
+    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb() } });
+    const partnerId = (await aPartner(api.deps)).id;
+    await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest", developer: "North", tags: ["RPG"], partnerId });
+    await aGame(api.deps, { slug: "beta-run", title: "Beta Run", developer: "South", tags: ["racing"], popularity: 7, partnerId });
+    const numbers = Array.from({ length: 28 }, (_game, place) => String(place + 10));
+    for (const number of numbers) await aGame(api.deps, { slug: `filler-${number}`, title: `Filler ${number}`, tags: ["filler"], partnerId });
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await api.stop();
+  });
+
+  beforeEach(async function () {
+    tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "catalogue" });
+    ({ page } = tab);
+    await page.goto("/");
+    await signInAs(page, await aUser(api.deps));
+    await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
+  });
+  afterEach(async function () {
+    await tab.close({ failed: this.currentTest?.state === "failed" });
+  });
+
+  const titles = () => page.getByRole("list", { name: "Games" }).getByRole("heading").allTextContents();
+
+  it("shows further games while scrolling", async () => {
+    await page.getByText("30 games").waitFor();
+    await page.mouse.wheel(0, 20_000);
+    await eventually(async () => (await titles()).length === 30);
+  });
+
+  it("finds by search, and says so when it finds nothing", async () => {
+    await page.getByLabel("Search games").fill("south");
+    await eventually(async () => (await titles()).join() === "Beta Run");
+    await page.reload();
+    await eventually(async () => (await titles()).join() === "Beta Run", { what: "the same after a reload" });
+    await page.getByLabel("Search games").fill("nothing like this");
+    await page.getByText("Nothing found").waitFor();
+    await page.getByRole("button", { name: "Show all games" }).click();
+    await page.getByText("30 games").waitFor();
+  });
+
+  it("narrows by tag and sorts by popularity", async () => {
+    await page.getByLabel("Sort by").selectOption("Most played");
+    await eventually(async () => (await titles())[0] === "Beta Run");
+    await page.getByRole("button", { name: "RPG" }).click();
+    await eventually(async () => (await titles()).join() === "Alpha Quest");
+  });
+
+  it("keeps favourites", async () => {
+    const heart = page.getByRole("button", { name: "Favourite: Alpha Quest" });
+    await Promise.all([page.waitForResponse("**/api/favorites"), heart.click()]);
+    await eventually(async () => await heart.getAttribute("aria-pressed") === "true");
+    await page.goto("/games/alpha-quest");
+    await eventually(async () => await heart.getAttribute("aria-pressed") === "true", { what: "the favourite on the game's page" });
+  });
+
+  it("offers to continue what was played and a new game in the first empty slot", async () => {
+    const user = await aUser(api.deps);
+    const game = await aGame(api.deps, { slug: "played", title: "Played", description: "First line.\nSecond line." });
+    await aSaveSlot(api.deps, { user, game, number: 2 });
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await signInAs(page, user);
+    await page.goto("/games/played");
+    const slots = page.getByRole("list", { name: "Save slots" });
+    await slots.getByRole("button").first().waitFor();
+    const names = await slots.getByRole("button").evaluateAll((buttons: { ariaLabel: string | null }[]) => buttons.map(({ ariaLabel }) => ariaLabel));
+    expect(names).to.deep.equal(["New game in slot 1", "Continue slot 2"]);
+    await page.getByRole("button", { name: "Continue playing" }).waitFor();
+    await page.getByText("Second line.").waitFor();
+  });
+
+  it("can be used by the keyboard alone", async () => {
+    await page.reload();
+    await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter"); // The skip link.
+    for (let tabs = 0; tabs < 20 && !await page.getByRole("link", { name: "Alpha Quest" }).evaluate("element => element === document.activeElement"); tabs += 1) {
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
+  });
+
+  it("says what is not there", async () => {
+    await page.goto("/games/no-such-game");
+    await page.getByText("This game is not here").waitFor();
+    await page.goto("/no/such/page");
+    await page.getByText("There is nothing here").waitFor();
+  });
+
+  it("explains when no server is there to play on", async () => {
+    await page.goto("/games/alpha-quest");
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.getByRole("alert").getByText("All game servers are busy").waitFor();
+  });
+});

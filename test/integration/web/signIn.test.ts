@@ -1,0 +1,93 @@
+import { expect } from "chai";
+import type { Browser } from "playwright-core";
+import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
+import { eventually } from "../../support/eventually.ts";
+import { signInAs } from "../../support/pages.ts";
+import { buildWeb } from "../../support/web.ts";
+
+describe("signing in on the page", () => {
+  let api: TestApi;
+  let browser: Browser;
+  let user: TestUser;
+  let tab: TestWindow;
+
+  before(async function () {
+    this.timeout(120_000);
+    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb() } });
+    await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest" });
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await api.stop();
+  });
+
+  beforeEach(async function () {
+    user = await aUser(api.deps);
+    tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "sign in" });
+  });
+  afterEach(async function () {
+    await tab.close({ failed: this.currentTest?.state === "failed" });
+  });
+
+  it("leads to where the player wanted to go, and keeps them signed in", async () => {
+    const { page } = tab;
+    await page.goto("/games/alpha-quest");
+    await signInAs(page, user);
+    await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal("/games/alpha-quest");
+    await page.reload();
+    await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
+  });
+
+  it("never leads to another site", async () => {
+    const { page } = tab;
+    await page.goto("/signin?callbackUrl=https%3A%2F%2Fevil.example%2F");
+    await signInAs(page, user);
+    await page.getByRole("heading", { name: "Games" }).waitFor();
+    expect(page.url()).to.equal(`${api.url}/`);
+  });
+
+  it("tells a wrong password, and then how long an account is locked", async () => {
+    const { page } = tab;
+    await page.goto("/");
+    for (let failures = 0; failures < 4; failures += 1) {
+      await signInAs(page, { ...user, password: "wrong" });
+      await page.getByRole("alert").getByText("do not match an account").waitFor();
+    }
+    await signInAs(page, { ...user, password: "wrong" });
+    await signInAs(page, user);
+    await page.getByRole("alert").getByText(/locked for your safety.*Try again in \d+:\d\d/).waitFor();
+  });
+
+  it("signs out for good", async () => {
+    const { page } = tab;
+    await page.goto("/");
+    await signInAs(page, user);
+    await page.getByRole("heading", { name: "Games" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await page.goto("/games/alpha-quest");
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+  });
+
+  it("asks to sign in again when the sign-in was ended elsewhere", async () => {
+    const { page } = tab;
+    await page.goto("/");
+    await signInAs(page, user);
+    await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
+    await tab.context.clearCookies();
+    await page.getByRole("link", { name: "Alpha Quest" }).click();
+    await page.getByText("Please sign in to go on").waitFor();
+    await eventually(() => new URL(page.url()).searchParams.get("callbackUrl") === "/games/alpha-quest");
+  });
+
+  it("runs under the page's own security policy", async () => {
+    await tab.page.goto("/");
+    await signInAs(tab.page, user);
+    await tab.page.getByRole("link", { name: "Alpha Quest" }).waitFor();
+    expect(tab.messages.filter((message) => /Content.Security.Policy|uncaught|violates/i.test(message))).to.deep.equal([]);
+  });
+});
