@@ -6,6 +6,7 @@ format that it reads: a header, the statements in the two slots, and the checksu
 import hashlib
 import os
 import sys
+import types
 
 sys.path.insert(0, os.getcwd())
 
@@ -38,7 +39,8 @@ def write_compiled_scripts(script):
         return data, statements
 
     script.Script.load_file = load_and_write
-    script.time.time = lambda: 0  # statements are named after the moment they were parsed: the same names in every build
+    # Statements are named after the moment they were parsed: the same names in every build.
+    script.time = types.SimpleNamespace(time=lambda: 0)
 
 
 import_all = renpy.import_all
