@@ -27,6 +27,7 @@ export class Authentication {
   readonly #config: KubeConfig;
   readonly #clock: Clock;
   #pool: { key: string; dispatcher: Dispatcher } | undefined;
+  #isClosed = false;
   #current: { credentials: Credentials; readAtMs: number } | undefined;
 
   constructor(config: KubeConfig, clock: Clock) {
@@ -43,6 +44,7 @@ export class Authentication {
 
   /** Credentials for the next request. */
   async credentials(): Promise<Credentials> {
+    if (this.#isClosed) throw new Error("The transport is closed.");
     const now = this.#clock.monotonicMs();
     if (this.#current && now - this.#current.readAtMs < refreshMs) return this.#current.credentials;
     const options: HttpsOptions = {};
@@ -57,8 +59,9 @@ export class Authentication {
     this.#current = undefined;
   }
 
-  /** Cuts all connections. */
+  /** Cuts all connections for good. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const pool = this.#pool;
     this.#pool = undefined;
     this.#current = undefined;

@@ -68,6 +68,7 @@ export class Controller {
   #hasOverflowed = false;
   /** Keys still to be looked at in a pass over all objects, beyond what the queue takes at once. */
   #backlog: string[] = [];
+  #started: Promise<void> | undefined;
   #running: Promise<unknown> | undefined;
 
   constructor(options: ControllerOptions) {
@@ -85,15 +86,12 @@ export class Controller {
     this.#queue = new WorkQueue({ clock: this.#clock, backOff, maxKeys, random, metrics });
   }
 
-  /** Waits until all sources have synced, then starts the workers and resolves. A controller runs once. */
+  /**
+   * Waits until all sources have synced, then starts the workers and resolves; rejects when it is stopped, or the
+   * signal aborted, before. A controller runs once: starting twice is starting once.
+   */
   async start(signal?: AbortSignal): Promise<void> {
-    if (this.#running) return;
-    const waiting = signal ? AbortSignal.any([signal, this.#stopping.signal]) : this.#stopping.signal;
-    await Promise.all(this.#sources.map((source) => source.waitForSync(waiting)));
-    for (const source of this.#sources) this.#unsubscribe.push(source.subscribe((key) => this.enqueue(key)));
-    this.#enqueueAll();
-    const workers = Array.from({ length: this.#workers }, () => this.#work());
-    this.#running = Promise.all([...workers, this.#resync()]);
+    return this.#started ??= this.#start(signal);
   }
 
   /** Lets the reconciles under way end, aborts them after the drain time, and resolves when all have. */
@@ -114,6 +112,15 @@ export class Controller {
   /** Asks for a reconcile of the key after `ms`. */
   enqueueAfter(key: string, ms: number): void {
     if (!this.#queue.addAfter(key, ms)) this.#overflow(key);
+  }
+
+  async #start(signal: AbortSignal | undefined): Promise<void> {
+    const waiting = signal ? AbortSignal.any([signal, this.#stopping.signal]) : this.#stopping.signal;
+    await Promise.all(this.#sources.map((source) => source.waitForSync(waiting)));
+    for (const source of this.#sources) this.#unsubscribe.push(source.subscribe((key) => this.enqueue(key)));
+    this.#enqueueAll();
+    const workers = Array.from({ length: this.#workers }, () => this.#work());
+    this.#running = Promise.all([...workers, this.#resync()]);
   }
 
   async #work(): Promise<void> {

@@ -2,7 +2,7 @@
 export interface KubeErrorDetails {
   /** HTTP status, undefined when the server did not answer. */
   status?: number | undefined;
-  /** The server's machine-readable reason ("AlreadyExists"), or "Timeout" or "Unreachable" when there was no answer. */
+  /** The server's machine-readable reason ("AlreadyExists"), or "Timeout", "Unreachable" or "BadAnswer" when there was no answer to take it from. */
   reason: string;
   message: string;
   retryAfterSeconds?: number | undefined;
@@ -76,7 +76,12 @@ export function isTooManyRequests(error: unknown): error is KubeError {
 
 /** No answer arrived: connection refused, cut, or past the deadline. The request may have been carried out. */
 export function isUnreachable(error: unknown): error is KubeError {
-  return error instanceof KubeError && error.status === undefined;
+  return error instanceof KubeError && error.status === undefined && !isBadAnswer(error);
+}
+
+/** The server's answer or event is not understood. */
+export function isBadAnswer(error: unknown): error is KubeError {
+  return error instanceof KubeError && error.status === undefined && error.reason === "BadAnswer";
 }
 
 /** The request may succeed when it is tried again unchanged. */

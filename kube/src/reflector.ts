@@ -1,7 +1,7 @@
 import { type BackOff, backOffMs } from "./backOff.ts";
 import { type Clock, slept, systemClock } from "./clock.ts";
 import { DeadlineExceeded, withDeadline } from "./deadline.ts";
-import { isGone, isVersionTooLarge, KubeError } from "./errors.ts";
+import { isBadAnswer, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { type KubeObject, isOlderVersion } from "./object.ts";
 import type { ResourceClient, Selection } from "./resourceClient.ts";
@@ -224,6 +224,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       if (this.#failures === 1) return;
     } else {
       this.#metrics?.watchEnded("failed");
+      // Going on from the same version would fail the same way for ever.
+      if (!isTransient(error) || (isBadAnswer(error) && this.#failures >= 3)) this.#listDue = "fresh";
     }
     const waitMs = Math.max(
       backOffMs(this.#backOff, this.#failures, this.#random),

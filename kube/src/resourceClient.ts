@@ -1,7 +1,7 @@
 import { decodeList, decodeObject, type ListPage } from "./decode.ts";
 import { isNotFound } from "./errors.ts";
 import type { Draft, Intent, JsonPatchOperation, KubeObject, MergePatch, ObjectRef, Stored } from "./object.ts";
-import { apiVersionOf, collectionPath, objectPath, type ResourceType } from "./resourceType.ts";
+import { apiVersionOf, collectionPath, creationPath, objectPath, type ResourceType } from "./resourceType.ts";
 import { readPages } from "./pages.ts";
 import type { KubeRequest, KubeTransport, QueryValue } from "./transport.ts";
 
@@ -109,8 +109,7 @@ export class ResourceClient<T extends KubeObject> {
 
   /** Throws AlreadyExists when the name is taken. */
   async create(draft: Draft<T>, { fieldManager, ...options }: WriteOptions = {}): Promise<Stored<T>> {
-    const path = collectionPath(this.type, this.type.namespaced ? draft.metadata.namespace ?? "default" : undefined);
-    return this.#one({ method: "POST", path, query: { fieldManager }, body: this.#whole(draft), ...options });
+    return this.#one({ method: "POST", path: creationPath(this.type, draft.metadata), query: { fieldManager }, body: this.#whole(draft), ...options });
   }
 
   /** Replaces the whole object; a resourceVersion in it makes a lost race a Conflict. */

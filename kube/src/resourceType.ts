@@ -25,11 +25,22 @@ export function collectionPath<T extends KubeObject>(type: ResourceType<T>, name
   return `${root}${scope}/${type.plural}`;
 }
 
+/** The URL path a new object is sent to. */
+export function creationPath<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef): string {
+  requireNamespace(type, ref);
+  return collectionPath(type, ref.namespace);
+}
+
 /** The URL path of one object, or of its subresource. */
 export function objectPath<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef, subresource?: string): string {
+  requireNamespace(type, ref);
+  const path = `${collectionPath(type, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+/** An object without its namespace would be looked for across all of them, and be something else. */
+function requireNamespace<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef): void {
   if (type.namespaced && (ref.namespace === undefined || ref.namespace === "")) {
     throw new Error(`${type.kind} ${ref.name} lives in a namespace; give metadata.namespace.`);
   }
-  const path = `${collectionPath(type, ref.namespace)}/${encodeURIComponent(ref.name)}`;
-  return subresource === undefined ? path : `${path}/${subresource}`;
 }

@@ -110,7 +110,7 @@ export class KubeTransport {
     const endsAtMs = this.#clock.monotonicMs() + deadlineMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(request, endsAtMs - this.#clock.monotonicMs());
+        return await this.#attempt(request, Math.max(1, endsAtMs - this.#clock.monotonicMs()));
       } catch (error) {
         if (attempt >= this.#maxAttempts) throw error;
         const waitMs = retryDelayMs(request, error, attempt, this.#random);
@@ -149,7 +149,7 @@ export class KubeTransport {
     }
   }
 
-  /** Cuts all connections. */
+  /** Cuts all connections for good; requests and watches under way fail, later ones too. */
   async close(): Promise<void> {
     await this.#authentication.close();
   }

@@ -80,6 +80,14 @@ export class FaultyApi {
     });
   }
 
+  /** The next watch that matches gets this text and then ends. */
+  sayOnce(matches: (request: SeenRequest) => boolean, text: string): void {
+    this.#injectOnce(matches, (_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(text);
+      return true;
+    });
+  }
+
   /** The next request that matches loses its connection without an answer. */
   cutOnce(matches: (request: SeenRequest) => boolean): void {
     this.#injectOnce(matches, (_request, response) => {

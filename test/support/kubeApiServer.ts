@@ -128,6 +128,9 @@ export class KubeApiServer {
         const { status } = await client.get(definition.metadata);
         return status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True");
       }, { what: `${definition.metadata.name} to be established` });
+      const { group, names, versions } = definition.spec;
+      // The storage of a new kind is made only now; until then requests are put off with 429.
+      for (const { name } of versions) await this.admin.request({ method: "GET", path: `/apis/${group}/${name}/${names.plural}` });
     }
   }
 

@@ -154,6 +154,17 @@ describe("Reflector", () => {
     expect(api.requests.filter(isList)).to.have.length(4);
   });
 
+  it("lists again when a watch from its version is refused, or never understood", async () => {
+    api.answerOnce(isWatch, 400, { reason: "BadRequest" });
+    await started();
+    expect(api.requests.filter(isList)).to.have.length(2);
+    for (let i = 0; i < 3; i++) api.sayOnce(isWatch, "what?\n");
+    api.closeWatches();
+    await create("a");
+    await seen("added a 1");
+    expect(api.requests.filter(isList)).to.have.length(3);
+  });
+
   it("tells an object re-created in a gap as deleted and added", async () => {
     await create("a", "old");
     await started();
