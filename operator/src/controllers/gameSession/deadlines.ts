@@ -28,11 +28,13 @@ export function deadlinesOf(world: SessionWorld): Deadlines {
 }
 
 function startDeadlines(world: SessionWorld): Deadlines {
-  const { spec, status, metadata } = world.session;
+  const { spec, status } = world.session;
   const pod = currentPod(world);
   const stuck = pod && unschedulable(pod);
   return {
-    start: at(metadata.creationTimestamp, spec.startDeadlineSeconds),
+    // Counted from when an operator first saw the session: the API server's clock may differ, and nobody is to blame
+    // for the time in which no operator was there.
+    start: at(status?.startedAt, spec.startDeadlineSeconds),
     ...(status?.placement && !isContentReady(world.session)
       ? { download: at(status.placement.assignedAt, spec.downloadDeadlineSeconds) } : {}),
     ...(stuck ? { unschedulable: Date.parse(stuck.since) + world.timing.unschedulableMs } : {}),

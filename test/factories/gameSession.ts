@@ -1,0 +1,83 @@
+import type { Condition } from "#contracts/crd/condition.ts";
+import type { GameSession, GameSessionSpec, GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import { apiVersion, type ObjectMeta } from "#contracts/crd/kind.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import type { Stored } from "#kube/object.ts";
+
+export const aDigest = "a".repeat(64);
+/** When the sessions of these tests are created. */
+export const createdAt = "2030-01-01T10:00:00Z";
+
+/** So many seconds after the creation. */
+export function after(seconds: number): Date {
+  return new Date(Date.parse(createdAt) + seconds * 1000);
+}
+
+/** The spec of a valid session. */
+export function aGameSessionSpec(overrides: Partial<GameSessionSpec> = {}): GameSessionSpec {
+  return {
+    userId: "user1",
+    gameCacheRef: { name: "the-question" },
+    contentDigest: aDigest,
+    launcher: "run.sh",
+    engineDir: "engine",
+    saveSlot: { slotId: "slot1", number: 1, generation: 0 },
+    profile: "Software",
+    resources: { cpuMillicores: 500, memoryBytes: 512 * 2 ** 20 },
+    stream: { width: 1280, height: 720, framesPerSecond: 60, codecs: ["H264", "VP8"], maxBitrateKbps: 8000 },
+    desiredState: "Running",
+    idleTimeoutSeconds: 1800,
+    startDeadlineSeconds: 120,
+    downloadDeadlineSeconds: 60,
+    maxDurationSeconds: 28_800,
+    ttlSecondsAfterFinished: 300,
+    ...overrides,
+  };
+}
+
+/** A session as the API server might give it. */
+export function aGameSession(
+  { metadata = {}, spec = {}, status }: { metadata?: Partial<ObjectMeta>; spec?: Partial<GameSessionSpec>; status?: GameSessionStatus } = {},
+): Stored<GameSession> {
+  const { name = "gs-aaaaaaaaaaaaaaaaaaaa", ...rest } = metadata;
+  return {
+    apiVersion,
+    kind: "GameSession",
+    metadata: {
+      name, namespace: "joypod-sessions", uid: `uid-of-${name}`, resourceVersion: "1", generation: 1,
+      creationTimestamp: createdAt, finalizers: [finalizers.recorder], ...rest,
+    },
+    spec: aGameSessionSpec(spec),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+/** A condition of that type, True unless said otherwise. */
+export function aCondition(type: string, overrides: Partial<Condition> = {}): Condition {
+  return { type, status: "True", reason: "Tested", message: "", lastTransitionTime: createdAt, ...overrides };
+}
+
+/** The status of a session that was placed on node1 at its creation. */
+export function aPlacedStatus(overrides: Partial<GameSessionStatus> = {}): GameSessionStatus {
+  return {
+    phase: "Preparing",
+    startedAt: createdAt,
+    nodeName: "node1",
+    ports: { media: 20_000 },
+    address: "192.0.2.1",
+    placement: { attempt: 1, assignedAt: createdAt, triedNodes: [] },
+    conditions: [aCondition("Scheduled")],
+    ...overrides,
+  };
+}
+
+/** The status of a session whose game is being played since `readyAt`. */
+export function aRunningStatus(overrides: Partial<GameSessionStatus> = {}): GameSessionStatus {
+  return aPlacedStatus({
+    phase: "Running",
+    readyAt: after(5).toISOString(),
+    podRef: { name: "gs-aaaaaaaaaaaaaaaaaaaa", uid: "uid-of-pod", ip: "10.0.0.5" },
+    conditions: ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"].map((type) => aCondition(type)),
+    ...overrides,
+  });
+}

@@ -1,0 +1,232 @@
+import { expect } from "chai";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { aCacheEntry } from "#test/factories/gameNode.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { OperatorStage } from "#test/support/operatorStage.ts";
+
+const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
+const isFinished = (session: GameSession): boolean => conditionStatus(session, "Finished") === "True";
+
+const isFailed = ({ status }: GameSession): boolean => status?.failure?.reason === "NoCapacity";
+
+describe("GameSession controller", function () {
+  this.timeout(90_000);
+  let stage: OperatorStage;
+
+  async function set(options: Parameters<typeof OperatorStage.set>[0] = {}): Promise<void> {
+    stage = await OperatorStage.set(options);
+  }
+
+  afterEach(() => stage.clear());
+
+  it("runs a session from launch to deletion with at most 12 writes", async () => {
+    await set();
+    const { transport } = await stage.startOperator();
+    const { metadata: { name, namespace } } = await stage.launch({ ttlSecondsAfterFinished: 1 });
+    const started = await stage.session(name, isRunning, "running session");
+    expect(started.status).to.deep.include({ phase: "Running", nodeName: stage.nodeNames[0], address: "192.0.2.1", ports: { media: 20_000 } });
+    expect(started.status?.podRef).to.include({ name, ip: "10.0.0.5" });
+    expect(started.status?.conditions?.map(({ type }) => type)).to.have.members(
+      ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready", "SavePersisted", "Finished"]);
+
+    await stage.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    const finished = await stage.session(name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ phase: "Finished", stopReason: "UserRequested" });
+    expect(finished.status?.usage).to.include({ cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
+    expect(finished.status?.save).to.include({ final: true, sequence: 1 });
+    expect(finished.status).to.not.have.property("failure");
+    stage.clock.jump(1000);
+    await stage.gone(name);
+    expect(await stage.pods.find({ name, namespace }), "pod").to.equal(undefined);
+
+    const writes = [...transport.writes, ...stage.joypod.writes];
+    expect(writes.length, JSON.stringify(writes, null, 1)).to.be.at.most(12);
+    expect(await stage.eventsOf(name)).to.include.members(["Scheduled", "PodCreated", "Ready", "Stopping", "Finished"]);
+  });
+
+  it("stops gracefully when the object is deleted, and lets it go after the end", async () => {
+    await set();
+    await stage.startOperator();
+    const { metadata: { name, namespace } } = await stage.launch();
+    await stage.session(name, isRunning, "running session");
+    stage.parts.behaviour.isRecorderAway = true;
+    await stage.sessions.delete({ name, namespace });
+    const finished = await stage.session(name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ stopReason: "Deleted" });
+    expect(finished.status?.save?.final).to.equal(true);
+    expect(finished.status?.usage?.cpuSeconds).to.equal(12.5);
+    await eventually(async () => await stage.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+  });
+
+  it("protects a session that was made without the API by its own finalizer", async () => {
+    await set();
+    await stage.startOperator();
+    const { spec } = await stage.launch();
+    const name = "by-hand";
+    await stage.sessions.create({ metadata: { name, namespace: stage.namespace }, spec });
+    const running = await stage.session(name, isRunning, "running session");
+    expect(running.metadata.finalizers).to.deep.equal([finalizers.operator]);
+    await stage.sessions.delete({ name, namespace: stage.namespace });
+    await stage.gone(name);
+    expect(await stage.eventsOf(name)).to.include("Finished");
+  });
+
+  it("ends an idle session, and not one that is kept alive", async () => {
+    await set();
+    await stage.startOperator();
+    const idle = await stage.launch({ idleTimeoutSeconds: 600 });
+    const active = await stage.launch({ idleTimeoutSeconds: 600, userId: "user2" });
+    await Promise.all([idle, active].map(({ metadata }) => stage.session(metadata.name, isRunning, "running session")));
+    const expiresAt = new Date(stage.clock.now().getTime() + 3600_000).toISOString();
+    await stage.sessions.mergePatch(active.metadata, { spec: { expiresAt } });
+    stage.clock.jump(601_000);
+    const finished = await stage.session(idle.metadata.name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
+    expect(finished.status?.usage?.durationSeconds).to.be.at.most(602);
+    expect(publicStatusOf(await stage.sessions.get(active.metadata))).to.equal("running");
+  });
+
+  for (const [exitCode, failure] of [[0, undefined], [3, "GameCrashed"]] as const) {
+    it(`ends when the game exits with ${exitCode}`, async () => {
+      await set();
+      await stage.startOperator();
+      const { metadata: { name, namespace } } = await stage.launch();
+      await stage.session(name, isRunning, "running session");
+      await stage.parts.endGame(name, stage.namespace, exitCode);
+      const finished = await stage.session(name, isFinished, "finished session");
+      expect(finished.status?.stopReason).to.equal("GameExited");
+      expect(finished.status?.failure?.reason).to.equal(failure);
+      expect(publicStatusOf(finished)).to.equal("stopped");
+      expect(finished.status?.save?.final, "the save is stored").to.equal(true);
+      await eventually(async () => await stage.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+    });
+  }
+
+  it("tries a second node when the first does not get the files, and fails after that", async () => {
+    await set({ nodes: 2 });
+    const [first = "", second = ""] = stage.nodeNames;
+    stage.parts.behaviour.nodesWithoutContent.add(first);
+    await stage.startOperator();
+    const { metadata: { name } } = await stage.launch({ startDeadlineSeconds: 600 });
+    await stage.session(name, ({ status }) => status?.nodeName === first, "session on the first node");
+    stage.clock.jump(61_000);
+    const moved = await stage.session(name, isRunning, "running session");
+    expect(moved.status).to.deep.include({ nodeName: second });
+    expect(moved.status?.placement).to.deep.include({ attempt: 2, triedNodes: [first] });
+    expect(await stage.eventsOf(name)).to.include("DownloadTimedOut");
+
+    stage.parts.behaviour.nodesWithoutContent.add(second);
+    const { metadata: other } = await stage.launch({ startDeadlineSeconds: 600, userId: "user2" });
+    await stage.session(other.name, ({ status }) => status?.nodeName !== undefined, "placed session");
+    stage.clock.jump(61_000);
+    await stage.session(other.name, ({ status }) => status?.placement?.attempt === 2, "second attempt");
+    stage.clock.jump(61_000);
+    const failed = await stage.session(other.name, isFinished, "finished session");
+    expect(failed.status?.failure?.reason).to.equal("DownloadTimedOut");
+    expect(publicStatusOf(failed)).to.equal("error");
+  });
+
+  it("waits for a slot, takes it when one is free, and fails when none comes in time", async () => {
+    await set();
+    await stage.startOperator();
+    const players = await Promise.all(["a", "b", "c", "d"].map((userId) => stage.launch({ userId, startDeadlineSeconds: 300, ttlSecondsAfterFinished: 3600 })));
+    const names = players.map(({ metadata }) => metadata.name);
+    const running = await eventually(async () => {
+      const sessions = await Promise.all(names.map((name) => stage.sessions.get({ name, namespace: stage.namespace })));
+      const waiting = sessions.filter(({ status }) => status?.conditions?.some(({ reason }) => reason === "NoCapacity"));
+      const playing = sessions.filter(isRunning);
+      return waiting.length === 2 && playing.length === 2 ? playing : undefined;
+    }, { what: "two running and two waiting sessions" });
+    expect(new Set(running.map(({ status }) => status?.ports?.media)).size).to.equal(2);
+
+    await stage.sessions.mergePatch(running[0]!.metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    const third = await eventually(async () => {
+      const sessions = await Promise.all(names.map((name) => stage.sessions.get({ name, namespace: stage.namespace })));
+      return sessions.find((session) => isRunning(session) && !running.some(({ metadata }) => metadata.name === session.metadata.name));
+    }, { what: "the third session to run" });
+    expect(third.status?.ports?.media, "the freed port rests").to.not.equal(running[0]!.status?.ports?.media);
+
+    stage.clock.jump(301_000);
+    const sessions = await eventually(async () => {
+      const all = await Promise.all(names.map((name) => stage.sessions.get({ name, namespace: stage.namespace })));
+      return all.some(isFailed) ? all : undefined;
+    }, { what: "the fourth session to fail" });
+    expect(sessions.filter(isFailed).map(publicStatusOf)).to.deep.equal(["error"]);
+  });
+
+  it("changes the media port when it is taken on the node", async () => {
+    await set();
+    stage.parts.behaviour.takenPorts.add(20_000);
+    await stage.startOperator();
+    const { metadata: { name, namespace } } = await stage.launch();
+    const running = await stage.session(name, isRunning, "running session");
+    expect(running.status?.ports?.media).to.equal(20_001);
+    const pod = await stage.pods.get({ name, namespace });
+    expect(pod.spec?.containers[0]?.ports?.[0]?.hostPort).to.equal(20_001);
+    expect(await stage.eventsOf(name)).to.include("PortTaken");
+  });
+
+  it("ends a session whose node is lost, and leaves its pod for the cluster to take", async () => {
+    await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const [node = ""] = stage.nodeNames;
+    await stage.startOperator();
+    const { metadata: { name, namespace } } = await stage.launch();
+    await stage.session(name, isRunning, "running session");
+    stage.parts.behaviour.silentNodes.add(node);
+    await stage.setNodeReady(node, false);
+    await eventually(async () => (await stage.gameNodes.get({ name: node })).status?.capacity?.schedulable === false, { what: "an unschedulable node" });
+    expect(publicStatusOf(await stage.sessions.get({ name, namespace })), "one witness is not enough").to.equal("running");
+    stage.clock.jump(36_000);
+    const finished = await stage.session(name, isFinished, "finished session");
+    expect(finished.status?.failure?.reason).to.equal("NodeLost");
+    expect(finished.status).to.not.have.property("usage");
+    const pod = await eventually(async () => {
+      const found = await stage.pods.get({ name, namespace });
+      return found.metadata.deletionTimestamp !== undefined && found.metadata.finalizers === undefined ? found : undefined;
+    }, { what: "the pod to be released" });
+    expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(30);
+  });
+
+  it("leaves a session alone whose kubelet is silent while its agent is heard", async () => {
+    await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const [node = ""] = stage.nodeNames;
+    await stage.startOperator();
+    const { metadata: { name, namespace } } = await stage.launch();
+    await stage.session(name, isRunning, "running session");
+    await stage.createCache("the-question");
+    await stage.setNodeReady(node, false);
+    for (const progressPercent of [10, 20, 30]) {
+      stage.clock.jump(20_000);
+      await stage.parts.report(node, { entries: [aCacheEntry({ state: "Downloading", progressPercent })] });
+      // Progress and heartbeat come in one report: where the one shows, the other was heard.
+      await eventually(async () => {
+        const cache = await stage.caches.get({ name: "the-question", namespace });
+        return cache.status?.nodes?.[0]?.progressPercent === progressPercent;
+      }, { what: `${progressPercent} % in the cache's status` });
+    }
+    await stage.setNodeReady(node, true);
+    await eventually(async () => (await stage.gameNodes.get({ name: node })).status?.capacity?.schedulable === true, { what: "a schedulable node" });
+    expect(publicStatusOf(await stage.sessions.get({ name, namespace }))).to.equal("running");
+  });
+
+  it("finishes without the last save only after the give-up time, and says so", async () => {
+    await set();
+    stage.parts.behaviour.isStoreAway = true;
+    await stage.startOperator();
+    const { metadata: { name, namespace } } = await stage.launch();
+    await stage.session(name, isRunning, "running session");
+    await stage.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    const waiting = await stage.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "unstored save");
+    expect(isFinished(waiting)).to.equal(false);
+    stage.clock.jump(590_000);
+    await stage.parts.report(stage.nodeNames[0] ?? "");
+    expect(isFinished(await stage.sessions.get({ name, namespace }))).to.equal(false);
+    stage.clock.jump(15_000);
+    const finished = await stage.session(name, isFinished, "finished session");
+    expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
+    expect(publicStatusOf(finished)).to.equal("stopped");
+    expect(await stage.eventsOf(name)).to.include("SaveNotStored");
+  });
+});

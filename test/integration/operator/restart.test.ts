@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { OperatorStage } from "#test/support/operatorStage.ts";
+
+/** More than any of the stories needs, so that the last rounds show a life without a crash. */
+const mostWrites = 12;
+
+/** How a session's story goes on once it runs. */
+const stories: Record<string, (stage: OperatorStage, name: string) => Promise<unknown>> = {
+  "is stopped": (stage, name) =>
+    stage.sessions.mergePatch({ name, namespace: stage.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } }),
+  "ends with its game": (stage, name) => stage.parts.endGame(name, stage.namespace, 0),
+  "is deleted": (stage, name) => stage.sessions.delete({ name, namespace: stage.namespace }),
+};
+
+describe("An operator that dies", function () {
+  this.timeout(120_000);
+
+  for (const [what, goOn] of Object.entries(stories)) {
+    it(`after any write: the next one brings a session that ${what} to the same end`, async () => {
+      const stage = await OperatorStage.set();
+      try {
+        const results: { end: unknown; deaths: number }[] = [];
+        for (let writes = 1; writes <= mostWrites; writes++) {
+          results.push(await live(stage, writes, (name) => goOn(stage, name)));
+          if (results.at(-1)?.deaths === 0) break;
+        }
+        expect(results.at(-1)?.deaths, "the last round is without a crash").to.equal(0);
+        expect(results.length, "rounds with a crash").to.be.greaterThan(4);
+        const undisturbed = results.at(-1)?.end;
+        results.forEach(({ end }, index) => expect(end, `death after write ${index + 1}`).to.deep.equal(undisturbed));
+      } finally {
+        await stage.clear();
+      }
+    });
+  }
+});
+
+/** One session's whole life, with the first operator dying after so many writes; gives what counts of its end. */
+async function live(stage: OperatorStage, diesAfterWrites: number, goOn: (name: string) => Promise<unknown>): Promise<{ end: unknown; deaths: number }> {
+  let deaths = 0;
+  const first = await stage.startOperator({ diesAfterWrites });
+  let current = first.operator;
+  const nurse = setInterval(() => {
+    if (!first.transport.isDead || deaths > 0) return;
+    deaths++;
+    replacing = stage.stopOperator(first.operator).then(() => stage.startOperator()).then(({ operator }) => void (current = operator));
+  }, 5);
+  let replacing: Promise<void> = Promise.resolve();
+  try {
+    const { metadata: { name, namespace } } = await stage.launch({ ttlSecondsAfterFinished: 60 });
+    await stage.session(name, (session) => publicStatusOf(session) === "running", "running session");
+    stage.parts.behaviour.isRecorderAway = true;
+    await goOn(name);
+    const finished = await stage.session(name, isFinished, "finished session");
+    stage.parts.behaviour.isRecorderAway = false;
+    await stage.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    stage.clock.jump(61_000);
+    await stage.gone(name);
+    await eventually(async () => await stage.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+    return { end: summaryOf(finished, stage.parts.podUids.get(name)?.size), deaths };
+  } finally {
+    clearInterval(nurse);
+    await replacing;
+    await stage.stopOperator(current);
+  }
+}
+
+function isFinished(session: GameSession): boolean {
+  return conditionStatus(session, "Finished") === "True";
+}
+
+function summaryOf({ status }: GameSession, pods: number | undefined): unknown {
+  const { stopReason, failure, usage, save } = status ?? {};
+  return { stopReason, failure, cpuSeconds: usage?.cpuSeconds, isSaved: save?.final, pods };
+}
