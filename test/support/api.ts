@@ -16,6 +16,7 @@ import { clusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "../
 import { close, createHttpServer, listen } from "../../api/src/server.ts";
 import { systemClock, type Clock } from "#kube/clock.ts";
 import { ApiClient } from "./apiClient.ts";
+import { eventually } from "./eventually.ts";
 import { freePort } from "./childProgram.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "./kubeApiServer.ts";
 import { grant } from "./kubeRoles.ts";
@@ -81,6 +82,7 @@ export class TestApi {
     await background?.start();
     const server = createHttpServer(createApp(deps, pages).callback());
     await listen(server, port, "127.0.0.1");
+    await eventually(async () => await deps.redis.ping() === "PONG", { what: "the connection to Redis" });
     return new TestApi({ deps, url: `http://127.0.0.1:${port}`, database, logLines, kube: cluster.kube, minio, server, background }, cleanUps);
   }
 

@@ -5,11 +5,31 @@ import type { Logger } from "#kube/logger.ts";
 export type Redis = Client;
 
 const commandTimeoutMs = 200;
+/** So many unanswered commands in a row mean a server that hangs: without a connection commands fail at once instead. */
+const timeoutsBeforeReconnect = 3;
 const reconnectMs = { first: 50, most: 2_000 };
+
+class ImpatientClient extends Client {
+  #timeouts = 0;
+
+  override sendCommand(...args: Parameters<Client["sendCommand"]>): unknown {
+    const [command] = args;
+    (command.promise as Promise<unknown>).then(() => {
+      this.#timeouts = 0;
+    }, (error: unknown) => {
+      if (!(error instanceof Error) || error.message !== "Command timed out") return;
+      this.#timeouts += 1;
+      if (this.#timeouts < timeoutsBeforeReconnect) return;
+      this.#timeouts = 0;
+      this.disconnect(true);
+    });
+    return super.sendCommand(...args);
+  }
+}
 
 /** Opens the shared connection; it reconnects for ever, and never queues commands meanwhile. */
 export function connectRedis(url: string, logger: Logger): Redis {
-  const client = new Client(url, {
+  const client = new ImpatientClient(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,

@@ -60,9 +60,15 @@ function instantiate(): Promise<void> {
 async function load(): Promise<void> {
   const entry = createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg");
   const bytes = await readFile(entry.replace(/\.js$/, ".wasm"));
-  const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": { ...bindings } });
+  const imports = Object.entries(bindings).map(([name, value]) => [name, name.startsWith("__wbg_setTimeout_") ? setUnheldTimeout : value]);
+  const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": Object.fromEntries(imports) as Record<string, unknown> });
   bindings.__wbg_set_wasm(instance.exports);
   instance.exports.__wbindgen_start();
+}
+
+/** The engine leaves timers of unused deadlines behind, which would keep a finished program alive for ten seconds. */
+function setUnheldTimeout(callback: () => void, milliseconds: number): NodeJS.Timeout {
+  return setTimeout(callback, milliseconds).unref();
 }
 
 /** The little of the standard interface that is used; Node's types leave it to the browser's. */

@@ -1,0 +1,78 @@
+import { Command, InvalidArgumentError } from "commander";
+import { createPartner } from "../commands/createPartner.ts";
+import { createUser } from "../commands/createUser.ts";
+import { issuePartnerKey, revokePartnerKey } from "../commands/partnerKeys.ts";
+import type { Passwords } from "../auth/passwords.ts";
+import { migrate } from "../stores/migrations.ts";
+import type { Audit } from "../stores/audit.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What the commands work with; opened when one needs it. */
+export interface CliEnvironment {
+  databaseUrl(): string;
+  stores(): { postgres: Postgres; audit: Audit };
+  passwords(): Passwords;
+  readStdin(): Promise<string>;
+  /** Writes the result: one JSON object, or the sentence. */
+  print(result: Record<string, unknown>, sentence: string, asJson: boolean): void;
+}
+
+interface Json {
+  json?: true;
+}
+
+const json = ["--json", "answer with one JSON object"] as const;
+
+/** The commands of `joypod`. */
+export function createProgram(environment: CliEnvironment): Command {
+  const program = new Command("joypod").description("Joypod's administration: the database is named by DATABASE_URL.")
+    .exitOverride(); // Before the subcommands, which inherit it.
+  const command = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).option(...json);
+
+  command(program, "migrate", "bring the database to the newest schema; safe to run again").action(async (options: Json) => {
+    const applied = await migrate(environment.databaseUrl());
+    const sentence = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
+    environment.print({ applied }, sentence, options.json === true);
+  });
+
+  const user = program.command("user").description("players");
+  command(user, "create", "create a player; exit code 3 when there is one of that address")
+    .requiredOption("--email <address>").requiredOption("--name <name>").requiredOption("--password-stdin", "read the password from standard input")
+    .action(async ({ email, name, ...options }: Json & { email: string; name: string }) => {
+      const password = (await environment.readStdin()).replace(/\r?\n$/, "");
+      const created = await createUser({ ...environment.stores(), passwords: environment.passwords() }, { email, name, password });
+      environment.print(created, `Created the player ${created.email}.`, options.json === true);
+    });
+
+  addPartnerCommands(command, program, environment);
+  return program;
+}
+
+function addPartnerCommands(
+  command: (parent: Command, name: string, description: string) => Command, program: Command, environment: CliEnvironment,
+): void {
+  const partner = program.command("partner").description("publishers of games");
+  command(partner, "create", "create a partner; exit code 3 when there is one of that name").requiredOption("--name <name>")
+    .action(async ({ name, ...options }: Json & { name: string }) => {
+      const created = await createPartner(environment.stores(), name);
+      environment.print(created, `Created the partner ${created.name}.`, options.json === true);
+    });
+
+  const key = partner.command("key").description("partners' API keys");
+  command(key, "create", "make a key and show it, this once; a partner may have two").requiredOption("--partner <name or id>")
+    .option("--expires-in-days <days>", "end it after so many days", toDays)
+    .action(async ({ partner: nameOrId, expiresInDays, ...options }: Json & { partner: string; expiresInDays?: number }) => {
+      const { partner: owner, ...issued } = await issuePartnerKey(environment.stores(), nameOrId, expiresInDays);
+      environment.print({ partnerId: owner.id, partner: owner.name, ...issued }, `${issued.key}\nKeep it: it cannot be shown again. Its id is ${issued.keyId}.`, options.json === true);
+    });
+  command(key, "revoke", "end a key at once").requiredOption("--key <id>", "the key's id")
+    .action(async ({ key: keyId, ...options }: Json & { key: string }) => {
+      const revoked = await revokePartnerKey(environment.stores(), keyId);
+      environment.print(revoked, `The key ${keyId} is revoked.`, options.json === true);
+    });
+}
+
+function toDays(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Give whole days, from 1 to 9999.");
+  return Number(text);
+}

@@ -1,0 +1,216 @@
+import { expect } from "chai";
+import jsonwebtoken from "jsonwebtoken";
+import { randomBytes } from "node:crypto";
+import { aUser, type TestUser } from "../../../factories/catalog.ts";
+import { TestApi } from "../../../support/api.ts";
+import { expectRefusal, type ApiClient } from "../../../support/apiClient.ts";
+import { postSignIn, postSignOut } from "../../../support/authForms.ts";
+import { FakeClock } from "../../../support/fakeClock.ts";
+import { startRedis, type TestRedis } from "../../../support/redis.ts";
+import { createTestDatabase, type TestDatabase } from "../../../support/postgres.ts";
+
+const cookieName = "auth.session-token";
+const dayMs = 24 * 3600 * 1000;
+const key = (byte: number): string => Buffer.from(Array.from({ length: 32 }, (_, index) => (byte + index * 7) % 256)).toString("base64");
+
+describe("auth sessions", () => {
+  let api: TestApi;
+  let redis: TestRedis;
+  let database: TestDatabase;
+  let clock: FakeClock;
+  let user: TestUser;
+
+  before(async () => {
+    redis = await startRedis();
+    database = await createTestDatabase();
+    clock = new FakeClock();
+    api = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}` } });
+    user = await aUser(api.deps);
+  });
+  after(async () => {
+    await api.stop();
+    await database.drop();
+    await redis.server.stop();
+  });
+
+  function browserWith(token: string, of: TestApi = api): ApiClient {
+    const browser = of.anonymous();
+    browser.cookies.set(cookieName, token);
+    return browser;
+  }
+
+  async function signedIn(): Promise<ApiClient> {
+    const browser = api.anonymous();
+    expect((await postSignIn(browser, user)).status).to.equal(200);
+    return browser;
+  }
+
+  it("renews the cookie with every answer, refusals included", async () => {
+    const browser = await signedIn();
+    for (const path of ["/api/games", "/api/games/unknown-game", "/api/games?page=x"]) {
+      const before = browser.cookies.get(cookieName)!;
+      await clock.advance(1000);
+      const response = await browser.get(path);
+      expect(response.setCookies).to.have.length(1);
+      expect(browser.cookies.get(cookieName)).to.not.equal(before);
+      expect(response.headers.get("cache-control")).to.match(/private|no-store/);
+    }
+  });
+
+  it("lasts for 30 days without use, and for ever with it", async () => {
+    const browser = await signedIn();
+    const idle = browser.cookies.get(cookieName)!;
+    await clock.advance(29 * dayMs);
+    expect((await browser.get("/api/games")).status).to.equal(200);
+    await clock.advance(29 * dayMs);
+    expect((await browser.get("/api/games")).status).to.equal(200);
+    expectRefusal(await browserWith(idle).get("/api/games"), 401, "unauthorized");
+    await clock.advance(31 * dayMs);
+    expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+    expect(browser.cookies.has(cookieName)).to.be.false;
+  });
+
+  it("ends for good with the sign-out: every cookie of it, after a flush of Redis, and for a restarted API", async () => {
+    const browser = await signedIn();
+    const issued = [browser.cookies.get(cookieName)!];
+    await clock.advance(2000);
+    await browser.get("/api/games");
+    issued.push(browser.cookies.get(cookieName)!);
+    const out = await postSignOut(browser, { json: "true", callbackUrl: "https://evil.test/" });
+    expect(out.json()).to.deep.equal({ url: `${api.url}/` });
+    expect(out.setCookies).to.deep.equal([`${cookieName}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`]);
+    for (const token of issued) expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    const restarted = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}` } });
+    try {
+      expectRefusal(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
+      await restarted.deps.redis.flushall();
+      expectRefusal(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
+      expect((await browserWith(issued[0]!, restarted).get("/api/auth/session")).json()).to.deep.equal({});
+    } finally {
+      await restarted.stop();
+    }
+  });
+
+  it("signs out a browser that has no session, by redirect too", async () => {
+    const answer = await postSignOut(api.anonymous(), { callbackUrl: "/bye" });
+    expect(answer.status).to.equal(302);
+    expect(answer.headers.get("location")).to.equal(`${api.url}/bye`);
+    expectRefusal(await api.anonymous().post("/api/auth/signout", new URLSearchParams({ json: "true" })), 403, "csrf");
+  });
+
+  it("ends every session of a user at once", async () => {
+    const [one, two] = [await signedIn(), await signedIn()];
+    await one.get("/api/games");
+    await two.get("/api/games");
+    await api.deps.authSessions.revokeAllOf(user.id);
+    for (const browser of [one, two]) expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+  });
+
+  it("works from the database while Redis is dead, and keeps what was revoked revoked", async () => {
+    const [kept, ended] = [await signedIn(), await signedIn()];
+    await kept.get("/api/games");
+    await ended.get("/api/games");
+    const token = ended.cookies.get(cookieName)!;
+    await redis.server.stop();
+    try {
+      expect((await kept.get("/api/games")).status).to.equal(200);
+      await postSignOut(ended);
+      expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    } finally {
+      await redis.server.start();
+    }
+    expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+  });
+
+  it("does not resurrect a sign-out that a frozen Redis did not hear of", async () => {
+    const browser = await signedIn();
+    await browser.get("/api/games");
+    const token = browser.cookies.get(cookieName)!;
+    redis.server.signal("SIGSTOP");
+    try {
+      await postSignOut(browser);
+    } finally {
+      redis.server.signal("SIGCONT");
+    }
+    expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+  });
+
+  it("takes nothing for a token but its own", async () => {
+    const good = (await signedIn()).cookies.get(cookieName)!;
+    const [header = "", payload = "", signature = ""] = good.split(".");
+    const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
+    const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const wrongKey = randomBytes(32);
+    const forged: Record<string, string> = {
+      "unsigned": `${encode({ alg: "none", typ: "JWT", kid: "one" })}.${payload}.`,
+      "another algorithm": jsonwebtoken.sign(claims, wrongKey, { algorithm: "HS512", keyid: "one" }),
+      "another key": jsonwebtoken.sign(claims, wrongKey, { algorithm: "HS256", keyid: "one" }),
+      "the raw master key": jsonwebtoken.sign(claims, Buffer.from(key(1), "base64"), { algorithm: "HS256", keyid: "one" }),
+      "an unknown key id": jsonwebtoken.sign(claims, wrongKey, { algorithm: "HS256", keyid: "two" }),
+      "a key id of Object": jsonwebtoken.sign(claims, wrongKey, { algorithm: "HS256", keyid: "__proto__" }),
+      "no key id": jsonwebtoken.sign(claims, wrongKey, { algorithm: "HS256" }),
+      "a changed subject": `${header}.${encode({ ...claims, sub: "root" })}.${signature}`,
+      "a cut signature": good.slice(0, -4),
+      "an encrypted token": `${encode({ alg: "dir", enc: "A256GCM" })}..a.b.c`,
+      "noise": "a.b.c",
+      "nothing": "",
+    };
+    for (const [what, token] of Object.entries(forged)) {
+      const response = await browserWith(token).get("/api/games");
+      expectRefusal(response, 401, "unauthorized");
+      expect(response.json(), what).to.have.all.keys("error", "requestId");
+    }
+  });
+
+  it("checks the claims as well as the signature", async () => {
+    const token = (await signedIn()).cookies.get(cookieName)!;
+    const claims = jsonwebtoken.decode(token) as Record<string, unknown>;
+    const { tokens } = api.deps;
+    const issue = tokens.issue.bind(tokens) as unknown as (claims: Record<string, unknown>) => { token: string };
+    for (const sid of ["", "short", undefined]) {
+      expectRefusal(await browserWith(issue({ ...claims, sid }).token).get("/api/games"), 401, "unauthorized");
+    }
+    expectRefusal(await browserWith(issue({ ...claims, sub: "another-user" }).token).get("/api/games"), 401, "unauthorized");
+  });
+
+  it("renews under the newest key, and forgets a key that is removed", async () => {
+    const token = (await signedIn()).cookies.get(cookieName)!;
+    const rotated = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)},one:${key(1)}` } });
+    try {
+      const browser = browserWith(token, rotated);
+      expect((await browser.get("/api/games")).status).to.equal(200);
+      const renewed = browser.cookies.get(cookieName)!;
+      expect(jsonwebtoken.decode(renewed, { complete: true })?.header.kid).to.equal("two");
+      expectRefusal(await browserWith(renewed).get("/api/games"), 401, "unauthorized");
+    } finally {
+      await rotated.stop();
+    }
+  });
+
+  it("uses the names and attributes of production when it is reached by https", async () => {
+    const secure = await TestApi.start({ database, redisUrl: redis.url, env: { BASE_URL: "https://play.test" } });
+    try {
+      const browser = secure.anonymous();
+      const answer = await postSignIn(browser, user, { json: "true", callbackUrl: "/x" });
+      expect(answer.json()).to.deep.equal({ url: "https://play.test/x" });
+      expect(answer.setCookies[0]).to.match(/^__Secure-auth\.session-token=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
+      expect([...browser.cookies.keys()]).to.include("__Host-auth.csrf-token");
+      expect(answer.headers.get("strict-transport-security")).to.equal("max-age=31536000; includeSubDomains");
+      expect((await browser.get("/api/games")).status).to.equal(200);
+    } finally {
+      await secure.stop();
+    }
+  });
+
+  it("re-hashes a password of another cost at the next sign-in", async () => {
+    const costlier = await TestApi.start({ database, redisUrl: redis.url, env: { BCRYPT_COST: "5" } });
+    try {
+      expect((await postSignIn(costlier.anonymous(), user)).status).to.equal(200);
+      const { passwordHash } = await costlier.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user.id } });
+      expect(passwordHash).to.match(/^\$2b\$05\$/);
+      expect((await postSignIn(costlier.anonymous(), user)).status).to.equal(200);
+    } finally {
+      await costlier.stop();
+    }
+  });
+});

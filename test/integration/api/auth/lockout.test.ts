@@ -1,0 +1,149 @@
+import { expect } from "chai";
+import { aUser, type TestUser } from "../../../factories/catalog.ts";
+import { TestApi } from "../../../support/api.ts";
+import { expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
+import { csrfToken, postSignIn } from "../../../support/authForms.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { FakeClock } from "../../../support/fakeClock.ts";
+import { startRedis, type TestRedis } from "../../../support/redis.ts";
+
+const minuteMs = 60_000;
+
+describe("lockout", () => {
+  let api: TestApi;
+  let redis: TestRedis;
+  let clock: FakeClock;
+  let user: TestUser;
+
+  before(async () => {
+    redis = await startRedis();
+    clock = new FakeClock();
+    api = await TestApi.start({ clock, redisUrl: redis.url });
+  });
+  after(async () => {
+    await api.stop();
+    await redis.server.stop();
+  });
+  beforeEach(async () => {
+    // A test before this one may have stopped Redis.
+    await eventually(async () => await api.deps.redis.flushdb() === "OK", { what: "the connection to Redis" });
+    user = await aUser(api.deps);
+  });
+
+  function signIn(password: string, { email }: { email: string } = user): Promise<ApiResponse> {
+    return postSignIn(api.anonymous(), { email, password });
+  }
+
+  /** As if the attempts came from many places: the limit per address is another one. */
+  async function forgetAddress(): Promise<void> {
+    await api.deps.redis.del(...(await api.deps.redis.keys("joypod:limit:*")), "none");
+  }
+
+  async function failWrong(times: number): Promise<void> {
+    for (let attempt = 0; attempt < times; attempt += 1) expectRefusal(await signIn("wrong"), 401, "invalid_credentials");
+  }
+
+  async function fail(times: number): Promise<void> {
+    await failWrong(times);
+    await forgetAddress();
+  }
+
+  it("locks after five failures, refuses even the right password, and says for how long", async () => {
+    await fail(5);
+    const locked = await signIn(user.password);
+    expectRefusal(locked, 429, "locked");
+    expect(locked.headers.get("retry-after")).to.equal("60");
+    expect(new URL(locked.json<{ url: string }>().url).search).to.equal("?error=CredentialsSignin&code=locked");
+    const plain = await postSignIn(api.anonymous(), user, {});
+    expect(plain.status).to.equal(302);
+    expect(plain.headers.get("location")).to.contain("code=locked");
+  });
+
+  it("opens again in time, is not prolonged by tries meanwhile, and grows from lock to lock", async () => {
+    for (const [index, minutes] of [1, 5, 15, 30, 60, 60].entries()) {
+      await fail(5);
+      const locked = await signIn("wrong");
+      expect(locked.headers.get("retry-after"), `lock ${index + 1}`).to.equal(String(minutes * 60));
+      await clock.advance(minutes * minuteMs - 1);
+      expectRefusal(await signIn(user.password), 429, "locked");
+      await clock.advance(1);
+    }
+    expect((await signIn(user.password)).status).to.equal(200);
+    await fail(5);
+    expect((await signIn("wrong")).headers.get("retry-after")).to.equal("60");
+  });
+
+  it("counts failures of the last 15 minutes only, and forgets them after a success", async () => {
+    await fail(4);
+    await clock.advance(15 * minuteMs);
+    await fail(4);
+    expect((await signIn(user.password)).status).to.equal(200);
+    await fail(4);
+    expect((await signIn(user.password)).status).to.equal(200);
+  });
+
+  it("counts every spelling of the address together, and other accounts apart", async () => {
+    const other = await aUser(api.deps);
+    for (const email of [user.email, ` ${user.email}`, user.email.toUpperCase(), `${user.email} `, user.email]) await signIn("wrong", { email });
+    expectRefusal(await signIn(user.password), 429, "locked");
+    expect((await signIn(other.password, other)).status).to.equal(200);
+  });
+
+  it("locks an address that has no account just the same", async () => {
+    const nobody = { email: `nobody-${user.email}` };
+    for (let attempt = 0; attempt < 5; attempt += 1) expectRefusal(await signIn("wrong", nobody), 401, "invalid_credentials");
+    const locked = await signIn("wrong", nobody);
+    expectRefusal(locked, 429, "locked");
+    expect(locked.headers.get("retry-after")).to.equal("60");
+  });
+
+  it("lets no more than five of many tries at once through", async () => {
+    const answers = await Promise.all(Array.from({ length: 18 }, () => signIn("wrong")));
+    expect(answers.filter(({ status }) => status === 401)).to.have.length(5);
+    expect(answers.filter(({ status }) => status === 429)).to.have.length(13);
+  });
+
+  it("limits failures per place over all accounts; right passwords do not count", async () => {
+    for (let index = 0; index < 10; index += 1) expect((await signIn(user.password)).status).to.equal(200);
+    const answers = await Promise.all(Array.from({ length: 24 }, (_, index) => signIn("wrong", { email: `spray-${index}@example.test` })));
+    const limited = answers.filter(({ status }) => status === 429);
+    expect(limited).to.have.length(4);
+    expectRefusal(limited[0]!, 429, "rate_limited");
+    expect(Number(limited[0]!.headers.get("retry-after"))).to.be.within(800, 900);
+    expectRefusal(await signIn(user.password), 429, "rate_limited");
+  });
+
+  it("stays locked when Redis is emptied", async () => {
+    await fail(5);
+    await api.deps.redis.flushall();
+    expectRefusal(await signIn(user.password), 429, "locked");
+  });
+
+  it("locks and signs in while Redis is dead, and again when it is back", async () => {
+    const browser = api.anonymous();
+    await csrfToken(browser);
+    await redis.server.stop();
+    try {
+      await failWrong(5);
+      expectRefusal(await signIn(user.password), 429, "locked");
+      const other = await aUser(api.deps);
+      expect((await signIn(other.password, other)).status).to.equal(200);
+    } finally {
+      await redis.server.start();
+    }
+    expectRefusal(await signIn(user.password), 429, "locked");
+  });
+
+  it("answers promptly and locks while Redis hangs", async () => {
+    redis.server.signal("SIGSTOP");
+    try {
+      const started = performance.now();
+      expect((await signIn(user.password)).status).to.equal(200);
+      expect(performance.now() - started).to.be.lessThan(1500);
+      await failWrong(5);
+      expectRefusal(await signIn(user.password), 429, "locked");
+    } finally {
+      redis.server.signal("SIGCONT");
+    }
+  });
+});

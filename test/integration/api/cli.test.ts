@@ -1,0 +1,134 @@
+import { expect } from "chai";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import pg from "pg";
+import { TestApi } from "../../support/api.ts";
+import { postSignIn } from "../../support/authForms.ts";
+import { expectRefusal } from "../../support/apiClient.ts";
+import { createEmptyDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { repositoryRoot } from "../../support/programs.ts";
+
+interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const pepper = "pepper of the tests";
+
+describe("joypod, the command line", function () {
+  this.timeout(120_000);
+  let database: TestDatabase;
+  let api: TestApi;
+
+  before(async () => {
+    database = await createEmptyDatabase();
+    const [first, second] = await Promise.all([joypod(["migrate", "--json"]), joypod(["migrate", "--json"])]);
+    expect([first.code, second.code], first.stdout + second.stdout).to.deep.equal([0, 0]);
+    const applied = [first, second].map(({ stdout }) => (JSON.parse(stdout) as { applied: string[] }).applied);
+    expect(applied.flat()).to.include("20261121000000_init");
+    expect(applied.filter((names) => names.length === 0), "one of two at once finds nothing to do").to.have.length(1);
+    api = await TestApi.start({ database, env: { PASSWORD_PEPPER: pepper } });
+  });
+  after(async () => {
+    await api.stop();
+    await database.drop();
+  });
+
+  function joypod(args: string[], { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string | undefined> } = {}): Promise<Outcome> {
+    const child = spawn(join(repositoryRoot, "api/bin/joypod"), args, {
+      env: { PATH: process.env.PATH, DATABASE_URL: database.url, PASSWORD_PEPPER: pepper, BCRYPT_COST: "4", ...env },
+    });
+    const outcome = { stdout: "", stderr: "" };
+    child.stdout.on("data", (text: Buffer) => outcome.stdout += text.toString());
+    child.stderr.on("data", (text: Buffer) => outcome.stderr += text.toString());
+    child.stdin.end(stdin);
+    return new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code) => resolve({ code, ...outcome }));
+    });
+  }
+
+  it("migrates once; again there is nothing to do", async () => {
+    expect(await joypod(["migrate"])).to.deep.equal({ code: 0, stdout: "The database is up to date.\n", stderr: "" });
+  });
+
+  it("applies a migration entirely or not at all, and runs it again after the cause is gone", async () => {
+    const empty = await createEmptyDatabase();
+    const client = new pg.Client({ connectionString: empty.url });
+    await client.connect();
+    try {
+      await client.query("CREATE FUNCTION refuse_change() RETURNS int LANGUAGE sql RETURN 1");
+      const failed = await joypod(["migrate"], { env: { DATABASE_URL: empty.url } });
+      expect(failed.code).to.equal(1);
+      expect(failed.stderr).to.contain("refuse_change");
+      expect((await client.query("SELECT to_regclass('users') AS found")).rows).to.deep.equal([{ found: null }]);
+      await client.query("DROP FUNCTION refuse_change()");
+      expect((await joypod(["migrate"], { env: { DATABASE_URL: empty.url } })).code).to.equal(0);
+    } finally {
+      await client.end();
+      await empty.drop();
+    }
+  });
+
+  it("creates a player who can sign in, once", async () => {
+    const args = ["user", "create", "--email", " New.Player@Example.test", "--name", "New Player", "--password-stdin", "--json"];
+    const created = await joypod(args, { stdin: "correct horse battery\n" });
+    expect(created.code, created.stdout + created.stderr).to.equal(0);
+    const user = JSON.parse(created.stdout) as { id: string; email: string };
+    expect(user).to.deep.include({ email: "new.player@example.test", name: "New Player" });
+    const signIn = await postSignIn(api.anonymous(), { email: "new.player@example.test", password: "correct horse battery" });
+    expect(signIn.status, signIn.text).to.equal(200);
+    const again = await joypod(args, { stdin: "another password" });
+    expect(again.code).to.equal(3);
+    expect(JSON.parse(again.stdout)).to.deep.equal({
+      error: "exists", message: "There is a user new.player@example.test already.", id: user.id, email: "new.player@example.test",
+    });
+  });
+
+  it("says what is wrong with a player's data, and does nothing", async () => {
+    const create = (email: string, name: string, stdin: string, env = {}): Promise<Outcome> =>
+      joypod(["user", "create", "--email", email, "--name", name, "--password-stdin"], { stdin, env });
+    expect(await create("nonsense", "A", "long enough")).to.deep.equal({ code: 2, stdout: "", stderr: '"nonsense" is no e-mail address.\n' });
+    expect((await create("a@example.test", " ", "long enough")).stderr).to.contain("The name must have");
+    expect((await create("a@example.test", "A", "short")).stderr).to.contain("The password must have 8");
+    expect((await create("a@example.test", "A", "long enough", { PASSWORD_PEPPER: undefined })).stderr).to.contain("PASSWORD_PEPPER is not set");
+    expect((await joypod(["user", "create", "--email", "a@example.test"])).code).to.equal(2);
+    expect(await api.deps.postgres.prisma.user.count({ where: { email: "a@example.test" } })).to.equal(0);
+  });
+
+  it("creates a partner and keys that work until they are revoked; two at most", async () => {
+    const partner = await joypod(["partner", "create", "--name", "Studio North", "--json"]);
+    expect(partner.code, partner.stdout).to.equal(0);
+    expect((await joypod(["partner", "create", "--name", "Studio North"])).code).to.equal(3);
+    const issue = async (...more: string[]): Promise<Outcome> => joypod(["partner", "key", "create", "--partner", "Studio North", "--json", ...more]);
+    const first = JSON.parse((await issue()).stdout) as { key: string; keyId: string; expiresAt: null; partner: string };
+    expect(first).to.deep.include({ partner: "Studio North", expiresAt: null });
+    const second = JSON.parse((await issue("--expires-in-days", "7")).stdout) as { key: string; expiresAt: string };
+    expect(Date.parse(second.expiresAt) - Date.now()).to.be.within(6.9 * 86_400_000, 7.1 * 86_400_000);
+    const third = await issue();
+    expect(third.code).to.equal(3);
+    expect(JSON.parse(third.stdout)).to.include({ error: "exists" });
+
+    expect((await api.asPartner(first).get("/api/partners/games")).status).to.equal(200);
+    expect((await api.asPartner(second).get("/api/partners/games")).status).to.equal(200);
+    expect((await joypod(["partner", "key", "revoke", "--key", first.keyId])).code).to.equal(0);
+    expect((await joypod(["partner", "key", "revoke", "--key", first.keyId, "--json"])).code).to.equal(0);
+    expectRefusal(await api.asPartner(first).get("/api/partners/games"), 401, "unauthorized");
+    expect((await issue()).code).to.equal(0);
+    const stored = await api.deps.postgres.prisma.partnerKey.findMany();
+    expect(JSON.stringify(stored)).to.not.contain(first.key);
+    const revocations = await api.deps.postgres.prisma.auditEvent.count({ where: { action: "partnerKey.revoked" } });
+    expect(revocations).to.equal(1);
+  });
+
+  it("names what is unknown", async () => {
+    expect((await joypod(["partner", "key", "create", "--partner", "Nobody"])).code).to.equal(4);
+    expect((await joypod(["partner", "key", "revoke", "--key", "nothing"])).code).to.equal(4);
+    expect((await joypod(["no-such-command"])).code).to.equal(2);
+    const noDatabase = await joypod(["migrate"], { env: { DATABASE_URL: undefined } });
+    expect(noDatabase.code).to.equal(1);
+    expect(noDatabase.stderr).to.contain("DATABASE_URL");
+    expect((await joypod(["--help"])).stdout).to.contain("migrate");
+  });
+});
