@@ -111,15 +111,15 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
   };
 }
 
+/** Undefined while there is too little to judge by. On a choked way little arrives and much is lost: that is enough. */
 function measure(window: Arrival[], at: number): Omit<RateState, "targetKbps"> | undefined {
+  if (window.length < minReports) return undefined;
   const arrived = window.filter((arrival) => !arrival.lost);
-  const [first] = arrived;
-  const last = arrived.at(-1);
-  if (!first || !last || arrived.length < minReports) return undefined;
   const recent = arrived.filter((arrival) => at - arrival.at < recentMs).map((arrival) => arrival.queueMs).sort((a, b) => a - b);
   const bits = arrived.reduce((sum, arrival) => sum + arrival.bytes, 0) * 8;
+  const spanMs = (arrived.at(-1)?.arrivedAtMs ?? 0) - (arrived[0]?.arrivedAtMs ?? 0);
   return {
-    receivedKbps: bits / Math.max(minDurationMs, last.arrivedAtMs - first.arrivedAtMs),
+    receivedKbps: bits / (arrived.length < minReports ? windowMs : Math.max(minDurationMs, spanMs)),
     queueMs: recent[recent.length >> 1] ?? 0,
     loss: 1 - arrived.length / window.length,
   };

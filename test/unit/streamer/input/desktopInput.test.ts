@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { createDesktopInput, type DesktopInput } from "../../../../streamer/src/input/desktopInput.ts";
+import { keyCodeOf } from "../../../../streamer/src/input/keyCodes.ts";
+
+const keyPress = 2, keyRelease = 3, buttonPress = 4, buttonRelease = 5, motion = 6;
+
+describe("desktop input", () => {
+  let injected: number[][];
+  let desktop: DesktopInput;
+
+  beforeEach(() => {
+    injected = [];
+    const xtest = {
+      KeyPress: keyPress, KeyRelease: keyRelease, ButtonPress: buttonPress, ButtonRelease: buttonRelease, MotionNotify: motion,
+      FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) => void injected.push([type, detail, x, y]),
+    } as const;
+    desktop = createDesktopInput({ xtest, root: 1 }, 1_280, 720);
+  });
+
+  it("presses keys by their place on the keyboard", () => {
+    desktop.key("KeyA", true);
+    desktop.key("KeyA", false);
+    expect(injected).to.deep.equal([[keyPress, 38, 0, 0], [keyRelease, 38, 0, 0]]);
+  });
+
+  it("ignores keys that no keyboard has", () => {
+    desktop.key("LaunchMail", true);
+    desktop.key("__proto__", true);
+    expect(injected).to.deep.equal([]);
+  });
+
+  it("knows the kernel's numbers of keys from every row", () => {
+    const expected: Record<string, number> = {
+      Escape: 9, Digit0: 19, Backspace: 22, KeyP: 33, Enter: 36, Quote: 48, Backslash: 51, ShiftRight: 62, F10: 76, NumpadDecimal: 91,
+      IntlBackslash: 94, F12: 96, NumpadEnter: 104, AltRight: 108, ArrowUp: 111, Delete: 119, Pause: 127, MetaLeft: 133,
+    };
+    for (const [code, keyCode] of Object.entries(expected)) expect(keyCodeOf(code), code).to.equal(keyCode);
+  });
+
+  it("maps the picture's corners to the screen's", () => {
+    desktop.movePointer(0, 0);
+    desktop.movePointer(65_535, 65_535);
+    desktop.movePointerBy(-3, 4);
+    expect(injected).to.deep.equal([[motion, 0, 0, 0], [motion, 0, 1_279, 719], [motion, 1, -3, 4]]);
+  });
+
+  it("turns the wheel by clicks of its buttons", () => {
+    desktop.wheel(-1, 2);
+    expect(injected.map(([type, detail]) => [type, detail])).to.deep.equal([
+      [buttonPress, 6], [buttonRelease, 6], [buttonPress, 5], [buttonRelease, 5], [buttonPress, 5], [buttonRelease, 5],
+    ]);
+  });
+
+  it("lets go of what is held, once", () => {
+    desktop.key("KeyW", true);
+    desktop.key("KeyA", true);
+    desktop.key("KeyA", false);
+    desktop.button(2, true);
+    injected.length = 0;
+    desktop.releaseAll();
+    desktop.releaseAll();
+    expect(injected).to.deep.equal([[keyRelease, 25, 0, 0], [buttonRelease, 3, 0, 0]]);
+  });
+});

@@ -1,0 +1,68 @@
+import { expect } from "chai";
+import type { StreamInput } from "#contracts/stream.ts";
+import { createDesktopInput } from "../../../../streamer/src/input/desktopInput.ts";
+import type { GamepadState } from "../../../../streamer/src/input/gamepadState.ts";
+import { createInputRouter, type InputRouter } from "../../../../streamer/src/input/inputRouter.ts";
+
+describe("input router", () => {
+  let injected: number[][];
+  let pad: GamepadState;
+  let pongs: number[];
+  let now: number;
+  let router: InputRouter;
+
+  beforeEach(() => {
+    injected = [];
+    pongs = [];
+    pad = new Map();
+    now = 1_000;
+    const xtest = {
+      KeyPress: 2, KeyRelease: 3, ButtonPress: 4, ButtonRelease: 5, MotionNotify: 6,
+      FakeInput: (type: number, detail: number) => void injected.push([type, detail]),
+    } as const;
+    router = createInputRouter({
+      desktop: createDesktopInput({ xtest, root: 1 }, 1_280, 720),
+      gamepad: { set: (state) => { pad = state; } },
+      now: () => now,
+    });
+  });
+  const handle = (message: StreamInput) => router.handle(JSON.stringify(message), (n) => pongs.push(n));
+
+  it("applies what is well formed", () => {
+    handle({ t: "key", c: "Space", d: 1 });
+    handle({ t: "btn", b: 0, d: 1 });
+    handle({ t: "ping", n: 5 });
+    expect(injected).to.deep.equal([[2, 65], [4, 1]]);
+    expect(pongs).to.deep.equal([5]);
+    expect(router.state()).to.deep.equal({ accepted: 3, rejected: 0, lastInputAt: 1_000 });
+  });
+
+  it("takes a ping or a release for no sign of a player", () => {
+    handle({ t: "ping", n: 1 });
+    handle({ t: "release" });
+    expect(router.state().lastInputAt).to.equal(null);
+    handle({ t: "rel", x: 1, y: 1 });
+    now = 2_000;
+    handle({ t: "ping", n: 2 });
+    expect(router.state().lastInputAt).to.equal(1_000);
+  });
+
+  it("counts and drops everything else", () => {
+    const bad: (string | Buffer)[] = [
+      "", "nonsense", "{}", '{"t":"fire"}', '{"t":"btn","b":9,"d":1}', '{"t":"rel","x":0.5,"y":0}', '{"t":"move","x":-1,"y":0}',
+      `{"t":"key","c":"${"K".repeat(600)}","d":1}`, Buffer.from([1, 2, 3]),
+    ];
+    for (const message of bad) router.handle(message, () => undefined);
+    expect(router.state()).to.deep.equal({ accepted: 0, rejected: bad.length, lastInputAt: null });
+    expect(injected).to.deep.equal([]);
+  });
+
+  it("lets go of keys and pad together", () => {
+    handle({ t: "key", c: "KeyW", d: 1 });
+    handle({ t: "pad", s: [1, 2, 3, 4], l: 0, r: 255, b: 1 });
+    expect(pad.get("1 304")).to.equal(1);
+    router.releaseAll();
+    expect(injected.at(-1)).to.deep.equal([3, 25]);
+    expect(pad.size).to.equal(0);
+  });
+});

@@ -1,0 +1,86 @@
+import { expect } from "chai";
+import { InvalidOffer } from "../../../../streamer/src/errors.ts";
+import { announceAddress } from "../../../../streamer/src/transport/answer.ts";
+import { parseOffer } from "../../../../streamer/src/transport/offer.ts";
+
+const chromium = `v=0
+o=- 4611731400430051336 2 IN IP4 127.0.0.1
+s=-
+t=0 0
+a=group:BUNDLE 0 1 2
+a=extmap-allow-mixed
+m=video 9 UDP/TLS/RTP/SAVPF 96 97 103 107 108
+c=IN IP4 0.0.0.0
+a=candidate:1 1 udp 2113937151 5f2c3b9e-1c1e-4d6e-9a51-0a9d6a0f7b11.local 50001 typ host
+a=ice-ufrag:abcd
+a=ice-pwd:abcdefghijklmnopqrstuvwx
+a=fingerprint:sha-256 AA:BB
+a=mid:0
+a=extmap:1 urn:ietf:params:rtp-hdrext:toffset
+a=extmap:4 http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01
+a=extmap:5/recvonly http://www.webrtc.org/experiments/rtp-hdrext/playout-delay
+a=extmap:15 http://www.webrtc.org/experiments/rtp-hdrext/playout-delay
+a=rtpmap:96 VP8/90000
+a=rtpmap:97 rtx/90000
+a=rtpmap:103 H264/90000
+a=fmtp:103 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42001f
+a=rtpmap:107 H264/90000
+a=fmtp:107 level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f
+a=rtpmap:108 H264/90000
+a=fmtp:108 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f
+m=audio 9 UDP/TLS/RTP/SAVPF 111
+a=mid:1
+a=rtpmap:111 opus/48000/2
+m=application 9 UDP/DTLS/SCTP webrtc-datachannel
+a=mid:2
+`.replaceAll("\n", "\r\n");
+
+describe("offer", () => {
+  it("gives the codecs that can be sent, the extensions and the audio", () => {
+    const { video, audio } = parseOffer(chromium);
+    expect(video).to.deep.equal({
+      mid: "0",
+      extensions: { transportSequence: 4, playoutDelay: 5 },
+      codecs: [
+        { codec: "h264", payloadType: 108, parameters: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f" },
+        { codec: "vp8", payloadType: 96, parameters: "" },
+      ],
+    });
+    expect(audio).to.deep.equal({ mid: "1", extensions: {}, payloadType: 111 });
+  });
+
+  it("hands the transport no candidate to aim at", () => {
+    expect(parseOffer(chromium).sdp).not.to.contain("a=candidate");
+  });
+
+  it("takes an offer without audio", () => {
+    expect(parseOffer(chromium.replace("m=audio", "m=text")).audio).to.equal(undefined);
+  });
+
+  for (const [what, from, to] of [
+    ["a body that is no description", "v=0", "hello"],
+    ["control characters", "s=-", "s=\u0007"],
+    ["no ICE password", "a=ice-pwd", "a=x"],
+    ["no video", "m=video", "m=text"],
+    ["a second video", "m=audio", "m=video"],
+    ["a mid that is no token", "a=mid:0", "a=mid:0 injected"],
+    ["audio without Opus", "opus/48000/2", "PCMU/8000"],
+  ] as const) {
+    it(`refuses ${what}`, () => {
+      expect(() => parseOffer(chromium.replace(from, to))).to.throw(InvalidOffer);
+    });
+  }
+});
+
+describe("answer", () => {
+  it("announces one candidate, in the first media section", () => {
+    const gathered = ["v=0", "m=video 9 x", "a=mid:0", "a=candidate:1 1 UDP 1 10.0.0.1 5 typ host", "a=end-of-candidates", "m=audio 9 x", "a=mid:1", ""].join("\r\n");
+    expect(announceAddress(gathered, "203.0.113.9", 30_001).split("\r\n")).to.deep.equal([
+      "v=0", "m=video 9 x", "a=mid:0", "a=candidate:1 1 UDP 2122317823 203.0.113.9 30001 typ host", "a=end-of-candidates", "m=audio 9 x", "a=mid:1", "",
+    ]);
+  });
+
+  it("does the same when there is but one section", () => {
+    expect(announceAddress("v=0\r\nm=video 9 x\r\n", "2001:db8::1", 7)).to.match(/m=video 9 x\r\na=candidate:.* 2001:db8::1 7 typ host\r\na=end-of-candidates\r\n$/);
+  });
+});

@@ -1,0 +1,115 @@
+import { expect } from "chai";
+import { createRateController } from "../../../../streamer/src/transport/rateController.ts";
+import type { TransportFeedback } from "../../../../streamer/src/transport/transportFeedback.ts";
+
+const packetBytes = 1_200;
+const feedbackEveryMs = 66;
+const queueLimitMs = 400;
+const propagationMs = 20;
+
+/** A way of limited width with a queue in front, in virtual time: a packet leaves when all before it have. */
+function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
+  let now = 0;
+  let rate = startKbps;
+  let widthKbps = Infinity;
+  let lossRate = 0;
+  let sequence = 0;
+  let busyUntil = 0;
+  let nextSendAt = 0;
+  let nextFeedbackAt = feedbackEveryMs;
+  let sentCount = 0;
+  const pending: { sequence: number; arrivedAtMs: number | null; knownAt: number }[] = [];
+  const controller = createRateController({ startKbps, minKbps: 300, maxKbps, now: () => now, onRate: (kbps) => { rate = kbps; } });
+
+  const send = () => {
+    const transmissionMs = packetBytes * 8 / widthKbps;
+    const queuedMs = Math.max(0, busyUntil - now);
+    // Every so many packets, so that the same run always loses the same ones.
+    const isLost = queuedMs > queueLimitMs || (lossRate > 0 && ++sentCount % Math.round(1 / lossRate) === 0);
+    if (!isLost) busyUntil = Math.max(now, busyUntil) + transmissionMs;
+    controller.sent(sequence, packetBytes);
+    pending.push({ sequence, arrivedAtMs: isLost ? null : busyUntil + propagationMs, knownAt: isLost ? now + propagationMs : busyUntil + propagationMs });
+    sequence = (sequence + 1) & 0xffff;
+  };
+  const report = () => {
+    const known = pending.filter(({ knownAt }) => knownAt <= now);
+    pending.splice(0, pending.length, ...pending.filter(({ knownAt }) => knownAt > now));
+    const feedback: TransportFeedback = known.map(({ sequence: number, arrivedAtMs }) => ({ sequence: number, arrivedAtMs }));
+    if (feedback.length > 0) controller.feedback(feedback);
+  };
+  return {
+    controller,
+    rate: () => rate,
+    queueMs: () => Math.max(0, busyUntil - now),
+    setWidth: (kbps: number) => { widthKbps = kbps; },
+    setLoss: (share: number) => { lossRate = share; },
+    run(seconds: number) {
+      for (const end = now + seconds * 1_000; now < end; now++) {
+        for (; nextSendAt <= now; nextSendAt += packetBytes * 8 / rate) send();
+        if (now >= nextFeedbackAt) {
+          report();
+          nextFeedbackAt += feedbackEveryMs;
+        }
+      }
+    },
+  };
+}
+
+describe("rate controller", () => {
+  it("climbs to the most that is allowed on a wide way, and no further", () => {
+    const way = simulate({ startKbps: 2_000, maxKbps: 6_000 });
+    way.run(30);
+    expect(way.rate()).to.be.within(5_700, 6_000);
+  });
+
+  it("falls below a bottleneck within two seconds and empties its queue", () => {
+    const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
+    way.run(3);
+    way.setWidth(2_500);
+    way.run(2);
+    expect(way.rate()).to.be.below(2_500);
+    way.run(1);
+    expect(way.queueMs()).to.be.below(100);
+  });
+
+  it("then stays near the bottleneck's width and comes back when it is gone", () => {
+    const way = simulate();
+    way.setWidth(2_500);
+    way.run(20);
+    expect(way.rate()).to.be.within(1_500, 2_900);
+    way.setWidth(Infinity);
+    way.run(20);
+    expect(way.rate()).to.be.above(4_000);
+  });
+
+  it("slows down when every fifth packet is lost", () => {
+    const way = simulate();
+    way.run(2);
+    way.setLoss(0.2);
+    way.run(5);
+    expect(way.rate()).to.be.below(2_500);
+    expect(way.controller.state().loss).to.be.within(0.15, 0.25);
+  });
+
+  it("shrugs off a loss of one percent", () => {
+    const way = simulate();
+    way.setLoss(0.01);
+    way.run(10);
+    expect(way.rate()).to.be.at.least(4_000);
+  });
+
+  it("never goes below its floor", () => {
+    const way = simulate();
+    way.setWidth(50);
+    way.run(30);
+    expect(way.rate()).to.equal(300);
+  });
+
+  it("passes over packets it never sent and reports that repeat", () => {
+    const way = simulate();
+    way.run(1);
+    const before = way.controller.state();
+    way.controller.feedback([{ sequence: 60_000, arrivedAtMs: 1e9 }, { sequence: 0, arrivedAtMs: -1e9 }]);
+    expect(way.controller.state()).to.deep.equal(before);
+  });
+});
