@@ -97,8 +97,11 @@ async function passOn(outgoing: ServerResponse, bytes: Buffer, bytesPerSecond: n
     if (outgoing.destroyed) return;
     if (!outgoing.write(bytes.subarray(start, start + pieceBytes))) {
       await new Promise<void>((resolve) => {
-        outgoing.once("drain", resolve);
-        outgoing.once("close", resolve);
+        const go = (): void => {
+          outgoing.off("drain", go).off("close", go);
+          resolve();
+        };
+        outgoing.on("drain", go).on("close", go);
       });
     }
     if (bytesPerSecond !== undefined) await new Promise((resolve) => setTimeout(resolve, 50));

@@ -1,0 +1,244 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { limits } from "#contracts/limits.ts";
+import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
+import { eventually } from "#test/support/eventually.ts";
+import type { TestMinio } from "#test/support/minio.ts";
+import { NodeAgentStage } from "#test/support/nodeAgentStage.ts";
+import { sha256Of } from "#test/support/storedArchive.ts";
+
+describe("Node agent: sessions", function () {
+  this.timeout(90_000);
+  let minio: TestMinio;
+  let stage: NodeAgentStage;
+
+  before(async () => {
+    minio = await NodeAgentStage.startMinio();
+  });
+
+  after(() => minio.remove());
+
+  beforeEach(async () => {
+    stage = await NodeAgentStage.set(minio);
+    await stage.createGameNode();
+  });
+
+  afterEach(() => stage.clear());
+
+  /** A session whose game runs. */
+  async function aRunningSession(spec: Parameters<NodeAgentStage["launch"]>[1] = {}): Promise<string> {
+    const name = await stage.launch(await stage.createGame(), spec);
+    await stage.prepared(name);
+    await stage.startPod(name);
+    return name;
+  }
+
+  const savesOf = (name: string): Promise<string[]> => stage.storedSaves(`slot-${name}`);
+  const storedSave = async (name: string, sequence: number) => eventually(async () => {
+    const save = (await stage.session(name)).status?.save;
+    return save !== undefined && save.sequence >= sequence && save;
+  }, { timeoutMs: 20_000, what: `save ${sequence} to be stored` });
+  const listing = async (key: string): Promise<string[]> => execFileSync("tar", ["-tz"], { input: await stage.readObject(key), encoding: "utf8" }).trim().split("\n").sort();
+
+  it("takes a session from placement to the end of its directory", async () => {
+    await stage.startAgent();
+    const source = await stage.createGame();
+    const name = await stage.launch(source);
+    await stage.prepared(name);
+    expect(existsSync(`${contentDirectory(stage.root, source.sha256)}/run.sh`)).to.equal(true);
+    expect(statSync(stage.saves(name))).to.include({ uid: sessionUserId, gid: sessionUserId });
+    expect(statSync(stage.saves(name)).mode & 0o777).to.equal(0o700);
+
+    await stage.startPod(name);
+    writeFileSync(`${stage.saves(name)}/progress`, "level 1");
+    const first = await storedSave(name, 1);
+    expect(first).to.include({ objectKey: `saves/slot-${name}/1-${name}-1.tar.gz`, generation: 1, final: false });
+    writeFileSync(`${stage.saves(name)}/progress`, "level 2");
+    const second = await storedSave(name, 2);
+    expect(sha256Of(await stage.readObject(second.objectKey))).to.equal(second.sha256);
+
+    writeFileSync(`${stage.saves(name)}/progress`, "level 3, the last");
+    await stage.endGame(name);
+    expect(await stage.condition(name, "SavePersisted", "True")).to.equal("Stored");
+    const { status } = await stage.session(name);
+    expect(status?.save?.final).to.equal(true);
+    const restored = execFileSync("tar", ["-xzO", "progress"], { input: await stage.readObject(status!.save!.objectKey), encoding: "utf8" });
+    expect(restored).to.equal("level 3, the last");
+    expect(existsSync(stage.saves(name)), "until the session is finished").to.equal(true);
+
+    await stage.finish(name);
+    await eventually(() => !existsSync(sessionDirectory(stage.root, name)), { what: "the directory to be removed" });
+    await eventually(async () => (await stage.eventsOf(name)).length >= 2, { what: "events" });
+    expect(await stage.eventsOf(name)).to.include.members(["Prepared", "SaveStored"]);
+  });
+
+  it("restores the slot's save with its owner and times, and does not store it again unchanged", async () => {
+    await stage.startAgent();
+    const save = aTarGz([{ name: "deep/", mode: 0o700 }, { name: "deep/progress", body: "level 7", mtimeSeconds: 1_600_000_000 }]);
+    const objectKey = "saves/old/3-gs-old-1.tar.gz";
+    await minio.client.putObject(minio.bucket, objectKey, save, save.length);
+    const name = await aRunningSession({ saveSlot: { slotId: "old", number: 2, objectKey, sha256: sha256Of(save), generation: 3 } });
+    const file = `${stage.saves(name)}/deep/progress`;
+    expect(readFileSync(file, "utf8")).to.equal("level 7");
+    expect(statSync(file)).to.include({ uid: sessionUserId, mtimeMs: 1_600_000_000_000 });
+    writeFileSync(file, "level 8");
+    expect(await storedSave(name, 1)).to.include({ generation: 4, objectKey: `saves/old/4-${name}-1.tar.gz` });
+
+    // What the agent itself packed comes back to the same bytes.
+    const again = await storedSave(name, 1);
+    await stage.endGame(name);
+    await stage.condition(name, "SavePersisted", "True");
+    const next = await aRunningSession({ saveSlot: { slotId: "old", number: 2, objectKey: again.objectKey, sha256: again.sha256, generation: 4 } });
+    await stage.endGame(next);
+    expect(await stage.condition(next, "SavePersisted", "True")).to.equal("Unchanged");
+    expect(await stage.storedSaves("old")).to.have.members([objectKey, again.objectKey]);
+  });
+
+  it("refuses a save that is not the one the slot names, and a hostile one", async () => {
+    await stage.startAgent();
+    const game = await stage.createGame();
+    const good = aTarGz([{ name: "a", body: "b" }]);
+    const evil = aTarGz([{ name: "../evil", body: "b" }]);
+    for (const [key, packed] of [["saves/x/good.tar.gz", good], ["saves/x/evil.tar.gz", evil]] as const) await minio.client.putObject(minio.bucket, key, packed, packed.length);
+    const slot = { slotId: "x", number: 1, generation: 1 };
+    const wrong = await stage.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/good.tar.gz", sha256: "f".repeat(64) } });
+    await stage.condition(wrong, "SaveRestored", "False", "ChecksumMismatch");
+    const hostile = await stage.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/evil.tar.gz", sha256: sha256Of(evil) } });
+    await stage.condition(hostile, "SaveRestored", "False", "SaveRefused");
+    const missing = await stage.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/none.tar.gz", sha256: "f".repeat(64) } });
+    await stage.condition(missing, "SaveRestored", "False", "SaveMissing");
+    expect(existsSync(stage.saves(hostile)) || existsSync(`${sessionDirectory(stage.root, hostile)}/evil`)).to.equal(false);
+  });
+
+  it("says that there is nothing to save when the game wrote nothing or never ran", async () => {
+    await stage.startAgent();
+    const played = await aRunningSession();
+    await stage.endGame(played);
+    expect(await stage.condition(played, "SavePersisted", "True")).to.equal("NothingToSave");
+    const cancelled = await stage.launch(await stage.createGame());
+    await stage.prepared(cancelled);
+    await stage.sessions.mergePatch({ name: cancelled, namespace: stage.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    expect(await stage.condition(cancelled, "SavePersisted", "True")).to.equal("NothingToSave");
+    expect(await savesOf(played)).to.deep.equal([]);
+  });
+
+  it("does not store what did not change", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    writeFileSync(`${stage.saves(name)}/progress`, "level 1");
+    await storedSave(name, 1);
+    // Written again with the same content: looked at again, and found to be the same.
+    const { atime, mtime } = statSync(`${stage.saves(name)}/progress`);
+    writeFileSync(`${stage.saves(name)}/progress`, "level 1");
+    utimesSync(`${stage.saves(name)}/progress`, atime, mtime);
+    await stage.endGame(name);
+    expect(await stage.condition(name, "SavePersisted", "True")).to.equal("Stored");
+    expect(await savesOf(name)).to.have.length(1);
+    expect((await stage.session(name)).status?.save).to.include({ sequence: 1, final: true });
+  });
+
+  it("follows no link and opens nothing odd that the game left", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    const saves = stage.saves(name);
+    symlinkSync("/etc/passwd", `${saves}/link`);
+    symlinkSync("/etc", `${saves}/folder-link`);
+    execFileSync("mkfifo", [`${saves}/pipe`]);
+    mkdirSync(`${saves}/folder`);
+    writeFileSync(`${saves}/folder/real`, "data");
+    writeFileSync(Buffer.concat([Buffer.from(`${saves}/`), Buffer.from([0x61, 0xff])]), "not UTF-8");
+    const { objectKey } = await storedSave(name, 1);
+    await stage.endGame(name);
+    await stage.condition(name, "SavePersisted", "True");
+    expect(await listing(objectKey)).to.deep.equal(["folder/", "folder/real"]);
+  });
+
+  it("keeps the directory while MinIO is away, also across a restart, and stores it when it is back", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    await minio.stop();
+    try {
+      writeFileSync(`${stage.saves(name)}/progress`, "level 9");
+      await stage.endGame(name);
+      await stage.condition(name, "SavePersisted", "False", "StoreUnreachable");
+      await stage.stopAgent();
+      await stage.startAgent();
+      expect(readFileSync(`${stage.saves(name)}/progress`, "utf8")).to.equal("level 9");
+    } finally {
+      await minio.start();
+    }
+    await eventually(async () => (await stage.session(name)).status?.save?.final === true, { timeoutMs: 40_000, what: "the save to be stored" });
+    expect(await savesOf(name)).to.have.length(1);
+  });
+
+  it("stores what it finds after a restart although the session is gone, and keeps the directory", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    await stage.stopAgent();
+    writeFileSync(`${stage.saves(name)}/progress`, "level 5");
+    await stage.pods.mergePatch({ name, namespace: stage.namespace }, { metadata: { finalizers: null } });
+    await stage.pods.delete({ name, namespace: stage.namespace }, { gracePeriodSeconds: 0 });
+    await stage.sessions.delete({ name, namespace: stage.namespace });
+    await stage.startAgent();
+    await eventually(async () => (await savesOf(name)).length === 1, { timeoutMs: 20_000, what: "the orphaned save to be stored" });
+    const kept = join(stage.root, "v1/sessions-kept", name);
+    await eventually(() => existsSync(kept), { what: "the directory to be kept" });
+    expect(readFileSync(`${kept}/save/progress`, "utf8")).to.equal("level 5");
+    expect(existsSync(sessionDirectory(stage.root, name))).to.equal(false);
+  });
+
+  it("does not store a save over the limits, says so, and keeps it for an admin", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    writeFileSync(`${stage.saves(name)}/progress`, "level 1");
+    const { objectKey } = await storedSave(name, 1);
+    writeFileSync(`${stage.saves(name)}/large`, "");
+    truncateSync(`${stage.saves(name)}/large`, limits.save.unpackedBytes + 1);
+    await stage.condition(name, "SavePersisted", "False", "SaveTooLarge");
+    await stage.endGame(name);
+    await stage.condition(name, "SavePersisted", "True", "SaveTooLarge");
+    expect((await stage.session(name)).status?.save?.objectKey).to.equal(objectKey);
+    await stage.finish(name);
+    await eventually(() => !existsSync(sessionDirectory(stage.root, name)), { what: "the directory to be set aside" });
+    expect(readdirSync(join(stage.root, "v1/sessions-kept"))).to.deep.equal([name]);
+  });
+
+  it("gives up the directory of a session that moved to another node", async () => {
+    await stage.startAgent();
+    const name = await stage.launch(await stage.createGame());
+    await stage.prepared(name);
+    await stage.operate(name, { nodeName: "another-node" });
+    await eventually(() => !existsSync(sessionDirectory(stage.root, name)), { timeoutMs: 20_000, what: "the directory to be removed" });
+    expect(await savesOf(name)).to.deep.equal([]);
+  });
+
+  it("says what is wrong with the game of a session", async () => {
+    await stage.startAgent();
+    const unknown = await stage.launch({ ...await stage.createGame(), sha256: "e".repeat(64) });
+    await stage.condition(unknown, "ContentReady", "False", "SourceUnknown");
+    const incomplete = await stage.launch(await stage.createGame(), { launcher: "other.sh" });
+    await stage.condition(incomplete, "ContentReady", "False", "ArchiveIncomplete");
+  });
+
+  it("is killed in the middle of a download and a restore, and does both anew", async () => {
+    const source = await stage.createGame(3_000_000);
+    stage.proxy.fault = ({ method }) => method === "GET" ? { bytesPerSecond: 400_000 } : undefined;
+    stage.startProcess();
+    const name = await stage.launch(source);
+    const temporary = join(stage.root, "v1/tmp");
+    await eventually(() => existsSync(temporary) && readdirSync(temporary).length > 0, { timeoutMs: 30_000, what: "the download to run" });
+    await stage.condition(name, "ContentReady", "False", "Downloading");
+    await stage.killProcess();
+    expect(readdirSync(temporary)).to.have.length(1);
+    expect(existsSync(contentDirectory(stage.root, source.sha256))).to.equal(false);
+    stage.proxy.fault = undefined;
+    stage.startProcess();
+    await stage.prepared(name);
+    expect(lstatSync(`${contentDirectory(stage.root, source.sha256)}/engine/data.bin`).size).to.equal(3_000_000);
+    expect(readdirSync(temporary)).to.deep.equal([]);
+    expect(await stage.killProcess("SIGTERM")).to.equal(0);
+  });
+});

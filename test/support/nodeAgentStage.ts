@@ -1,0 +1,226 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { GameSession, GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import { fieldManagers } from "#contracts/crd/names.ts";
+import { contentDirectory, saveDirectory } from "#contracts/nodeLayout.ts";
+import { events, pods, type Event, type Pod } from "#kube/builtin.ts";
+import { systemClock } from "#kube/clock.ts";
+import { findCondition } from "#kube/conditions.ts";
+import type { Stored } from "#kube/object.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import { startAgent, type Agent } from "../../node-agent/src/agent.ts";
+import { readConfig } from "../../node-agent/src/config.ts";
+import { createLogger } from "../../node-agent/src/logger.ts";
+import { createMetrics } from "../../node-agent/src/metrics.ts";
+import { clusterRules, sessionsNamespaceRules } from "../../node-agent/src/rbac.ts";
+import { gameCaches, gameNodes, gameSessions } from "../../node-agent/src/resources.ts";
+import { aGameSessionSpec } from "#test/factories/gameSession.ts";
+import { containerStatus } from "#test/factories/sessionPod.ts";
+import { aGameTar, aTarGz } from "#test/factories/tarArchive.ts";
+import { eventually } from "./eventually.ts";
+import { startFaultProxy, type FaultProxy } from "./faultProxy.ts";
+import { sharedKubeApiServer } from "./kubeApiServer.ts";
+import { grant } from "./kubeRoles.ts";
+import { startMinio, type TestMinio } from "./minio.ts";
+import { repositoryRoot } from "./programs.ts";
+import { storeArchive } from "./storedArchive.ts";
+
+/** One node's agent under its own Roles, against a real API server and a real MinIO; the test plays operator and kubelet. */
+export class NodeAgentStage {
+  readonly minio: TestMinio;
+  readonly proxy: FaultProxy;
+  readonly namespace: string;
+  readonly node = `node-${randomBytes(4).toString("hex")}`;
+  readonly root = join(mkdtempSync(join(tmpdir(), "joypod-node-")), "root");
+  readonly sessions: ResourceClient<GameSession>;
+  readonly caches: ResourceClient<GameCache>;
+  readonly nodes: ResourceClient<GameNode>;
+  readonly pods: ResourceClient<Pod>;
+  readonly events: ResourceClient<Event>;
+  readonly #agentTransport: KubeTransport;
+  readonly #kubeconfigPath: string;
+  #agent: Agent | undefined;
+  #process: ChildProcess | undefined;
+
+  private constructor(parts: { minio: TestMinio; proxy: FaultProxy; namespace: string; admin: KubeTransport; agent: { transport: KubeTransport; kubeconfigPath: string } }) {
+    this.minio = parts.minio;
+    this.proxy = parts.proxy;
+    this.namespace = parts.namespace;
+    this.sessions = new ResourceClient(parts.admin, gameSessions);
+    this.caches = new ResourceClient(parts.admin, gameCaches);
+    this.nodes = new ResourceClient(parts.admin, gameNodes);
+    this.pods = new ResourceClient(parts.admin, pods);
+    this.events = new ResourceClient(parts.admin, events);
+    this.#agentTransport = parts.agent.transport;
+    this.#kubeconfigPath = parts.agent.kubeconfigPath;
+    mkdirSync(this.root);
+  }
+
+  static async set(minio: TestMinio): Promise<NodeAgentStage> {
+    const server = await sharedKubeApiServer();
+    const namespace = await server.createNamespace("sessions");
+    const user = `agent-${namespace}`;
+    const agent = await server.asUser(user, [...clusterRules]);
+    await grant(server.admin, { kind: "User", name: user }, [...sessionsNamespaceRules], namespace);
+    return new NodeAgentStage({ minio, proxy: await startFaultProxy(minio.endpoint), namespace, admin: server.admin, agent });
+  }
+
+  /** Starts a MinIO for the stages of one file. */
+  static startMinio(): Promise<TestMinio> {
+    return startMinio();
+  }
+
+  get environment(): NodeJS.ProcessEnv {
+    const { endpoint } = this.proxy;
+    const { region, bucket, accessKey, secretKey } = this.minio;
+    return {
+      NODE_NAME: this.node, SESSIONS_NAMESPACE: this.namespace, NODE_ROOT: this.root, CACHE_BUDGET_BYTES: String(2 ** 30),
+      SAVE_INTERVAL_SECONDS: "0.3", S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
+      HTTP_PORT: "0", LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? "error",
+    };
+  }
+
+  /** Starts the agent in this process. */
+  async startAgent(): Promise<void> {
+    const config = readConfig(this.environment);
+    this.#agent = await startAgent({
+      config, transport: this.#agentTransport, clock: systemClock, random: Math.random, metrics: createMetrics(),
+      logger: createLogger({ level: config.logLevel, node: this.node }),
+    });
+  }
+
+  async stopAgent(): Promise<void> {
+    await this.#agent?.stop();
+    this.#agent = undefined;
+  }
+
+  /** Starts the agent as a program of its own, to be killed. */
+  startProcess(): void {
+    const environment = { ...this.environment, KUBECONFIG: this.#kubeconfigPath, PATH: process.env.PATH };
+    this.#process = spawn(process.execPath, [join(repositoryRoot, "node-agent/src/main.ts")], { env: environment, stdio: ["ignore", "inherit", "inherit"] });
+  }
+
+  async killProcess(signal: NodeJS.Signals = "SIGKILL"): Promise<number | null> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined) return null;
+    const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    child.kill(signal);
+    return ended;
+  }
+
+  async clear(): Promise<void> {
+    await this.stopAgent();
+    await this.killProcess();
+    await this.proxy.close();
+    rmSync(join(this.root, ".."), { recursive: true, force: true });
+  }
+
+  async createGameNode(desired: GameNode["spec"]["desired"] = []): Promise<void> {
+    await this.nodes.create({ metadata: { name: this.node }, spec: { desired } });
+  }
+
+  gameNode(): Promise<Stored<GameNode>> {
+    return this.nodes.get({ name: this.node });
+  }
+
+  /** Uploads a game and names it by a GameCache. */
+  async createGame(bytes = 200_000): Promise<ArchiveSource> {
+    const source = await storeArchive(this.minio, aTarGz(aGameTar(randomBytes(bytes))), { unpackedSizeBytes: bytes + 1000 });
+    await this.caches.create({
+      metadata: { name: `game-${source.sha256.slice(0, 10)}`, namespace: this.namespace },
+      spec: {
+        source, placement: { policy: "OnDemand" }, priority: 0, pinned: false, keepVersions: 1, rollout: { maxParallelNodes: 2 }, suspend: false,
+      },
+    });
+    return source;
+  }
+
+  /** Launches the game and places the session here, as API and operator would. */
+  async launch(source: ArchiveSource, spec: Partial<GameSessionSpec> = {}): Promise<string> {
+    const name = `gs-${randomBytes(8).toString("hex")}`;
+    const slot = { slotId: `slot-${name}`, number: 1, generation: 0 };
+    await this.sessions.create({
+      metadata: { name, namespace: this.namespace },
+      spec: aGameSessionSpec({ gameCacheRef: { name: `game-${source.sha256.slice(0, 10)}` }, contentDigest: source.sha256, saveSlot: slot, ...spec }),
+    });
+    await this.operate(name, { nodeName: this.node });
+    return name;
+  }
+
+  /** Writes the operator's part of the status, all of it each time. */
+  async operate(name: string, status: Partial<NonNullable<GameSession["status"]>>): Promise<void> {
+    await this.sessions.applyStatus({ metadata: { name, namespace: this.namespace }, status: { nodeName: this.node, ...status } }, { fieldManager: fieldManagers.operator });
+  }
+
+  async finish(name: string): Promise<void> {
+    const finished = { type: "Finished", status: "True" as const, reason: "UserRequested", message: "", lastTransitionTime: new Date().toISOString().replace(/\.\d+/, "") };
+    await this.operate(name, { conditions: [finished] });
+  }
+
+  session(name: string): Promise<Stored<GameSession>> {
+    return this.sessions.get({ name, namespace: this.namespace });
+  }
+
+  /** Waits until the agent's condition has the status, and gives its reason. */
+  async condition(name: string, type: string, status: "True" | "False", reason?: string): Promise<string> {
+    return eventually(async () => {
+      const found = findCondition((await this.session(name)).status?.conditions, type);
+      return found?.status === status && (reason === undefined || found.reason === reason) && found.reason;
+    }, { timeoutMs: 20_000, what: `${type} to be ${status}${reason === undefined ? "" : ` by ${reason}`}` });
+  }
+
+  async prepared(name: string): Promise<void> {
+    await this.condition(name, "ContentReady", "True");
+    await this.condition(name, "SaveRestored", "True");
+  }
+
+  /** The pod of the session, with its game running. */
+  async startPod(name: string): Promise<void> {
+    const { spec, metadata: { uid } } = await this.session(name);
+    const content = { name: "game", hostPath: { path: contentDirectory(this.root, spec.contentDigest), type: "Directory" } };
+    await this.pods.create({
+      metadata: { name, namespace: this.namespace, finalizers: ["joypod.dev/usage"] },
+      spec: { nodeName: this.node, containers: [{ name: "game", image: "game" }], volumes: [content], automountServiceAccountToken: false },
+    });
+    await this.operate(name, { podRef: { name, uid } });
+    await this.setGame(name, { running: { startedAt: new Date().toISOString() } });
+  }
+
+  async endGame(name: string): Promise<void> {
+    await this.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
+  }
+
+  saves(name: string): string {
+    return saveDirectory(this.root, name);
+  }
+
+  /** Keys of the stored saves of a slot, oldest first. */
+  async storedSaves(slotId: string): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const item of this.minio.client.listObjectsV2(this.minio.bucket, `saves/${slotId}/`, true) as AsyncIterable<{ name: string }>) keys.push(item.name);
+    return keys;
+  }
+
+  async readObject(key: string): Promise<Buffer> {
+    const path = join(this.root, "..", `object-${randomBytes(4).toString("hex")}`);
+    await this.minio.client.fGetObject(this.minio.bucket, key, path);
+    return readFileSync(path);
+  }
+
+  async eventsOf(name: string): Promise<string[]> {
+    const { items } = await this.events.listAll({ namespace: this.namespace });
+    return items.filter((event) => event.regarding?.name === name).map(({ reason }) => reason ?? "");
+  }
+
+  async setGame(name: string, state: Parameters<typeof containerStatus>[1]): Promise<void> {
+    const status = { phase: state?.terminated === undefined ? "Running" : "Succeeded", containerStatuses: [containerStatus("game", state)] };
+    await this.pods.mergePatchStatus({ name, namespace: this.namespace }, { status });
+  }
+}

@@ -1,0 +1,37 @@
+import { expect } from "chai";
+import { afterFailure, quarantineCheckMs, type Attempts, type Failure } from "../../../../node-agent/src/cache/attempts.ts";
+
+const mismatch: Failure = { reason: "ChecksumMismatch", message: "", etag: "1", isFinal: false };
+const failing = (...failures: Failure[]): Attempts => {
+  let known: Attempts | undefined;
+  for (const failure of failures) known = afterFailure(known, failure, 1000, () => 0);
+  if (known === undefined) throw new Error("No failure was given.");
+  return known;
+};
+
+describe("afterFailure", () => {
+  it("waits longer each time", () => {
+    expect(failing(mismatch).retryAtMs).to.equal(1500);
+    expect(failing(mismatch, mismatch).retryAtMs).to.equal(2000);
+  });
+
+  it("gives the same object up at the third strike", () => {
+    expect(failing(mismatch, mismatch).isQuarantined).to.equal(false);
+    const given = failing(mismatch, mismatch, mismatch);
+    expect(given.isQuarantined).to.equal(true);
+    expect(given.retryAtMs).to.equal(1000 + quarantineCheckMs);
+  });
+
+  it("starts to count anew when the object was replaced", () => {
+    expect(failing(mismatch, mismatch, { ...mismatch, etag: "2" })).to.include({ strikes: 1, isQuarantined: false });
+  });
+
+  it("never gives up for a store that cannot be reached", () => {
+    const away: Failure = { ...mismatch, reason: "StoreUnreachable" };
+    expect(failing(...Array.from({ length: 20 }, () => away))).to.include({ strikes: 0, isQuarantined: false });
+  });
+
+  it("gives up at once when the right bytes break the rules", () => {
+    expect(failing({ ...mismatch, reason: "ArchiveRefused", isFinal: true }).isQuarantined).to.equal(true);
+  });
+});
