@@ -6,7 +6,7 @@ import { eventually } from "#test/support/eventually.ts";
 import { FaultyApi } from "#test/support/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
 
-const times = { leaseDurationMs: 2000, renewDeadlineMs: 1200, retryPeriodMs: 200 };
+const times = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 200 };
 
 describe("LeaderElector", () => {
   let server: KubeApiServer;
@@ -62,7 +62,7 @@ describe("LeaderElector", () => {
     const elected = b.start().catch(() => undefined);
     await eventually(async () => {
       const { metadata } = await client.get({ name: "leader", namespace });
-      return Number(metadata.resourceVersion) > Number(first.metadata.resourceVersion) && performance.now() > 0;
+      return Number(metadata.resourceVersion) > Number(first.metadata.resourceVersion);
     });
     expect([a.isLeader, b.isLeader, a.transitions]).to.deep.equal([true, false, 0]);
     await b.stop();
@@ -78,11 +78,12 @@ describe("LeaderElector", () => {
     const a = anElector("a");
     const startedMs = performance.now();
     await a.start();
-    expect(performance.now() - startedMs).to.be.within(1000, 4000);
+    expect(performance.now() - startedMs).to.be.within(1000, 8000);
     expect(a.transitions).to.equal(5);
   });
 
-  it("loses when it cannot renew in time, before anyone else can lead", async () => {
+  it("loses when it cannot renew in time, before anyone else can lead", async function () {
+    this.timeout(30_000);
     const api = await FaultyApi.start(server);
     try {
       const a = anElector("a", { transport: api.transport() });
@@ -119,6 +120,6 @@ describe("LeaderElector", () => {
   });
 
   it("refuses times that do not fit together", () => {
-    expect(() => anElector("a", { renewDeadlineMs: 2000 })).to.throw("retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs");
+    expect(() => anElector("a", { renewDeadlineMs: 4000 })).to.throw("retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs");
   });
 });

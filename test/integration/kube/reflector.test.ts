@@ -4,6 +4,7 @@ import { Reflector, type ReflectorOptions } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { type Change, Store } from "#kube/store.ts";
 import { eventually } from "#test/support/eventually.ts";
+import { FakeClock } from "#test/support/fakeClock.ts";
 import { FaultyApi, listOf, watchOf } from "#test/support/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
 
@@ -56,7 +57,7 @@ describe("Reflector", () => {
   async function started(options: Partial<ReflectorOptions<ConfigMap, never>> = {}): Promise<Reflector<ConfigMap>> {
     const reflector = aReflector(options);
     reflector.start();
-    await reflector.waitForSync(AbortSignal.timeout(5000));
+    await reflector.waitForSync(AbortSignal.timeout(20_000));
     await watching();
     return reflector;
   }
@@ -253,13 +254,16 @@ describe("Reflector", () => {
   });
 
   it("finds by relisting what the watch has missed, and counts it", async () => {
-    await started({ relistIntervalMs: 1000 });
+    const clock = new FakeClock();
+    await started({ clock });
     api.loseEvents(true);
     await create("lost");
     await eventually(() => api.lostBytes > 0);
     api.loseEvents(false);
     await create("a");
     await seen("added a 1");
+    expect(names()).to.deep.equal(["a"]);
+    await clock.advance(660_000);
     await seen("added lost 1");
     expect(drift).to.equal(1);
   });

@@ -80,7 +80,7 @@ describe("ResourceClient", () => {
     const reflector = new Reflector({ client, store, namespace, fieldSelector: "status.phase=Running" });
     reflector.start();
     try {
-      await reflector.waitForSync(AbortSignal.timeout(5000));
+      await reflector.waitForSync(AbortSignal.timeout(20_000));
       const widget = await aWidget();
       await client.mergePatchStatus(widget.metadata, { status: { phase: "Running" } });
       await eventually(() => store.size === 1);

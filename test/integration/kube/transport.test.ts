@@ -110,7 +110,7 @@ describe("KubeTransport", () => {
   });
 
   it("ends a request without an answer at its deadline, and at the caller's abort with the caller's reason", async () => {
-    const client = clientOf(api.transport({ deadlineMs: 200 }));
+    const client = clientOf(api.transport({ deadlineMs: 1000 }));
     const held = api.holdOnce(isList);
     const late = await client.list({ namespace }).catch((reason: unknown) => reason);
     expect(late).to.be.instanceOf(KubeError).and.to.include({ status: undefined, reason: "Timeout" });
