@@ -1,0 +1,194 @@
+import { expect } from "chai";
+import { aGame, aPartner, type TestPartner } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { eventually } from "../../support/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+
+const path = "/api/partners/games";
+const metadata = { title: "The Long Night", developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };
+
+describe("partner games", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let operator: PlayedOperator;
+  let partner: TestPartner;
+  let client: ApiClient;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true });
+    operator = operatorOf(api);
+  });
+  beforeEach(async () => {
+    partner = await aPartner(api.deps);
+    client = api.asPartner(partner);
+  });
+  after(async () => {
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  describe("API keys", () => {
+    it("are needed on every route, in their own shape of refusal", async () => {
+      const { slug } = await aGame(api.deps, { partnerId: partner.id });
+      const routes = [
+        ["GET", path], ["POST", path], ["GET", `${path}/${slug}`], ["PATCH", `${path}/${slug}`], ["PUT", `${path}/${slug}/upload`],
+        ["GET", `${path}/${slug}/sync`], ["DELETE", `${path}/${slug}`],
+      ] as const;
+      for (const [method, address] of routes) {
+        const response = await api.anonymous().request(method, address);
+        expectRefusal(response, 401, "unauthorized");
+        expect(response.headers.get("www-authenticate")).to.match(/^Bearer/);
+        expect(response.json<{ message: string }>().message).to.be.a("string");
+      }
+    });
+
+    it("are refused when wrong, revoked or expired, and when the partner is suspended", async () => {
+      const wrong = api.asPartner({ key: partner.key.slice(0, -1) + (partner.key.endsWith("0") ? "1" : "0") });
+      expectRefusal(await wrong.get(path), 401, "unauthorized");
+      const { prisma } = api.deps.postgres;
+      await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { expiresAt: new Date(Date.now() - 1000) } });
+      expectRefusal(await client.get(path), 401, "unauthorized");
+      await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { expiresAt: null, revokedAt: new Date() } });
+      expectRefusal(await client.get(path), 401, "unauthorized");
+      await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { revokedAt: null } });
+      await prisma.partner.update({ where: { id: partner.id }, data: { suspendedAt: new Date() } });
+      expectRefusal(await client.get(path), 403, "forbidden");
+    });
+
+    it("bear a hundred requests a minute, the hundred and first waits", async () => {
+      const statuses = await Promise.all(Array.from({ length: 101 }, async () => (await client.get(path)).status));
+      expect(statuses.filter((status) => status === 200)).to.have.length(100);
+      const refused = await client.get(path);
+      expectRefusal(refused, 429, "rate_limited");
+      expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
+      expect(refused.json<{ message: string }>().message).to.be.a("string");
+      expect((await api.asPartner(await aPartner(api.deps)).get(path)).status).to.equal(200);
+    });
+  });
+
+  describe("POST", () => {
+    it("registers a game that waits for its archive, with a slug from its title", async () => {
+      const title = `Émile's Night ${partner.keyId}`;
+      const response = await client.post(path, { ...metadata, title, tags: ["Night"], releaseDate: "2030-02-03", website: "https://example.test/" });
+      expect(response.status, response.text).to.equal(201);
+      const { id, slug, status } = response.json<Record<"id" | "slug" | "status", string>>();
+      expect(slug).to.equal(`emiles-night-${partner.keyId}`);
+      expect(status).to.equal("pending_upload");
+      const row = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } });
+      expect(row).to.deep.include({ title, tags: ["Night"], releaseDate: new Date("2030-02-03"), website: "https://example.test/" });
+      expect((await client.get(path)).json()).to.deep.include({ total: 1 });
+    });
+
+    it("refuses a slug that anybody has or had", async () => {
+      for (const overrides of [{}, { partnerId: partner.id }, { deletedAt: new Date() }]) {
+        const { slug } = await aGame(api.deps, overrides);
+        expectRefusal(await client.post(path, { ...metadata, slug }), 409, "conflict");
+      }
+    });
+
+    it("refuses what is missing, unknown or out of bounds, naming the field", async () => {
+      const wrong = [
+        [{ ...metadata, title: undefined }, "title"], [{ ...metadata, status: "active" }, ""], [{ ...metadata, partnerId: "x" }, ""],
+        [{ ...metadata, launcher: "../sh" }, "launcher"], [{ ...metadata, engineDir: "a/b" }, "engineDir"], [{ ...metadata, slug: "-x" }, "slug"],
+        [{ ...metadata, thumbnail: "javascript:alert(1)" }, "thumbnail"], [{ ...metadata, website: "https://a:b@c.test" }, "website"],
+        [{ ...metadata, tags: Array.from({ length: 21 }, (_, at) => `t${at}`) }, "tags"], [{ ...metadata, title: "a\u0000b" }, "title"],
+        [{ ...metadata, title: "日本" }, "slug"],
+      ] as const;
+      for (const [body, field] of wrong) {
+        const response = await client.post(path, body);
+        expectRefusal(response, 400, "invalid_request");
+        const { details, message } = response.json<{ details: { path: string }[]; message: string }>();
+        expect(details[0]!.path, response.text).to.equal(field);
+        expect(message).to.be.a("string");
+      }
+    });
+  });
+
+  describe("one game", () => {
+    it("is another partner's secret on every route", async () => {
+      const { slug, id } = await aGame(api.deps);
+      const routes = [
+        ["GET", `${path}/${slug}`, undefined], ["PATCH", `${path}/${slug}`, { title: "Mine" }], ["GET", `${path}/${slug}/sync`, undefined],
+        ["DELETE", `${path}/${slug}`, undefined], ["PUT", `${path}/${slug}/upload`, new Uint8Array(1)],
+      ] as const;
+      for (const [method, address, body] of routes) {
+        const headers: Record<string, string> = method === "PUT" ? { "content-type": "application/gzip" } : {};
+        const [theirs, unknown] = [await client.request(method, address, { body, headers }),
+          await client.request(method, address.replace(slug, "no-such"), { body, headers })];
+        expectRefusal(theirs, 404, "not_found");
+        expectRefusal(unknown, 404, "not_found");
+        expect(theirs.json<{ message: string }>().message.replace(slug, "no-such")).to.equal(unknown.json<{ message: string }>().message);
+      }
+      expect((await client.get(path)).json()).to.deep.equal({ games: [], total: 0 });
+      expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.be.null;
+    });
+
+    it("shows how many servers hold its current archive", async () => {
+      const game = await aGame(api.deps, { partnerId: partner.id });
+      const nodes = [await operator.addNode(1), await operator.addNode(1), await operator.addNode(1)].toSorted();
+      const [first, second] = nodes as [string, string, string];
+      await operator.caches.apply({
+        metadata: { name: game.slug, namespace: api.kube!.sessionsNamespace },
+        spec: { source: { bucket: "joypod", key: "archives/x", sha256: game.sha256!, sizeBytes: 1, unpackedSizeBytes: 1 } },
+      }, { fieldManager: "test" });
+      await operator.reportCache(game.slug, {
+        nodes: [
+          { nodeName: first, state: "Cached", digest: game.sha256!, cachedAt: "2030-01-01T00:00:00Z" },
+          { nodeName: second, state: "Cached", digest: "c".repeat(64), cachedAt: "2030-01-01T00:00:00Z" },
+        ],
+      });
+      const sync = await eventually(async () => {
+        const record = (await client.get(`${path}/${game.slug}/sync`)).json<{ cachedOn: number }>();
+        return record.cachedOn === 1 ? record : undefined;
+      });
+      expect(sync).to.deep.equal({
+        slug: game.slug, totalServers: 3, cachedOn: 1, pendingSync: 2,
+        servers: nodes.map((id) => (id === first ? { id, status: "cached", cachedAt: "2030-01-01T00:00:00.000Z" } : { id, status: "pending", cachedAt: null })),
+      });
+      const detail = await client.get(`${path}/${game.slug}`);
+      expect(detail.json()).to.deep.equal({
+        id: game.id, slug: game.slug, title: game.title, developer: "Test Studio", description: "", tags: [], launcher: "run.sh",
+        engineDir: "engine", thumbnail: "", status: "active", cacheStatus: { servers: 3, cached: 1 },
+      });
+    });
+
+    it("changes by PATCH only where it is told to", async () => {
+      const { slug, id } = await aGame(api.deps, { partnerId: partner.id, description: "Old", tags: ["a"], thumbnail: "https://example.test/a.png" });
+      expect((await client.patch(`${path}/${slug}`, {})).json()).to.include({ description: "Old" });
+      const changed = await client.patch(`${path}/${slug}`, { title: "New", thumbnail: null, tags: null });
+      expect(changed.status, changed.text).to.equal(200);
+      expect(changed.json()).to.deep.include({ id, slug, title: "New", description: "Old", tags: [], thumbnail: "" });
+      for (const body of [{ slug: "other" }, { status: "pending_upload" }, { id: "x" }, { title: null }, { launcher: "" }, { createdAt: "2020-01-01" }]) {
+        expectRefusal(await client.patch(`${path}/${slug}`, body), 400, "invalid_request");
+      }
+      expect((await client.get(`${path}/${slug}`)).json()).to.deep.include({ title: "New", status: "active" });
+    });
+
+    it("changes launcher and engineDir of an active game only to what its archive holds", async () => {
+      const { slug, versionId } = await aGame(api.deps, { partnerId: partner.id });
+      await api.deps.postgres.prisma.gameVersion.update({ where: { id: versionId! }, data: { rootFiles: ["run.sh", "other.sh"], rootDirectories: ["engine"] } });
+      expect((await client.patch(`${path}/${slug}`, { launcher: "other.sh" })).json()).to.include({ launcher: "other.sh" });
+      expectRefusal(await client.patch(`${path}/${slug}`, { launcher: "missing.sh" }), 422, "invalid_archive");
+      expectRefusal(await client.patch(`${path}/${slug}`, { engineDir: "missing" }), 422, "invalid_archive");
+      const pending = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
+      expect((await client.patch(`${path}/${pending.slug}`, { launcher: "missing.sh" })).status).to.equal(200);
+    });
+
+    it("is deleted once, with its cache, and gone from every list", async () => {
+      const { slug } = await aGame(api.deps, { partnerId: partner.id });
+      await operator.caches.apply({
+        metadata: { name: slug, namespace: api.kube!.sessionsNamespace },
+        spec: { source: { bucket: "joypod", key: "archives/x", sha256: "a".repeat(64), sizeBytes: 1, unpackedSizeBytes: 1 } },
+      }, { fieldManager: "test" });
+      const deleted = await client.delete(`${path}/${slug}`);
+      expect(deleted.status).to.equal(204);
+      expect(deleted.text).to.equal("");
+      expect(await operator.cache(slug)).to.be.undefined;
+      for (const response of [await client.delete(`${path}/${slug}`), await client.get(`${path}/${slug}`), await client.get(`${path}/${slug}/sync`)]) {
+        expectRefusal(response, 404, "not_found");
+      }
+      expect((await client.get(path)).json()).to.include({ total: 0 });
+    });
+  });
+});

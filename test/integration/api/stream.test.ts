@@ -1,0 +1,132 @@
+import { expect } from "chai";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiResponse } from "../../support/apiClient.ts";
+import { eventually } from "../../support/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+
+/** Loopback addresses that stand for pods: every pod's streamer has the same port. */
+const podIp = "127.77.0.1";
+const deadPodIp = "127.77.0.2";
+const sdp = { "content-type": "application/sdp" };
+
+interface SeenRequest {
+  method: string | undefined;
+  url: string | undefined;
+  headers: IncomingMessage["headers"];
+  body: string;
+}
+
+describe("/api/stream", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let operator: PlayedOperator;
+  let streamer: Server;
+  let seen: SeenRequest[];
+  let answer: { status: number; headers: Record<string, string>; body: string };
+  let owner: TestUser;
+  let id: string;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true });
+    operator = operatorOf(api);
+    await operator.addNode(100);
+    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
+    streamer = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        seen.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() });
+        response.writeHead(answer.status, answer.headers).end(answer.body);
+      });
+    });
+    await new Promise<void>((resolve) => streamer.listen(8080, podIp, resolve));
+  });
+  beforeEach(async () => {
+    seen = [];
+    answer = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 answer" };
+    owner = await aUser(api.deps);
+    id = await launched(owner, podIp);
+  });
+  after(async () => {
+    streamer.close();
+    streamer.closeAllConnections();
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  async function launched(user: TestUser, ip: string): Promise<string> {
+    const game = await aGame(api.deps);
+    const response = await api.as(user).post("/api/game/launch", { gameSlug: game.slug });
+    const { sessionId } = response.json<{ sessionId: string }>();
+    await operator.makeReady(sessionId, { podIp: ip });
+    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status === "running");
+    return sessionId;
+  }
+
+  function offer(user: TestUser | undefined, path = `/api/stream/${id}`, body = "v=0 offer", headers: Record<string, string> = sdp): Promise<ApiResponse> {
+    return (user === undefined ? api.anonymous() : api.as(user)).post(path, body, headers);
+  }
+
+  it("passes the offer to the session's pod and its answer back", async () => {
+    const response = await offer(owner, `/api/stream/${id}?client=client-1234&takeover=true`);
+    expect(response.status, response.text).to.equal(201);
+    expect(response.text).to.equal("v=0 answer");
+    expect(response.headers.get("content-type")).to.match(/^application\/sdp/);
+    expect(response.headers.get("location")).to.equal(`${api.url}/api/stream/${id}/connection-1`);
+    expect(seen).to.have.length(1);
+    expect(seen[0]).to.include({ method: "POST", url: "/whep?client=client-1234&takeover=true", body: "v=0 offer" });
+    expect(seen[0]!.headers).to.not.have.any.keys("cookie", "authorization");
+  });
+
+  it("hangs up", async () => {
+    answer = { status: 200, headers: {}, body: "" };
+    expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
+    expect(seen[0]).to.include({ method: "DELETE", url: "/whep/connection-1" });
+  });
+
+  it("passes on that another viewer is there", async () => {
+    answer = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
+    const response = await offer(owner);
+    expect(response.status).to.equal(409);
+    expect(response.json()).to.include({ error: "viewer_active" });
+  });
+
+  it("does not pass on what a pod must not say to a browser", async () => {
+    answer = { status: 302, headers: { location: "https://evil.example", "set-cookie": "a=b" }, body: "" };
+    const redirected = await offer(owner);
+    expectRefusal(redirected, 503, "unavailable");
+    expect(redirected.headers.get("location")).to.be.null;
+    answer = { status: 201, headers: { "content-type": "text/html", "set-cookie": "a=b", location: "https://evil.example/" }, body: "<script>" };
+    const page = await offer(owner);
+    expect(page.text).to.equal("");
+    expect(page.headers.get("location")).to.be.null;
+    expect(page.setCookies.join()).not.to.contain("a=b");
+  });
+
+  it("is for the owner of a running session only", async () => {
+    expectRefusal(await offer(undefined), 401, "unauthorized");
+    expectRefusal(await offer(await aUser(api.deps)), 404, "not_found");
+    expectRefusal(await offer(owner, "/api/stream/gs-none"), 404, "not_found");
+    expectRefusal(await api.as(await aUser(api.deps)).delete(`/api/stream/${id}/connection-1`), 404, "not_found");
+    await operator.finish(id);
+    await eventually(async () => (await offer(owner)).status === 409);
+    expectRefusal(await offer(owner), 409, "not_running");
+    expectRefusal(await api.as(owner).delete(`/api/stream/${id}/connection-1`), 409, "not_running");
+  });
+
+  it("refuses other types, long offers and odd queries", async () => {
+    expectRefusal(await offer(owner, undefined, "{}", { "content-type": "application/json" }), 415, "unsupported_media_type");
+    expectRefusal(await offer(owner, undefined, "v".repeat(65_537)), 413, "payload_too_large");
+    expectRefusal(await offer(owner, `/api/stream/${id}?client=x`), 400, "invalid_request");
+    expectRefusal(await offer(owner, `/api/stream/${id}?other=1`), 400, "invalid_request");
+    expect(seen).to.have.length(0);
+  });
+
+  it("answers 503 when the pod does not", async () => {
+    const other = await aUser(api.deps);
+    const path = `/api/stream/${await launched(other, deadPodIp)}`;
+    expectRefusal(await offer(other, path), 503, "unavailable");
+  });
+});
