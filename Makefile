@@ -28,7 +28,7 @@ test: ready web/dist/index.html ## everything: lint, types, generated files, uni
 .PHONY: lint
 lint: ready ## style, import arrows, floating promises; shell scripts
 	@npm run --silent lint
-	@tools/test/shellcheck.sh
+	@tools/test/lintShell.sh
 
 .PHONY: typecheck
 typecheck: ready ## TypeScript, strict

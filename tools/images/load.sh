@@ -7,6 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../containers.sh"
 . "$here/../programs/programs.sh"
 . "$here/../cluster/cluster.sh"
+PATH=$repositoryRoot/node_modules/.bin:$PATH
 
 isMissing() { ! "$containerEngine" exec "$1" ctr --namespace k8s.io images ls --quiet | grep -qxF "$2"; }
 
@@ -21,27 +22,35 @@ removeOld() {
   done
 }
 
-importInto() { "$containerEngine" exec -i "$1" ctr --namespace k8s.io images import --snapshotter overlayfs - <"$2"; }
+# Sends what the node lacks: a change of our code is a few layers on top of many that it has.
+importInto() {
+  local node=$1 folder=$2 digest paths=(oci-layout index.json) present
+  present=$("$containerEngine" exec "$node" ctr --namespace k8s.io content ls --quiet)
+  while read -r digest; do
+    if ! grep -qxF "$digest" <<<"$present"; then paths+=("blobs/sha256/${digest#sha256:}"); fi
+  done <"$folder/digests"
+  tar -C "$folder" -cf - "${paths[@]}" | "$containerEngine" exec -i "$node" ctr --namespace k8s.io images import --snapshotter overlayfs -
+}
 
-# Each node reads the same archive, all at once.
 loadInto() {
-  local reference=$1 archive pid pids=() node
+  local reference=$1 folder pid pids=() node
   shift
-  archive=$(mktemp "$joypodCache/contexts/load.XXXXXX")
-  "$containerEngine" save -o "$archive" "$reference"
+  folder=$(mktemp -d "$joypodCache/contexts/load.XXXXXX")
+  "$containerEngine" save "$reference" | tar -x -C "$folder"
+  node "$here/ociLayout.ts" "$folder" "$reference" >"$folder/digests"
   for node in "$@"; do
-    importInto "$node" "$archive" &
+    importInto "$node" "$folder" &
     pids+=($!)
   done
   for pid in "${pids[@]}"; do wait "$pid"; done
-  rm -f "$archive"
+  rm -rf "$folder"
   for node in "$@"; do removeOld "$node" "$reference"; done
 }
 
 loadAll() {
   local reference node missing
   mkdir -p "$joypodCache/contexts"
-  rm -f "$joypodCache"/contexts/load.*
+  rm -rf "$joypodCache"/contexts/load.*
   while read -r reference; do
     missing=()
     while read -r node; do

@@ -28,7 +28,7 @@ const prepared = runCheck({
 await check("lint", ["npm", "run", "--silent", "lint"], 15);
 await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
 await check("generated files", ["tools/manifests/verify.sh"], 5);
-await check("shell scripts", ["tools/test/shellcheck.sh"], 5);
+await check("shell scripts", ["tools/test/lintShell.sh"], 5);
 await tests("unit", 15);
 
 announce("cluster and images (in the background since the start; log in test-results/prepare.log)");

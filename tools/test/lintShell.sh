@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# lintShell.sh: runs shellcheck over every shell script of the repository; what a script sources is checked with it.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+tools/ensureDebian.sh shellcheck
+mapfile -t scripts < <(find tools images games .ci -type f -perm -u+x -exec grep -lE '^#!/(usr/)?bin/(env )?(ba|da)?sh' {} +)
+shellcheck "${scripts[@]}"
