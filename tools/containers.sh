@@ -65,23 +65,31 @@ imageExists() { "$containerEngine" image inspect "$1" >/dev/null 2>&1; }
 # What this machine needs to reach its package registries, handed to builds as secrets and never left in an image:
 # ca (a private CA bundle), npmrc (registries and their credentials) and apt (proxies).
 writeBuildSecrets() {
-  local folder=$joypodCache/build-secrets ca=${SSL_CERT_FILE:-${NODE_EXTRA_CA_CERTS:-}}
-  mkdir -p "$folder"
-  chmod 700 "$folder"
-  buildSecrets=$folder
-  rm -f "$folder"/*
+  local fresh name ca=${SSL_CERT_FILE:-${NODE_EXTRA_CA_CERTS:-}} npmrc=${NPM_CONFIG_USERCONFIG:-$HOME/.npmrc}
+  buildSecrets=$joypodCache/build-secrets
+  mkdir -p "$buildSecrets"
+  chmod 700 "$buildSecrets"
+  fresh=$(mktemp -d "$buildSecrets/.new.XXXXXX")
   if [ -n "$ca" ] && [ -s "$ca" ]; then
-    cp "$ca" "$folder/ca"
-    echo 'Acquire::https::CaInfo "/run/secrets/ca";' >"$folder/apt"
+    cp "$ca" "$fresh/ca"
+    echo 'Acquire::https::CaInfo "/run/secrets/ca";' >"$fresh/apt"
   fi
-  if [ -s "${NPM_CONFIG_USERCONFIG:-$HOME/.npmrc}" ]; then
-    grep -E '^(@[^:]+:)?registry *=|^//|^(https?-)?proxy *=|^noproxy *=|^strict-ssl *=' "${NPM_CONFIG_USERCONFIG:-$HOME/.npmrc}" >"$folder/npmrc" || rm "$folder/npmrc"
+  if [ -s "$npmrc" ]; then
+    grep -E '^(@[^:]+:)?registry *=|^//|^(https?-)?proxy *=|^noproxy *=|^strict-ssl *=' "$npmrc" >"$fresh/npmrc" || true
   fi
   if command -v apt-config >/dev/null 2>&1; then
-    apt-config dump 2>/dev/null | grep -iE '^Acquire::(http|https)::(Proxy|Verify-Peer|Verify-Host)' >>"$folder/apt" || true
+    apt-config dump 2>/dev/null | grep -iE '^Acquire::(http|https)::(Proxy|Verify-Peer|Verify-Host)' >>"$fresh/apt" || true
   fi
-  find "$folder" -type f -size 0 -delete
-  find "$folder" -type f -exec chmod 644 {} +
+  # One by one, because another build may be reading the ones that are there.
+  for name in ca npmrc apt; do
+    if [ -s "$fresh/$name" ]; then
+      chmod 644 "$fresh/$name"
+      mv "$fresh/$name" "$buildSecrets/$name"
+    else
+      rm -f "$buildSecrets/$name"
+    fi
+  done
+  rm -rf "$fresh"
 }
 
 # buildImage reference dockerfile context [extra build options]: the same on either engine.

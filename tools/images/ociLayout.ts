@@ -21,18 +21,20 @@ const { rootfs: { diff_ids: layerDigests } } = ImageConfig.parse(JSON.parse(conf
 
 const config = addBlob(types.config, configText);
 const layers = saved.Layers.map((path, index) => {
-  const digest = layerDigests[index];
-  if (digest === undefined) throw new Error(`${reference} has more layers than its configuration names.`);
+  const diffId = layerDigests[index];
+  if (diffId === undefined) throw new Error(`${reference} has more layers than its configuration names.`);
+  // Newer Dockers save an OCI layout already, whose layers may be compressed and then have a digest of their own.
+  const digest = /^blobs\/(sha256)\/([0-9a-f]{64})$/.exec(path)?.slice(1).join(":") ?? diffId;
   const blob = join(blobs, digest.replace("sha256:", ""));
   // The same layer, empty ones above all, may come twice.
   if (!exists(blob)) renameSync(join(folder, path), blob);
-  return { mediaType: types.layer, digest, size: statSync(blob).size };
+  return { mediaType: digest === diffId ? types.layer : `${types.layer}+gzip`, digest, size: statSync(blob).size };
 });
 const manifest = addBlob(types.manifest, Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: types.manifest, config, layers })));
 const annotations = { "io.containerd.image.name": reference };
 writeFileSync(join(folder, "index.json"), JSON.stringify({ schemaVersion: 2, manifests: [{ ...manifest, annotations }] }));
 writeFileSync(join(folder, "oci-layout"), '{"imageLayoutVersion": "1.0.0"}');
-for (const digest of new Set([manifest.digest, config.digest, ...layerDigests])) console.log(digest);
+for (const digest of new Set([manifest.digest, config.digest, ...layers.map((layer) => layer.digest)])) console.log(digest);
 
 function addBlob(mediaType: string, content: Buffer): { mediaType: string; digest: string; size: number } {
   const hex = createHash("sha256").update(content).digest("hex");
