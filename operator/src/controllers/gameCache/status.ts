@@ -29,7 +29,8 @@ export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: 
   const observedGeneration = cache.metadata.generation ?? 0;
   const conditions = conclusions(cache, counts).reduce<Condition[]>(
     (known, update) => setCondition<Condition>(known, { ...update, observedGeneration }, now), [...cache.status?.conditions ?? []]);
-  return { observedGeneration, currentDigest: digest, ...counts, nodes, conditions };
+  // Nothing instead of an empty list: the API server would drop that on the next change anyway.
+  return { observedGeneration, currentDigest: digest, ...counts, ...(nodes.length === 0 ? {} : { nodes }), conditions };
 }
 
 /** Whether the status says something else than before; `progress`: only how far downloads are. */

@@ -38,6 +38,7 @@ export function statusOf({ node, gameNode, hasHeartbeat, used, rules, now }: Nod
     ? { status: "True", reason: "NodeAndAgentWell", message: "Kubelet and node agent report in time." } as const
     : { status: "False", reason: reason?.reason ?? "Unknown", message: reason?.message ?? "" } as const;
   const { external, internal } = node ? addressesOf(node) : {};
+  const addresses = { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) };
   return {
     observedGeneration,
     conditions: setCondition<Condition>(own, { type: "Ready", ...ready, observedGeneration }, now),
@@ -46,7 +47,8 @@ export function statusOf({ node, gameNode, hasHeartbeat, used, rules, now }: Nod
       used,
       schedulable: fate === "keep" && reason === undefined,
     },
-    addresses: { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) },
+    // Nothing instead of an empty object: the API server would drop that on the next change anyway.
+    ...(Object.keys(addresses).length === 0 ? {} : { addresses }),
   };
 }
 

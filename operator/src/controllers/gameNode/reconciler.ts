@@ -73,8 +73,12 @@ async function applyDesired(node: Stored<Node>, deps: NodeDeps, signal: AbortSig
   const known = cluster.gameNodes.get(name);
   const desired = desiredOn(name, fillNodesOf(cluster, heartbeats), cluster.gameCaches.list(), cluster.gameSessions.byIndex("node", name));
   if (known && isSameDesired(known.spec.desired, desired)) return known;
-  const intent = { metadata: { name, ownerReferences: [{ ...ownedBy(node), blockOwnerDeletion: false }] }, spec: { desired } };
-  const written = await gameNodes.apply(intent, { fieldManager: fieldManagers.operator, signal });
+  const written = known
+    // No apply here: to apply an empty list in place of a full one makes the API server drop the whole spec.
+    ? await gameNodes.mergePatch({ name }, { spec: { desired } }, { fieldManager: fieldManagers.operator, signal })
+    : await gameNodes.create({
+      metadata: { name, ownerReferences: [{ ...ownedBy(node), blockOwnerDeletion: false }] }, spec: { desired },
+    }, { fieldManager: fieldManagers.operator, signal });
   cluster.gameNodes.upsert(written);
   return written;
 }
