@@ -1,0 +1,102 @@
+import type { Page } from "playwright-core";
+import { eventually } from "./eventually.ts";
+import { pageScript } from "./pageScripts.ts";
+
+/** In pixels of the game's picture. */
+export interface PictureArea {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface ShownStatistics {
+  /** As shown, such as `1 min 3 s`. */
+  duration: string;
+  cpuSeconds: number;
+  peakMemoryMb: number;
+}
+
+/** The play page as a test sees it: what the decoded frames show, and the controls. */
+export class PlayPage {
+  readonly #page: Page;
+
+  private constructor(page: Page) {
+    this.#page = page;
+  }
+
+  /** To be called before the page is opened or at any time on it; works on after reloads. */
+  static async on(page: Page): Promise<PlayPage> {
+    const probe = await pageScript("probe");
+    await page.addInitScript(probe);
+    await page.evaluate(probe);
+    return new PlayPage(page);
+  }
+
+  /** Until a decoded frame of the present connection is on the page. */
+  async waitUntilPlaying(timeoutMs = 60_000): Promise<void> {
+    await this.#page.locator('[data-phase="playing"]').waitFor({ timeout: timeoutMs });
+  }
+
+  /** Mean colour of the middle half of an area, as [red, green, blue]. */
+  color(area: PictureArea): Promise<[number, number, number]> {
+    return this.#page.evaluate(`joypodProbe.color(${JSON.stringify(area)})`);
+  }
+
+  /** Waits until the middle of an area is about this colour, `#rrggbb`. */
+  async waitForColor(area: PictureArea, color: string, { timeoutMs = 15_000, tolerance = 40 } = {}): Promise<void> {
+    const wanted = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
+    await eventually(async () => {
+      const seen = await this.color(area);
+      if (seen.every((part, at) => Math.abs(part - (wanted[at] ?? 0)) <= tolerance)) return true;
+      throw new Error(`it shows ${seen.join(", ")}`);
+    }, { timeoutMs, what: `${color} at ${area.x}, ${area.y}` });
+  }
+
+  /** Frames decoded and shown since the page's video began. */
+  frames(): Promise<number> {
+    return this.#page.evaluate("joypodProbe.frames()");
+  }
+
+  /** From the moment the page knew that the session runs to its first decoded frame; null before that frame. */
+  firstFrameMs(): Promise<number | null> {
+    return this.#page.evaluate("joypodProbe.firstFrameMs()");
+  }
+
+  /** Presses a key by its `KeyboardEvent.code`, as the player does. */
+  async press(code: string): Promise<void> {
+    await this.#page.keyboard.press(code);
+  }
+
+  /** Moves the pointer to a place of the picture, in its pixels. */
+  async moveTo(x: number, y: number): Promise<void> {
+    const picture = await this.#page.evaluate<{ width: number; height: number }>("joypodProbe.size()");
+    const box = await this.#page.getByTestId("game-video").boundingBox();
+    if (box === null) throw new Error("The video is not on the page.");
+    const scale = Math.min(box.width / picture.width, box.height / picture.height);
+    const left = box.x + (box.width - picture.width * scale) / 2;
+    const top = box.y + (box.height - picture.height * scale) / 2;
+    await this.#page.mouse.move(left + x * scale, top + y * scale);
+  }
+
+  /** Stops the session by the page's controls and reads the statistics that the page then shows. */
+  async stop(timeoutMs = 60_000): Promise<ShownStatistics> {
+    await this.openControl("Stop");
+    await this.#page.getByRole("button", { name: "Save and stop" }).click();
+    return this.statistics(timeoutMs);
+  }
+
+  /** What the page shows of an ended session. */
+  async statistics(timeoutMs = 60_000): Promise<ShownStatistics> {
+    await this.#page.getByTestId("stop-statistics").waitFor({ timeout: timeoutMs });
+    const shown = (name: string): Promise<string> => this.#page.getByTestId(name).innerText();
+    return { duration: await shown("stop-duration"), cpuSeconds: Number.parseFloat(await shown("stop-cpu")), peakMemoryMb: Number.parseFloat(await shown("stop-memory")) };
+  }
+
+  /** Uses a control of the bar at the top edge, by name; the keyboard opens the bar. */
+  async openControl(name: string): Promise<void> {
+    await this.#page.getByTestId("game-surface").focus();
+    await this.#page.keyboard.press("Control+Alt+KeyM");
+    await this.#page.getByRole("button", { name, exact: true }).click();
+  }
+}

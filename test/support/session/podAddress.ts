@@ -1,0 +1,21 @@
+import { connect, createServer } from "node:net";
+
+/** The port on which every pod's streamer takes signalling. */
+const podPort = 8080;
+
+/**
+ * Gives a streamer on this machine the address of a pod: what comes to `podIp`, a loopback address of one's own, at the port of
+ * all pods goes on to the streamer. Returns what ends that.
+ */
+export async function givePodAddress(podIp: string, signalUrl: string): Promise<() => Promise<void>> {
+  const { hostname, port } = new URL(signalUrl);
+  const server = createServer((incoming) => {
+    const outgoing = connect(Number(port), hostname);
+    incoming.pipe(outgoing).pipe(incoming);
+    // Either side may go away at any time; then so does the other.
+    incoming.on("error", () => outgoing.destroy()).on("close", () => outgoing.destroy());
+    outgoing.on("error", () => incoming.destroy()).on("close", () => incoming.destroy());
+  });
+  await new Promise<void>((resolve, reject) => server.on("error", reject).listen(podPort, podIp, resolve));
+  return () => new Promise((resolve) => server.close(() => resolve()));
+}
