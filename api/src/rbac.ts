@@ -1,12 +1,5 @@
 import { group } from "#contracts/crd/kind.ts";
-
-/** One rule of a Role or ClusterRole. */
-export interface PolicyRule {
-  apiGroups: readonly string[];
-  resources: readonly string[];
-  verbs: readonly string[];
-  resourceNames?: readonly string[];
-}
+import type { PolicyRule } from "#kube/policyRule.ts";
 
 /** Game nodes: how many sessions fit, and which hold a game. */
 export const clusterRules: readonly PolicyRule[] = [

@@ -1,15 +1,8 @@
 import { group } from "#contracts/crd/kind.ts";
-
-/** One rule of a Role, as the chart writes it. */
-export interface RbacRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
+import type { PolicyRule } from "#kube/policyRule.ts";
 
 /** Everywhere; an admission policy holds the agent to the GameNode of its own node. */
-export const clusterRules: readonly RbacRule[] = [
+export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch"] },
   { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
   // Of sessions in their namespace, of GameNodes in the default one.
@@ -17,7 +10,7 @@ export const clusterRules: readonly RbacRule[] = [
 ];
 
 /** In the sessions' namespace; an admission policy holds the agent to the sessions of its own node. */
-export const sessionsNamespaceRules: readonly RbacRule[] = [
+export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch"] },
   { apiGroups: [group], resources: ["gamesessions/status"], verbs: ["patch"] },
   { apiGroups: [group], resources: ["gamecaches"], verbs: ["get"] },
@@ -25,4 +18,4 @@ export const sessionsNamespaceRules: readonly RbacRule[] = [
 ];
 
 /** In the namespace of the release. */
-export const releaseNamespaceRules: readonly RbacRule[] = [];
+export const releaseNamespaceRules: readonly PolicyRule[] = [];

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { inspect } from "node:util";
 
 export interface EventuallyOptions {
   /** How long to keep trying, in milliseconds. */
@@ -39,5 +40,5 @@ function isSettled<T>(value: T): value is Exclude<T, undefined | false> {
 }
 
 function describe(value: unknown): string {
-  return value instanceof Error ? value.message : JSON.stringify(value) ?? String(value);
+  return value instanceof Error ? value.message : inspect(value, { breakLength: Infinity });
 }

@@ -8,12 +8,13 @@ import { parseAllDocuments } from "yaml";
 import {
   type CustomResourceDefinition, customResourceDefinitions, namespaces as namespaceType, type Namespace,
 } from "#kube/builtin.ts";
+import type { PolicyRule } from "#kube/policyRule.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport, type TransportOptions } from "#kube/transport.ts";
 import { base64Of, CertificateAuthority, type KeyPair } from "./certificates.ts";
 import { ChildProgram, freePort } from "./childProgram.ts";
 import { eventually } from "./eventually.ts";
-import { grant, type PolicyRule } from "./kubeRoles.ts";
+import { grant } from "./kubeRoles.ts";
 import { programPath, repositoryRoot } from "./programs.ts";
 
 const install = "run `make programs`, which builds it.";
@@ -90,7 +91,7 @@ export class KubeApiServer {
   }
 
   /** A user, known by a client certificate, who may do what the rules say, in one namespace or everywhere. */
-  async asUser(user: string, rules: PolicyRule[], namespace?: string): Promise<{ kubeconfigPath: string; transport: KubeTransport }> {
+  async asUser(user: string, rules: readonly PolicyRule[], namespace?: string): Promise<{ kubeconfigPath: string; transport: KubeTransport }> {
     await grant(this.admin, { kind: "User", name: user }, rules, namespace);
     return this.#identify(user, await this.#authority.client(user));
   }
@@ -100,7 +101,7 @@ export class KubeApiServer {
    * the pod's node, as a DaemonSet's does.
    */
   async asServiceAccount(
-    account: { namespace: string; name: string }, rules: PolicyRule[],
+    account: { namespace: string; name: string }, rules: readonly PolicyRule[],
     { roleNamespace, boundPod }: { roleNamespace?: string; boundPod?: { name: string; uid: string } } = {},
   ): Promise<{ kubeconfigPath: string; transport: KubeTransport }> {
     const { namespace, name } = account;

@@ -1,13 +1,5 @@
+import type { PolicyRule } from "#kube/policyRule.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-
-/** One rule of a Role or ClusterRole. */
-export interface PolicyRule {
-  apiGroups?: readonly string[];
-  resources?: readonly string[];
-  resourceNames?: readonly string[];
-  nonResourceURLs?: readonly string[];
-  verbs: readonly string[];
-}
 
 /** Who a role is given to. */
 export interface Subject {
@@ -19,7 +11,7 @@ export interface Subject {
 const group = "rbac.authorization.k8s.io";
 
 /** Lets the subject do what the rules say: in one namespace (Role), or everywhere (ClusterRole). */
-export async function grant(admin: KubeTransport, subject: Subject, rules: PolicyRule[], namespace?: string): Promise<void> {
+export async function grant(admin: KubeTransport, subject: Subject, rules: readonly PolicyRule[], namespace?: string): Promise<void> {
   const prefix = namespace === undefined ? "Cluster" : "";
   const folder = `/apis/${group}/v1${namespace === undefined ? "" : `/namespaces/${namespace}`}`;
   const name = `test:${subject.kind}:${subject.namespace ?? ""}:${subject.name}`.toLowerCase();

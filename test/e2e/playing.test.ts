@@ -1,0 +1,96 @@
+import { expect } from "chai";
+import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { expectPlausible } from "./support/gamePage.ts";
+import { publishTestCard } from "./support/games.ts";
+import { platform, sessionsNamespace } from "./support/platform.ts";
+import { Players } from "./support/players.ts";
+import { TestCard } from "./support/testCard.ts";
+
+describe("playing a game", () => {
+  const players = new Players();
+  let title: string;
+
+  before(async () => {
+    ({ title } = await publishTestCard());
+  });
+
+  afterEach(async function () {
+    await players.close(this.currentTest);
+  });
+
+  after(async () => {
+    await players.quit();
+  });
+
+  it("shows the game, takes input, stays alive, stops with statistics, and goes on from the save", async () => {
+    const { game } = await players.signIn();
+    await game.openGame(title);
+    const kept = game.page.waitForResponse((response) => response.url().endsWith("/api/game/keepalive"), { timeout: 120_000 });
+    await game.startNewGame(1);
+    const card = new TestCard(game.page);
+    await card.showsPresses(0);
+
+    await game.pressKey("Space", 5);
+    await card.showsPresses(5);
+    await game.click(150, 360);
+    await eventually(() => card.isClickLit(), { what: "the click to show" });
+    const keepalive = await kept;
+    expect(keepalive.status()).to.equal(200);
+    expect(Date.parse((await keepalive.json() as { expiresAt: string }).expiresAt)).to.be.greaterThan(Date.now());
+
+    expectPlausible(await game.stop(), { minMemoryMb: 50 });
+    await game.openGame(title);
+    await game.continueSlot(1);
+    await card.showsPresses(5);
+  });
+
+  it("goes on after a reload, without a new pod", async () => {
+    const { game } = await players.signIn();
+    await game.openGame(title);
+    await game.startNewGame(1);
+    const card = new TestCard(game.page);
+    await game.pressKey("Space", 3);
+    await card.showsPresses(3);
+    const { gameSessions, pods } = await platform();
+    const ref = { namespace: sessionsNamespace, name: game.sessionId() };
+    const before = await gameSessions.get(ref);
+
+    await game.page.reload();
+    await game.seesPicture();
+    await card.showsPresses(3);
+    await game.pressKey("Space");
+    await card.showsPresses(4);
+    expect((await pods.get(ref)).metadata.uid).to.equal(before.status?.podRef?.uid);
+  });
+
+  it("releases keys that were held when the page went away", async () => {
+    const { game } = await players.signIn();
+    await game.openGame(title);
+    await game.startNewGame(1);
+    const card = new TestCard(game.page);
+    await card.showsPresses(0);
+    await game.page.getByTestId("game-surface").focus();
+    await game.page.keyboard.down("KeyA");
+    await eventually(() => card.isKeyHeld(), { what: "the key to be held" });
+    await game.page.reload();
+    await game.seesPicture();
+    await card.showsPresses(1);
+    await eventually(async () => !(await card.isKeyHeld()), { what: "the key to be released" });
+  });
+
+  it("plays two players on two nodes", async () => {
+    const [first, second] = [await players.signIn(), await players.signIn()];
+    for (const { game } of [first, second]) {
+      await game.openGame(title);
+      await game.startNewGame(1);
+    }
+    const installed = await platform();
+    const sessions = await Promise.all([first, second].map(({ userId }) => installed.gameSessionOf(userId)));
+    expect(new Set(sessions.map((session) => session?.status?.nodeName)).size, "nodes").to.equal(2);
+    await second.game.pressKey("Space", 2);
+    await new TestCard(second.game.page).showsPresses(2);
+    await new TestCard(first.game.page).showsPresses(0);
+    for (const session of sessions) expect(session && conditionStatus(session, "Ready")).to.equal("True");
+  });
+});

@@ -1,0 +1,52 @@
+import { expect } from "chai";
+import { publishTestCard } from "./support/games.ts";
+import { platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
+import { Players } from "./support/players.ts";
+import { TestCard } from "./support/testCard.ts";
+
+/** What a failing operator must not be noticed by. */
+const operatorPods = ["-n", releaseNamespace, "delete", "pod", "-l", "app.kubernetes.io/component=operator", "--grace-period=0", "--force"];
+
+describe("restarts of the operator", () => {
+  const players = new Players();
+  let title: string;
+
+  before(async () => {
+    ({ title } = await publishTestCard());
+  });
+
+  afterEach(async function () {
+    await players.close(this.currentTest);
+  });
+
+  after(async () => {
+    await players.quit();
+  });
+
+  it("do not stop a session that starts", async () => {
+    const { game } = await players.signIn();
+    await game.openGame(title);
+    const isRunning = game.startNewGame(1);
+    await (await platform()).kubectl(operatorPods);
+    await isRunning;
+    await new TestCard(game.page).showsPresses(0);
+  });
+
+  it("do not disturb a session that runs", async () => {
+    const { game } = await players.signIn();
+    await game.openGame(title);
+    await game.startNewGame(1);
+    const card = new TestCard(game.page);
+    await card.showsPresses(0);
+    const installed = await platform();
+    const ref = { namespace: sessionsNamespace, name: game.sessionId() };
+    const { uid } = (await installed.pods.get(ref)).metadata;
+    await installed.kubectl(operatorPods);
+    await installed.kubectl(["-n", releaseNamespace, "rollout", "status", "deploy/joypod-operator", "--timeout=120s"]);
+    await game.pressKey("Space", 2);
+    await card.showsPresses(2);
+    expect((await installed.pods.get(ref)).metadata.uid).to.equal(uid);
+    const { cpuSeconds } = await game.stop();
+    expect(cpuSeconds).to.be.greaterThan(0);
+  });
+});

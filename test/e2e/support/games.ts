@@ -1,0 +1,36 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { repositoryRoot } from "#test/support/programs.ts";
+import { Partner } from "./partner.ts";
+import { platform } from "./platform.ts";
+
+const run = promisify(execFile);
+
+/** Path of the archive of a game under games/, made when it is not there. */
+export async function gameArchive(game: string): Promise<string> {
+  const { stdout } = await run(join(repositoryRoot, "games/build.sh"), [game], { timeout: 20 * 60_000 });
+  return stdout.trim();
+}
+
+/** Registration metadata of a game under games/. */
+export async function gameMetadata(game: string): Promise<Record<string, unknown>> {
+  return JSON.parse(await readFile(join(repositoryRoot, "games", game, "game.json"), "utf8")) as Record<string, unknown>;
+}
+
+let published: Promise<{ slug: string; title: string }> | undefined;
+
+/** Uploads the test card once in a run, under a name of its own; every node holds it then. */
+export function publishTestCard(): Promise<{ slug: string; title: string }> {
+  return published ??= publish();
+}
+
+async function publish(): Promise<{ slug: string; title: string }> {
+  const id = randomBytes(3).toString("hex");
+  const [slug, title] = [`testcard-${id}`, `Test Card ${id}`];
+  const partner = await Partner.create(await platform());
+  await partner.publish({ ...await gameMetadata("testcard"), slug, title }, await gameArchive("testcard"));
+  return { slug, title };
+}

@@ -1,0 +1,111 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gameNodeKind, type GameNode } from "#contracts/crd/gameNode.ts";
+import { gameSessionKind, type GameSession } from "#contracts/crd/gameSession.ts";
+import { pods, type Pod } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { KubeTransport } from "#kube/transport.ts";
+import { programPath } from "#test/support/programs.ts";
+
+const run = promisify(execFile);
+
+export const releaseNamespace = "joypod";
+export const sessionsNamespace = "joypod-sessions";
+
+export interface Player { name: string; email: string; password: string }
+
+/** The installed platform under test: `make up` made it in the cluster that JOYPOD_CLUSTER names. */
+export class Platform {
+  /** Where players find the web page. */
+  readonly baseUrl: string;
+  readonly kubeconfig: string;
+  readonly #kubectl: string;
+  readonly gameSessions: ResourceClient<GameSession>;
+  readonly gameNodes: ResourceClient<GameNode>;
+  readonly pods: ResourceClient<Pod>;
+
+  private constructor(baseUrl: string, kubeconfig: string, kubectl: string) {
+    this.baseUrl = baseUrl;
+    this.kubeconfig = kubeconfig;
+    this.#kubectl = kubectl;
+    const transport = KubeTransport.fromFile(kubeconfig);
+    this.gameSessions = new ResourceClient(transport, gameSessionKind);
+    this.gameNodes = new ResourceClient(transport, gameNodeKind);
+    this.pods = new ResourceClient(transport, pods);
+  }
+
+  static async open(): Promise<Platform> {
+    const state = stateFolder();
+    const port = /^WEB_PORT=(\d+)$/m.exec(readState(state))?.[1];
+    if (port === undefined) throw new Error(`${state} names no web port; bring the platform up with \`make up\`.`);
+    return new Platform(`http://localhost:${port}`, join(state, "kubeconfig"), await programPath("kubectl"));
+  }
+
+  /** Output of a kubectl command. */
+  async kubectl(args: string[], input?: string): Promise<string> {
+    const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], { timeout: 180_000, maxBuffer: 16 * 2 ** 20 });
+    if (input !== undefined) running.child.stdin?.end(input);
+    return (await running).stdout;
+  }
+
+  /** Output of the `joypod` command inside the API's container, parsed. */
+  async joypod(args: string[], input?: string): Promise<unknown> {
+    const out = await this.kubectl(["-n", releaseNamespace, "exec", "-i", "deploy/joypod-api", "-c", "api", "--", "joypod", ...args, "--json"], input ?? "");
+    return JSON.parse(out);
+  }
+
+  /** A player of this test alone. */
+  async createPlayer(): Promise<Player> {
+    const id = randomBytes(5).toString("hex");
+    const player = { name: `Player ${id}`, email: `player-${id}@example.com`, password: randomBytes(12).toString("base64url") };
+    await this.joypod(["user", "create", "--email", player.email, "--name", player.name, "--password-stdin"], player.password);
+    return player;
+  }
+
+  /** The player's newest session, or undefined. */
+  async gameSessionOf(userId: string): Promise<GameSession | undefined> {
+    const { items } = await this.gameSessions.list({ namespace: sessionsNamespace, fieldSelector: `spec.userId=${userId}` });
+    return items.toSorted((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp))[0];
+  }
+
+  /** What an admin would look at when something went wrong. */
+  async diagnosis(): Promise<string> {
+    const looks = [
+      ["get", "nodes,gnode", "-o", "wide"],
+      ["-n", releaseNamespace, "get", "pods", "-o", "wide"],
+      ["-n", sessionsNamespace, "get", "gsess,gcache,pods", "-o", "wide"],
+      ["-n", sessionsNamespace, "events"],
+      ["-n", releaseNamespace, "logs", "deploy/joypod-operator", "--tail", "60"],
+      ["-n", releaseNamespace, "logs", "daemonset/joypod-node-agent", "--tail", "40"],
+      ["-n", releaseNamespace, "logs", "deploy/joypod-api", "-c", "api", "--tail", "40"],
+    ];
+    const texts = await Promise.all(looks.map(async (args) =>
+      `$ kubectl ${args.join(" ")}\n${await this.kubectl(args).catch((error: unknown) => String(error))}`));
+    return texts.join("\n");
+  }
+}
+
+let opened: Promise<Platform> | undefined;
+
+/** The run's one platform. */
+export function platform(): Promise<Platform> {
+  return opened ??= Platform.open();
+}
+
+function stateFolder(): string {
+  const { JOYPOD_CACHE, XDG_CACHE_HOME, JOYPOD_CLUSTER } = process.env;
+  const cache = JOYPOD_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), ".cache"), "joypod");
+  return join(cache, "clusters", JOYPOD_CLUSTER ?? "joypod");
+}
+
+function readState(folder: string): string {
+  try {
+    return readFileSync(join(folder, "state.env"), "utf8");
+  } catch (cause) {
+    throw new Error(`There is no platform in ${folder}; bring it up with \`make up\`.`, { cause });
+  }
+}

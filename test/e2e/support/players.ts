@@ -1,0 +1,68 @@
+import type { Browser, BrowserContext } from "playwright-core";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { launchBrowser } from "#test/support/browser.ts";
+import { pageScript } from "#test/support/pageScripts.ts";
+import { repositoryRoot } from "#test/support/programs.ts";
+import { GamePage } from "./gamePage.ts";
+import { platform, type Player } from "./platform.ts";
+
+const results = join(repositoryRoot, "test-results");
+
+/** The signed-in players of one test, each with a browser profile of their own. */
+export class Players {
+  readonly #contexts: BrowserContext[] = [];
+  #browser: Browser | undefined;
+
+  /** A new player, signed in and looking at the catalogue. */
+  async signIn(): Promise<{ game: GamePage; player: Player; userId: string }> {
+    const installed = await platform();
+    const player = await installed.createPlayer();
+    this.#browser ??= await launchBrowser();
+    const context = await this.#browser.newContext({ viewport: { width: 1280, height: 720 } });
+    this.#contexts.push(context);
+    await context.tracing.start({ screenshots: true, snapshots: true });
+    await context.addInitScript(await pageScript("probe"));
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    const game = new GamePage(page);
+    await game.signIn(installed.baseUrl, player);
+    const { user } = await page.evaluate(async () => (await fetch("/api/auth/session")).json() as Promise<{ user: { id: string } }>);
+    return { game, player, userId: user.id };
+  }
+
+  /** Ends the test's sessions and closes its pages; after a failure keeps traces, screenshots and what an admin would look at. */
+  async close(test: Mocha.Test | undefined): Promise<void> {
+    const isFailed = test?.state !== "passed";
+    const name = (test?.fullTitle() ?? "hook").replaceAll(/\W+/g, "-");
+    if (isFailed) await keepEvidence(name, this.#contexts);
+    for (const context of this.#contexts.splice(0)) {
+      await stopSessions(context).catch(() => undefined);
+      await context.tracing.stop(isFailed ? { path: join(results, `${name}.zip`) } : {});
+      await context.close();
+    }
+  }
+
+  async quit(): Promise<void> {
+    await this.#browser?.close();
+  }
+}
+
+/** So that one test's sessions do not take the next one's slots. */
+async function stopSessions(context: BrowserContext): Promise<void> {
+  const { baseUrl } = await platform();
+  const answer = await context.request.get(`${baseUrl}/api/game/sessions`);
+  const { sessions } = await answer.json() as { sessions: { sessionId: string }[] };
+  for (const { sessionId } of sessions) {
+    await context.request.post(`${baseUrl}/api/game/stop`, { data: { sessionId }, timeout: 60_000 });
+  }
+}
+
+async function keepEvidence(name: string, contexts: BrowserContext[]): Promise<void> {
+  await mkdir(results, { recursive: true });
+  const pages = contexts.flatMap((context) => context.pages());
+  await Promise.all(pages.map((page, index) => page.screenshot({ path: join(results, `${name}-${index}.png`) }).catch(() => undefined)));
+  const diagnosis = await (await platform()).diagnosis();
+  await writeFile(join(results, `${name}.txt`), diagnosis);
+  console.error(diagnosis);
+}
