@@ -48,13 +48,17 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
     unpacked.catch(() => {
       refusedAt = packedBytes;
     });
+    // While one piece is unpacked in its own thread, the next is read and hashed.
+    let feeding = Promise.resolve();
     for await (const piece of inPieces(options.source)) {
       hash.update(piece);
+      await feeding;
       packedBytes += piece.length;
       options.onProgress?.(packedBytes);
-      if (refusedAt === undefined) await feed(gunzip, piece);
+      if (refusedAt === undefined) feeding = feed(gunzip, piece);
       else if (packedBytes - refusedAt > readOnBytes) throw new UnverifiedRefusal(await reasonOf(unpacked));
     }
+    await feeding;
     gunzip.end();
     return { ...await judge(unpacked, hash, options.sha256), packedBytes };
   } finally {
