@@ -20,7 +20,10 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
   app.use(answerErrors);
   // Answers about sign-in mix secrets with what the caller sent, and their compressed length would tell.
   const compressed = compress({ threshold: 1024, br: false, zstd: false });
-  app.use((ctx, next) => (ctx.path.startsWith("/api/auth/") ? next() : compressed(ctx, next)));
+  app.use(async (ctx, next) => {
+    if (ctx.path.startsWith("/api/auth/")) await next();
+    else await compressed(ctx, next);
+  });
   app.use(createRouter(routes));
   if (pages !== undefined) app.use(serveWeb(pages));
   return app;

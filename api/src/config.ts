@@ -60,7 +60,7 @@ const Environment = z.object({
   PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
   TOKEN_LIFETIME_SECONDS: whole(limits.auth.tokenLifetimeSeconds, 60, 400 * 86_400),
   SESSIONS_NAMESPACE: words("joypod-sessions"),
-  RELEASE_NAMESPACE: words("joypod"),
+  POD_NAMESPACE: words("joypod"),
   POD_NAME: words("api"),
   KUBECONFIG: z.string().trim().default(""),
   STREAM_PROFILE: z.enum(["Software", "Gpu"]).default("Software"),
@@ -117,7 +117,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     },
     cluster: {
       sessionsNamespace: env.SESSIONS_NAMESPACE,
-      releaseNamespace: env.RELEASE_NAMESPACE,
+      releaseNamespace: env.POD_NAMESPACE,
       identity: env.POD_NAME,
       kubeconfig: env.KUBECONFIG === "" ? undefined : env.KUBECONFIG,
     },

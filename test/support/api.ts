@@ -82,7 +82,7 @@ export class TestApi {
     await background?.start();
     const server = createHttpServer(createApp(deps, pages).callback());
     await listen(server, port, "127.0.0.1");
-    await eventually(async () => await deps.redis.ping() === "PONG", { what: "the connection to Redis" });
+    await eventually(() => deps.redis.ping(), { what: "the connection to Redis" });
     return new TestApi({ deps, url: `http://127.0.0.1:${port}`, database, logLines, kube: cluster.kube, minio, server, background }, cleanUps);
   }
 
@@ -157,7 +157,7 @@ async function clusterForApi(): Promise<{ env: Record<string, string>; kube: { s
   await grant(server.admin, { kind: "User", name: user }, [...sessionsNamespaceRules], sessionsNamespace);
   await grant(server.admin, { kind: "User", name: user }, [...releaseNamespaceRules], releaseNamespace);
   return {
-    env: { KUBECONFIG: kubeconfigPath, SESSIONS_NAMESPACE: sessionsNamespace, RELEASE_NAMESPACE: releaseNamespace },
+    env: { KUBECONFIG: kubeconfigPath, SESSIONS_NAMESPACE: sessionsNamespace, POD_NAMESPACE: releaseNamespace },
     kube: { server, sessionsNamespace },
   };
 }

@@ -22,7 +22,7 @@ export interface TestDatabase {
 
 interface TestServer {
   program: ChildProgram;
-  urlOf(database: string): string;
+  urlOf: (database: string) => string;
 }
 
 let server: Promise<TestServer> | undefined;

@@ -61,7 +61,7 @@ export class PasswordPool {
     const worker = new Worker(new URL("passwordWorker.ts", import.meta.url));
     worker.unref();
     worker.on("message", (result: PasswordResult) => this.#settle(slotOf(), result));
-    worker.on("error", (error) => slotOf().job?.reject(error));
+    worker.on("error", (error: Error) => slotOf().job?.reject(error));
     worker.on("exit", () => {
       const slot = slotOf();
       slot.job?.reject(unavailable("The password check broke off: try again."));

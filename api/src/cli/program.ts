@@ -3,7 +3,7 @@ import { createPartner } from "../commands/createPartner.ts";
 import { createUser } from "../commands/createUser.ts";
 import { issuePartnerKey, revokePartnerKey } from "../commands/partnerKeys.ts";
 import type { Passwords } from "../auth/passwords.ts";
-import { migrate } from "../stores/migrations.ts";
+import { migrate, waitForDatabase } from "../stores/migrations.ts";
 import type { Audit } from "../stores/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -29,11 +29,14 @@ export function createProgram(environment: CliEnvironment): Command {
     .exitOverride(); // Before the subcommands, which inherit it.
   const command = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).option(...json);
 
-  command(program, "migrate", "bring the database to the newest schema; safe to run again").action(async (options: Json) => {
-    const applied = await migrate(environment.databaseUrl());
-    const sentence = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
-    environment.print({ applied }, sentence, options.json === true);
-  });
+  command(program, "migrate", "bring the database to the newest schema; safe to run again")
+    .option("--wait-seconds <seconds>", "wait so long for a database that is still starting", toSeconds, 0)
+    .action(async ({ waitSeconds, ...options }: Json & { waitSeconds: number }) => {
+      await waitForDatabase(environment.databaseUrl(), waitSeconds);
+      const applied = await migrate(environment.databaseUrl());
+      const sentence = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
+      environment.print({ applied }, sentence, options.json === true);
+    });
 
   const user = program.command("user").description("players");
   command(user, "create", "create a player; exit code 3 when there is one of that address")
@@ -70,6 +73,11 @@ function addPartnerCommands(
       const revoked = await revokePartnerKey(environment.stores(), keyId);
       environment.print(revoked, `The key ${keyId} is revoked.`, options.json === true);
     });
+}
+
+function toSeconds(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("Give whole seconds, from 0 to 9999.");
+  return Number(text);
 }
 
 function toDays(text: string): number {

@@ -2,7 +2,7 @@ import { errorStatuses, type ErrorBody, type ErrorCode } from "#contracts/http/e
 import type { Next } from "koa";
 import { HttpError, unavailable } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
-import { isDatabaseAway } from "../stores/postgres.ts";
+import { isDatabaseAway } from "../stores/databaseAway.ts";
 
 /** The one place where an error becomes an answer. What nobody foresaw is logged, and told only as a request id. */
 export async function answerErrors(ctx: AppContext, next: Next): Promise<void> {

@@ -38,9 +38,15 @@ export async function readWebPages(root: string): Promise<WebPages> {
 export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Promise<void> {
   return async (ctx, next) => {
     const isRead = ctx.method === "GET" || ctx.method === "HEAD";
-    if (!isRead || ctx.path === "/api" || ctx.path.startsWith("/api/")) return next();
+    if (!isRead || ctx.path === "/api" || ctx.path.startsWith("/api/")) {
+      await next();
+      return;
+    }
     const file = pages.get(ctx.path) ?? (isPageAddress(ctx.path) ? pages.get("/index.html") : undefined);
-    if (file === undefined) return next();
+    if (file === undefined) {
+      await next();
+      return;
+    }
     ctx.state.route = "web";
     ctx.status = 200;
     ctx.set("Content-Security-Policy", pagePolicy);

@@ -1,7 +1,9 @@
 import { readFile, readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
+import { isDatabaseAway } from "./databaseAway.ts";
 import { createSchemaEngine, type SchemaEngine } from "./schemaEngine.ts";
 
 const schemaFile = fileURLToPath(new URL("../../prisma/schema.prisma", import.meta.url));
@@ -9,6 +11,7 @@ const migrationsDirectory = fileURLToPath(new URL("../../prisma/migrations", imp
 /** Any constant: all copies of this program agree on it. */
 const advisoryLock = 7_264_010_331;
 const lockTimeoutSeconds = 120;
+const retryMs = 500;
 const noExternals = { externalTables: [], externalEnums: [] };
 
 /** Brings the database to the newest schema and gives the names of the migrations that were missing. Safe to run at any time, by several at once. */
@@ -24,6 +27,20 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
       await pool.end();
     }
   });
+}
+
+/** Resolves once the database answers; throws its error when it still does not after `seconds`. */
+export async function waitForDatabase(databaseUrl: string, seconds: number): Promise<void> {
+  const deadline = performance.now() + seconds * 1000;
+  for (;;) {
+    try {
+      await withClient(databaseUrl, (client) => client.query("SELECT 1"));
+      return;
+    } catch (error) {
+      if (performance.now() >= deadline || !isDatabaseAway(error)) throw error;
+    }
+    await delay(retryMs * (0.75 + Math.random() / 2));
+  }
 }
 
 type MigrationList = Parameters<SchemaEngine["applyMigrations"]>[0]["migrationsList"];
@@ -59,12 +76,18 @@ async function readMigrations(): Promise<MigrationList> {
 
 /** Two upgrades at once wait for each other; the lock falls with the connection. */
 async function withLock<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  return withClient(databaseUrl, async (client) => {
+    await client.query(`SET lock_timeout = '${lockTimeoutSeconds}s'`);
+    await client.query("SELECT pg_advisory_lock($1)", [advisoryLock]);
+    return work(client);
+  });
+}
+
+async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
   client.on("error", () => undefined); // A lost connection also fails the query that runs, or the next one.
   await client.connect();
   try {
-    await client.query(`SET lock_timeout = '${lockTimeoutSeconds}s'`);
-    await client.query("SELECT pg_advisory_lock($1)", [advisoryLock]);
     return await work(client);
   } finally {
     await client.end();

@@ -145,7 +145,7 @@ describe("the catalogue", () => {
       expect(new Set(bodies).size).to.equal(1);
     });
 
-    for (const path of ["UPPER", "%2e%2e%2f", "a%00b", "-x", `${"a".repeat(64)}`, "%E0%A4%A"]) {
+    for (const path of ["UPPER", "%2e%2e%2f", "a%00b", "-x", "a".repeat(64), "%E0%A4%A"]) {
       it(`answers ${path.slice(0, 12)} with a refusal, never a fault`, async () => {
         const { status } = await player.get(`/api/games/${path}`);
         expect(status).to.be.oneOf([400, 404]);
@@ -198,7 +198,7 @@ describe("the catalogue", () => {
       const proto = await player.post("/api/favorites", '{"gameId":"a","__proto__":{"x":1}}', { "content-type": "application/json" });
       expectRefusal(proto, 400, "invalid_request");
       expectRefusal(await player.post("/api/favorites", "{", { "content-type": "application/json" }), 400, "invalid_request");
-      expectRefusal(await player.post("/api/favorites", `${"[".repeat(5000)}`, { "content-type": "application/json" }), 400, "invalid_request");
+      expectRefusal(await player.post("/api/favorites", "[".repeat(5000), { "content-type": "application/json" }), 400, "invalid_request");
     });
 
     it("takes JSON only, from our own pages only", async () => {

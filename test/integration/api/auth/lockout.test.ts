@@ -26,7 +26,7 @@ describe("lockout", () => {
   });
   beforeEach(async () => {
     // A test before this one may have stopped Redis.
-    await eventually(async () => await api.deps.redis.flushdb() === "OK", { what: "the connection to Redis" });
+    await eventually(() => api.deps.redis.flushdb(), { what: "the connection to Redis" });
     user = await aUser(api.deps);
   });
 

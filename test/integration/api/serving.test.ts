@@ -1,0 +1,237 @@
+import { expect } from "chai";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { aUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal } from "../../support/apiClient.ts";
+import { freePort } from "../../support/childProgram.ts";
+import { eventually } from "../../support/eventually.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { repositoryRoot } from "../../support/programs.ts";
+import { sharedRedis } from "../../support/redis.ts";
+
+describe("serving", () => {
+  let api: TestApi;
+  let webRoot: string;
+
+  before(async () => {
+    webRoot = mkdtempSync(join(tmpdir(), "joypod-web-"));
+    mkdirSync(join(webRoot, "assets"));
+    writeFileSync(join(webRoot, "index.html"), "<!doctype html><title>Joypod</title>");
+    writeFileSync(join(webRoot, "favicon.svg"), "<svg/>");
+    writeFileSync(join(webRoot, "assets", "index-Ab3dEf9_.js"), `"use strict";${"//".padEnd(3000, "x")}`);
+    writeFileSync(join(tmpdir(), "joypod-outside.txt"), "outside");
+    api = await TestApi.start({ env: { WEB_ROOT: webRoot } });
+  });
+  after(async () => {
+    await api.stop();
+    rmSync(webRoot, { recursive: true });
+    rmSync(join(tmpdir(), "joypod-outside.txt"));
+  });
+
+  describe("the web app", () => {
+    it("is the page of every address but the API's and files'", async () => {
+      for (const path of ["/", "/signin", "/games/some-game", "/play/gs-1?x=1"]) {
+        const response = await api.anonymous().get(path);
+        expect(response.status).to.equal(200);
+        expect(response.text).to.contain("<title>Joypod</title>");
+        expect(response.headers.get("content-type")).to.equal("text/html; charset=utf-8");
+        expect(response.headers.get("cache-control")).to.equal("no-cache");
+        expect(response.headers.get("content-security-policy")).to.contain("script-src 'self'").and.not.contain("script-src 'self' 'unsafe");
+      }
+    });
+
+    it("has files that are kept for a year when their name has a hash, compressed when large", async () => {
+      const script = await api.anonymous().get("/assets/index-Ab3dEf9_.js");
+      expect(script.headers.get("cache-control")).to.equal("public, max-age=31536000, immutable");
+      expect(script.headers.get("content-type")).to.match(/javascript/);
+      expect(script.headers.get("content-encoding")).to.equal("gzip");
+      const icon = await api.anonymous().get("/favicon.svg");
+      expect(icon.headers.get("content-type")).to.match(/^image\/svg\+xml/);
+      expect(icon.headers.get("cache-control")).to.equal("no-cache");
+      const again = await api.anonymous().get("/favicon.svg", { "if-none-match": icon.headers.get("etag")! });
+      expect(again.status).to.equal(304);
+      expect((await api.anonymous().request("HEAD", "/")).text).to.equal("");
+    });
+
+    for (const path of ["/assets/missing-12345678.js", "/missing.png", "/../joypod-outside.txt", "/%2e%2e/joypod-outside.txt", "/..%2fjoypod-outside.txt"]) {
+      it(`has nothing at ${path}`, async () => {
+        const response = await api.anonymous().get(path);
+        expect(response.text).to.not.contain("outside");
+        expectRefusal(response, 404, "not_found");
+      });
+    }
+
+    it("never takes the place of the API", async () => {
+      for (const path of ["/api", "/api/", "/api/nothing", "/api/games/", "/API/games"]) {
+        const response = await api.anonymous().get(path);
+        if (path === "/API/games") expect(response.text).to.contain("<title>");
+        else expectRefusal(response, 404, "not_found");
+      }
+      expectRefusal(await api.anonymous().post("/", {}), 404, "not_found");
+    });
+  });
+
+  describe("every answer", () => {
+    it("carries the security headers, whatever its status", async () => {
+      const player = api.as(await aUser(api.deps));
+      const answers = [
+        await api.anonymous().get("/api/nothing"), await api.anonymous().get("/api/games"), await api.anonymous().get("/healthz"), await player.get("/api/games"),
+        await player.post("/api/favorites", "{", { "content-type": "application/json" }), await api.anonymous().request("DELETE", "/api/games"),
+      ];
+      expect(answers.map(({ status }) => status)).to.deep.equal([404, 401, 200, 200, 400, 405]);
+      for (const { headers } of answers) {
+        expect(headers.get("content-security-policy")).to.equal("default-src 'none'; frame-ancestors 'none'");
+        expect(headers.get("x-content-type-options")).to.equal("nosniff");
+        expect(headers.get("referrer-policy")).to.equal("no-referrer");
+        expect(headers.get("cross-origin-resource-policy")).to.equal("same-origin");
+        expect(headers.get("cache-control")).to.match(/no-store|private/);
+        expect(headers.get("x-request-id")).to.match(/^[0-9a-z]{20}$/);
+        expect(headers.get("content-type")).to.match(/^application\/json; charset=utf-8$/);
+        for (const name of ["x-powered-by", "server", "access-control-allow-origin", "strict-transport-security"]) expect(headers.get(name)).to.be.null;
+      }
+    });
+
+    it("is 405 with Allow for another method, and 204 for OPTIONS without any word on origins", async () => {
+      const wrong = await api.anonymous().request("DELETE", "/api/game/launch");
+      expectRefusal(wrong, 405, "method_not_allowed");
+      expect(wrong.headers.get("allow")).to.equal("POST, OPTIONS");
+      const options = await api.anonymous().request("OPTIONS", "/api/games", { headers: { origin: "https://evil.test", "access-control-request-method": "GET" } });
+      expect(options.status).to.equal(204);
+      expect(options.headers.get("allow")).to.equal("HEAD, GET, OPTIONS");
+      expect([...options.headers.keys()].filter((name) => name.startsWith("access-control"))).to.be.empty;
+    });
+
+    it("is JSON even for requests that are no HTTP or too large", async () => {
+      expect(await raw("nonsense\r\n\r\n")).to.match(/^HTTP\/1\.1 400 [^]*"invalid_request"/);
+      expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nCookie: a=${"b".repeat(20_000)}\r\n\r\n`)).to.match(/^HTTP\/1\.1 431 /);
+      expect(await raw("POST /api/auth/signout HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")).to.match(/^HTTP\/1\.1 400 /);
+    });
+
+    it("asks for a body only after all that can be refused without it", async () => {
+      const head = "POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n";
+      expect(await raw(`${head}\r\n`)).to.match(/^HTTP\/1\.1 401 /);
+      const player = api.as(await aUser(api.deps));
+      await player.get("/api/games");
+      const cookie = `Cookie: auth.session-token=${player.cookies.get("auth.session-token")}\r\n`;
+      expect(await raw(`${head}${cookie}\r\n`, "Continue")).to.match(/^HTTP\/1\.1 100 Continue/);
+    });
+
+    function raw(text: string, until = "\r\n\r\n"): Promise<string> {
+      return new Promise((resolve, reject) => {
+        let answer = "";
+        const socket = connect(Number(new URL(api.url).port), "127.0.0.1", () => socket.write(text));
+        socket.setTimeout(5000, () => socket.destroy(new Error(`no answer to ${text.slice(0, 40)}`)));
+        socket.on("data", (chunk) => {
+          answer += chunk.toString();
+          if (answer.includes(until)) socket.destroy();
+        });
+        socket.once("error", reject);
+        socket.once("close", () => resolve(answer));
+      });
+    }
+  });
+
+  describe("health", () => {
+    it("is ready only while the database answers and the process is not ending", async () => {
+      expect((await api.anonymous().get("/healthz")).json()).to.deep.equal({ status: "ok" });
+      expect((await api.anonymous().get("/readyz")).status).to.equal(200);
+      api.deps.lifecycle.isStopping = true;
+      expectRefusal(await api.anonymous().get("/readyz"), 503, "unavailable");
+      expect((await api.anonymous().get("/healthz")).status).to.equal(200);
+      api.deps.lifecycle.isStopping = false;
+    });
+
+    it("is 503 with Retry-After and no detail while the database is away, and signs nobody out", async () => {
+      const away = await TestApi.start({ env: { DATABASE_URL: `postgres://joypod@127.0.0.1:${await freePort()}/none` } });
+      try {
+        expectRefusal(await away.anonymous().get("/readyz"), 503, "unavailable");
+        const browser = away.anonymous();
+        browser.cookies.set("auth.session-token", away.deps.tokens.issue({ sub: "a", name: "a", email: "a", sid: "a".repeat(22) }).token);
+        const refused = await browser.get("/api/games");
+        expectRefusal(refused, 503, "unavailable");
+        expect(refused.headers.get("retry-after")).to.equal("5");
+        expect(refused.text).to.not.match(/ECONN|postgres|127\.0\.0\.1/);
+        expect(browser.cookies.has("auth.session-token")).to.be.true;
+      } finally {
+        await away.stop();
+      }
+    });
+
+    it("recovers by itself when the database is back", async () => {
+      const player = api.as(await aUser(api.deps));
+      expect((await player.get("/api/games")).status).to.equal(200);
+      await api.database.server.stop("SIGINT");
+      try {
+        expectRefusal(await player.get("/api/games"), 503, "unavailable");
+        expectRefusal(await player.get("/api/games"), 503, "unavailable");
+      } finally {
+        await api.database.server.start();
+      }
+      await eventually(async () => (await player.get("/api/games")).status === 200, { what: "the catalogue" });
+      expect((await api.anonymous().get("/readyz")).status).to.equal(200);
+    });
+  });
+
+  describe("the process", function () {
+    this.timeout(120_000);
+    let database: TestDatabase;
+
+    before(async () => {
+      database = await createTestDatabase();
+    });
+    after(() => database.drop());
+
+    it("serves, tells its metrics on a port of their own, and ends on SIGTERM after what it has begun", async () => {
+      const [port, metricsPort] = [await freePort(), await freePort()];
+      const child = start({ PORT: String(port), METRICS_PORT: String(metricsPort), BASE_URL: `http://127.0.0.1:${port}` });
+      const ended = once(child, "exit");
+      try {
+        await eventually(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, { timeoutMs: 60_000, what: "the API to serve" });
+        await fetch(`http://127.0.0.1:${port}/api/games`);
+        const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+        expect(metrics).to.contain('joypod_http_request_duration_seconds_count{method="GET",route="/api/games",status="401"} 1');
+        expect(metrics).to.contain("joypod_password_queue 0").and.contain("process_cpu_seconds_total");
+        expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).to.equal(404);
+        expect((await fetch(`http://127.0.0.1:${metricsPort}/`)).status).to.equal(404);
+      } finally {
+        child.kill("SIGTERM");
+      }
+      expect(await ended).to.deep.equal([0, null]);
+    });
+
+    it("refuses to start with what is not safe, and names every wrong variable", async () => {
+      const child = start({ SIGNING_KEYS: `a:${Buffer.from("short").toString("base64")}`, PASSWORD_PEPPER: "short", BASE_URL: "ftp://x" });
+      let errors = "";
+      child.stderr?.on("data", (chunk: Buffer) => errors += chunk.toString());
+      const [code] = await once(child, "close") as [number];
+      expect(code).to.equal(1);
+      expect(errors).to.contain("SIGNING_KEYS").and.contain("PASSWORD_PEPPER").and.contain("BASE_URL").and.contain("openssl rand");
+    });
+
+    function start(env: Record<string, string>): ChildProcess {
+      return spawn(process.execPath, [join(repositoryRoot, "api/src/main.ts")], {
+        stdio: ["ignore", "ignore", "pipe"],
+        env: { ...childEnv, DATABASE_URL: database.url, KUBECONFIG: kubeconfig, ...env },
+      });
+    }
+
+    let childEnv: Record<string, string>;
+    let kubeconfig: string;
+    before(async () => {
+      kubeconfig = join(webRoot, "kubeconfig");
+      writeFileSync(kubeconfig, JSON.stringify({
+        apiVersion: "v1", kind: "Config", "current-context": "none", users: [{ name: "none", user: {} }],
+        clusters: [{ name: "none", cluster: { server: "http://127.0.0.1:1" } }], contexts: [{ name: "none", context: { cluster: "none", user: "none" } }],
+      }));
+      childEnv = {
+        PATH: process.env.PATH ?? "", REDIS_URL: (await sharedRedis()).url, S3_ENDPOINT: "http://127.0.0.1:1", S3_ACCESS_KEY: "none", S3_SECRET_KEY: "none",
+        SIGNING_KEYS: "a:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=", PASSWORD_PEPPER: "pepper of the tests", BASE_URL: "http://127.0.0.1",
+      };
+    });
+  });
+});
