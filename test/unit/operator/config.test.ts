@@ -1,0 +1,35 @@
+import { expect } from "chai";
+import { parseConfig } from "../../../operator/src/config.ts";
+
+const required = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
+
+describe("parseConfig of the operator", () => {
+  it("needs the two images only", () => {
+    expect(parseConfig(required)).to.deep.include({
+      sessionsNamespace: "joypod-sessions", gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: "nvidia.com/gpu",
+      softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddress: undefined, httpPort: 8081,
+    });
+  });
+
+  it("takes an empty GPU resource as software rendering, and an empty address as none", () => {
+    expect(parseConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.include({ gpuResourceName: undefined, announceAddress: undefined });
+  });
+
+  it("reads a selector of several labels", () => {
+    expect(parseConfig({ ...required, GAME_NODE_SELECTOR: "a=1, b.c/d=x" }).gameNodeSelector).to.deep.equal({ a: "1", "b.c/d": "x" });
+  });
+
+  it("keeps the lease of its own namespace", () => {
+    expect(parseConfig({ ...required, POD_NAMESPACE: "play", POD_NAME: "operator-1" }).leaderLease).to.include({ namespace: "play", name: "joypod-operator", identity: "operator-1" });
+  });
+
+  const wrong: [string, Record<string, string>, RegExp][] = [
+    ["no image", { GAME_IMAGE: "game:1" }, /STREAMER_IMAGE/],
+    ["a label without value", { ...required, GAME_NODE_SELECTOR: "gpu" }, /write name=value/],
+    ["ports the wrong way round", { ...required, MEDIA_PORT_FIRST: "3000", MEDIA_PORT_LAST: "2000" }, /MEDIA_PORT_FIRST is above/],
+    ["a name for an address", { ...required, ANNOUNCE_ADDRESS: "play.example" }, /ANNOUNCE_ADDRESS/],
+    ["a relative root", { ...required, NODE_ROOT: "var/lib" }, /NODE_ROOT/],
+    ["words for a number", { ...required, SOFTWARE_SLOTS: "two" }, /SOFTWARE_SLOTS/],
+  ];
+  for (const [what, environment, message] of wrong) it(`refuses ${what}`, () => expect(() => parseConfig(environment)).to.throw(message));
+});

@@ -1,0 +1,60 @@
+import { expect } from "chai";
+import type { GameCacheSpec } from "#contracts/crd/gameCache.ts";
+import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import { aGameCache } from "#test/factories/gameCache.ts";
+import { aCacheEntry } from "#test/factories/gameNode.ts";
+import { after, createdAt } from "#test/factories/gameSession.ts";
+import type { FillNode } from "../../../../../operator/src/controllers/gameCache/fill.ts";
+import { differenceOf, statusOf } from "../../../../../operator/src/controllers/gameCache/status.ts";
+
+const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({ nodeName, labels: {}, isWell: true, entries: entry ? [aCacheEntry(entry)] : [] });
+
+describe("statusOf a GameCache", () => {
+  const cases: [string, Partial<GameCacheSpec>, FillNode[], string, string][] = [
+    ["all hold it", {}, [node("a", {}), node("b", {})], "True AllNodesCached", "False Settled"],
+    ["one fetches it", {}, [node("a", {}), node("b", { state: "Downloading" })], "False Filling", "True Filling"],
+    ["one has not begun", {}, [node("a", {}), node("b")], "False Filling", "True Filling"],
+    ["one failed", {}, [node("a", {}), node("b", { state: "Failed" })], "False NodesFailed", "False NodesFailed"],
+    ["suspended", { suspend: true }, [node("a")], "False Filling", "False Suspended"],
+    ["no nodes", {}, [], "False NoGameNodes", "False Settled"],
+    ["on demand, nowhere", { placement: { policy: "OnDemand" } }, [node("a")], "True OnDemand", "False Settled"],
+    ["on demand, on one node", { placement: { policy: "OnDemand" } }, [node("a", {}), node("b")], "True AllNodesCached", "False Settled"],
+  ];
+  for (const [what, spec, nodes, ready, progressing] of cases) {
+    it(what, () => {
+      const { conditions } = statusOf(aGameCache({ spec }), nodes, after(0));
+      const said = conditions?.map(({ type, status, reason }) => `${type}: ${status} ${reason}`);
+      expect(said).to.deep.equal([`Ready: ${ready}`, `Progressing: ${progressing}`]);
+    });
+  }
+
+  it("tells for each node what its agent reported", () => {
+    const status = statusOf(aGameCache(), [
+      node("c"), node("a", { cachedAt: createdAt, progressPercent: 100 }), node("b", { state: "Downloading", progressPercent: 40 }),
+      node("d", { state: "Failed", reason: "checksum" }),
+    ], after(0));
+    expect(status).to.include({ totalNodes: 4, cachedNodes: 1, pendingNodes: 2, failedNodes: 1 });
+    expect(status.nodes?.map((found) => Object.fromEntries(Object.entries(found).filter(([name]) => name !== "digest")))).to.deep.equal([
+      { nodeName: "a", state: "Cached", cachedAt: createdAt },
+      { nodeName: "b", state: "Downloading", progressPercent: 40 },
+      { nodeName: "c", state: "Pending" },
+      { nodeName: "d", state: "Failed", reason: "checksum" },
+    ]);
+  });
+
+  it("keeps the time of a condition that did not change", () => {
+    const first = statusOf(aGameCache(), [node("a")], after(0));
+    const later = statusOf(aGameCache({ status: first }), [node("a"), node("b")], after(60));
+    expect(later.conditions?.[0]?.lastTransitionTime).to.equal(first.conditions?.[0]?.lastTransitionTime);
+  });
+});
+
+describe("differenceOf two statuses of a GameCache", () => {
+  const status = (progressPercent: number) => statusOf(aGameCache(), [node("a", { state: "Downloading", progressPercent })], after(0));
+  it("is none for the same", () => expect(differenceOf(status(10), status(10))).to.equal("none"));
+  it("is progress when only a percentage moved", () => expect(differenceOf(status(10), status(20))).to.equal("progress"));
+  it("is news otherwise", () => {
+    expect(differenceOf(undefined, status(10))).to.equal("news");
+    expect(differenceOf(status(10), statusOf(aGameCache(), [node("a", {})], after(0)))).to.equal("news");
+  });
+});

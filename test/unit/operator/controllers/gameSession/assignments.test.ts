@@ -1,0 +1,125 @@
+import { expect } from "chai";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Stored } from "#kube/object.ts";
+import { aCacheEntry, aGameNode, aNode } from "#test/factories/gameNode.ts";
+import { aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
+import { aSessionPod, ended } from "#test/factories/sessionPod.ts";
+import { FakeClock } from "#test/support/fakeClock.ts";
+import { createCluster, type Cluster } from "../../../../../operator/src/cluster.ts";
+import { Assignments } from "../../../../../operator/src/controllers/gameSession/assignments.ts";
+import { Heartbeats } from "../../../../../operator/src/nodeHealth.ts";
+
+describe("Assignments", () => {
+  let clock: FakeClock;
+  let cluster: Cluster;
+  let assignments: Assignments;
+  let heartbeats: Heartbeats;
+
+  const config = {
+    gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: undefined, softwareSlots: 2,
+    mediaPorts: { first: 20_000, last: 20_003 }, announceAddress: undefined,
+    timing: { heartbeatStaleMs: 35_000, portQuarantineMs: 60_000, unschedulableMs: 10_000, saveGiveUpMs: 600_000 },
+  };
+
+  beforeEach(() => {
+    clock = new FakeClock(new Date("2030-01-01T10:00:00Z"));
+    cluster = createCluster();
+    heartbeats = new Heartbeats(clock, 35_000);
+    assignments = new Assignments({ cluster, config, heartbeats, clock });
+  });
+
+  function addNode(name: string, options: Parameters<typeof aNode>[1] = {}, entries = [] as Parameters<typeof aCacheEntry>[0][]): void {
+    const gameNode = aGameNode(name, { entries: entries.map((entry) => aCacheEntry(entry)) });
+    cluster.nodes.upsert(aNode(name, options));
+    cluster.gameNodes.upsert(gameNode);
+    heartbeats.observe(gameNode);
+  }
+
+  function addSession(name: string, status?: GameSession["status"]): Stored<GameSession> {
+    const session = aGameSession({ metadata: { name, resourceVersion: String(++version) }, ...(status ? { status } : {}) });
+    cluster.gameSessions.upsert(session);
+    return session;
+  }
+  let version = 1;
+
+  it("never shares a slot or a port between sessions placed at the same moment", () => {
+    addNode("node1");
+    addNode("node2");
+    const places = ["a", "b", "c", "d", "e"].map((name) => assignments.assign(addSession(name)));
+    const given = places.flatMap((place) => ("nodeName" in place ? [`${place.nodeName}:${place.mediaPort}`] : [place.reason]));
+    expect(given).to.deep.equal(["node1:20000", "node2:20000", "node1:20001", "node2:20001", "NoCapacity"]);
+  });
+
+  it("gives the same answer until the status shows it", () => {
+    addNode("node1");
+    addNode("node2");
+    const session = addSession("a");
+    const first = assignments.assign(session);
+    assignments.assign(addSession("b"));
+    expect(assignments.assign(session)).to.deep.include({ ...first });
+    addSession("a", aPlacedStatus());
+    expect(assignments.assign(addSession("c")), "a's slot still counts").to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
+  });
+
+  it("counts sessions that are not finished and pods that have not ended", () => {
+    addNode("node1");
+    addSession("a", aPlacedStatus());
+    addSession("b", aPlacedStatus({ ports: { media: 20_001 }, conditions: [aCondition("Finished")], finishedAt: "2030-01-01T09:00:00Z" }));
+    const orphan = aGameSession({ metadata: { name: "orphan" } });
+    cluster.pods.upsert(aSessionPod(orphan, { mediaPort: 20_002 }));
+    expect(assignments.assign(addSession("c"))).to.deep.include({ reason: "NoCapacity" });
+    cluster.pods.upsert({ ...aSessionPod(orphan, { mediaPort: 20_002, status: ended() }), metadata: { ...aSessionPod(orphan).metadata, resourceVersion: "2" } });
+    expect(assignments.assign(addSession("c"))).to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
+  });
+
+  it("rests a port for the quarantine time after its pod or its session went", async () => {
+    addNode("node1");
+    const gone = aSessionPod(aGameSession({ metadata: { name: "gone" } }), { mediaPort: 20_000 });
+    cluster.pods.upsert(gone);
+    cluster.pods.remove(gone);
+    addSession("done", aPlacedStatus({ ports: { media: 20_001 }, conditions: [aCondition("Finished")], finishedAt: "2030-01-01T10:00:00Z" }));
+    expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: 20_002 });
+    await clock.advance(60_000);
+    heartbeats.observe({ ...aGameNode("node1"), status: { heartbeat: { renewedAt: "2030-01-01T10:01:00Z", agentVersion: "1" } } });
+    expect(assignments.assign(addSession("b"))).to.deep.include({ mediaPort: 20_000 });
+  });
+
+  it("says when the ports run out", () => {
+    addNode("node1");
+    for (let port = 20_000; port <= 20_003; port++) assignments.quarantine("node1", [port]);
+    expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "NoFreePort" });
+  });
+
+  it("gives another port on the same node, and it again until the status shows it", () => {
+    addNode("node1");
+    const session = addSession("a", aPlacedStatus());
+    expect(assignments.reassignPort(session, "node1")).to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
+    expect(assignments.reassignPort(session, "node1")).to.deep.include({ mediaPort: 20_001 });
+  });
+
+  it("prefers a node that holds the game, and never an excluded one", () => {
+    addNode("node1");
+    addNode("node2", {}, [{}]);
+    expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node2" });
+    expect(assignments.assign(addSession("b"), ["node2"])).to.deep.include({ nodeName: "node1" });
+    expect(assignments.assign(addSession("c"), ["node1", "node2"])).to.deep.include({ reason: "NoGameNodes" });
+  });
+
+  const unfit: [string, Parameters<typeof aNode>[1]][] = [
+    ["is not ready", { isReady: false }],
+    ["is cordoned", { isCordoned: true }],
+    ["lacks the label", { labels: { "nvidia.com/gpu.present": "false" } }],
+  ];
+  for (const [what, options] of unfit) {
+    it(`leaves out a node that ${what}`, () => {
+      addNode("node1", options);
+      expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "NoGameNodes" });
+    });
+  }
+
+  it("leaves out a node whose agent is silent", async () => {
+    addNode("node1");
+    await clock.advance(35_000);
+    expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "NoGameNodes" });
+  });
+});

@@ -1,0 +1,43 @@
+import { expect } from "chai";
+import { announceAddress, chooseNode, choosePort, type Candidate } from "../../../../../operator/src/controllers/gameSession/placement.ts";
+
+const candidate = (nodeName: string, overrides: Partial<Candidate> = {}): Candidate => ({ nodeName, slots: 2, used: 0, content: "Absent", ...overrides });
+
+describe("chooseNode", () => {
+  const cases: [string, Candidate[], string | undefined][] = [
+    ["nothing there", [], undefined],
+    ["all full", [candidate("a", { used: 2 }), candidate("b", { slots: 0 })], undefined],
+    ["the holder of the game before an idle node", [candidate("a"), candidate("b", { content: "Ready", used: 1 })], "b"],
+    ["not a full holder", [candidate("a"), candidate("b", { content: "Ready", used: 2 })], "a"],
+    ["one that is fetching it before one that is not", [candidate("a"), candidate("b", { content: "Downloading" })], "b"],
+    ["one that failed to get it last", [candidate("a", { content: "Failed" }), candidate("b", { used: 1 })], "b"],
+    ["the least loaded by share", [candidate("a", { slots: 2, used: 1 }), candidate("b", { slots: 8, used: 2 })], "b"],
+    ["by name when all is equal", [candidate("b"), candidate("a")], "a"],
+  ];
+  for (const [what, candidates, chosen] of cases) {
+    it(`takes ${what}`, () => expect(chooseNode(candidates)?.nodeName).to.equal(chosen));
+  }
+});
+
+describe("choosePort", () => {
+  const range = { first: 20_000, last: 20_002 };
+  it("takes the lowest that is free", () => {
+    expect(choosePort(range, new Set())).to.equal(20_000);
+    expect(choosePort(range, new Set([20_000, 20_002]))).to.equal(20_001);
+  });
+  it("gives none when all are taken", () => expect(choosePort(range, new Set([20_000, 20_001, 20_002]))).to.equal(undefined));
+});
+
+describe("announceAddress", () => {
+  const all = { annotated: "1.1.1.1", external: "2.2.2.2", internal: "3.3.3.3" };
+  const cases: [string | undefined, { annotated?: string; external?: string; internal?: string }, string | undefined][] = [
+    ["9.9.9.9", all, "9.9.9.9"],
+    [undefined, all, "1.1.1.1"],
+    [undefined, { external: "2.2.2.2", internal: "3.3.3.3" }, "2.2.2.2"],
+    [undefined, { internal: "3.3.3.3" }, "3.3.3.3"],
+    [undefined, {}, undefined],
+  ];
+  for (const [configured, { annotated, external, internal }, announced] of cases) {
+    it(`announces ${announced ?? "nothing"}`, () => expect(announceAddress(configured, { annotated, external, internal })).to.equal(announced));
+  }
+});

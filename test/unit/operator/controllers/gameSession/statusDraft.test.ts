@@ -1,0 +1,69 @@
+import { expect } from "chai";
+import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
+import { StatusDraft } from "../../../../../operator/src/controllers/gameSession/statusDraft.ts";
+
+const allTypes = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready", "SavePersisted", "Finished"];
+
+/** A status as it is after the first pass: every condition is there. */
+const settled = (status = aRunningStatus()) => {
+  const known = status.conditions ?? [];
+  return { ...status, conditions: allTypes.map((type) => known.find((condition) => condition.type === type) ?? aCondition(type, { status: "Unknown" })) };
+};
+
+describe("StatusDraft", () => {
+  it("sets every known condition from the first pass", () => {
+    const status = StatusDraft.from(aGameSession(), after(1)).close();
+    expect(status?.conditions?.map(({ type }) => type)).to.have.members(allTypes);
+    expect(status).to.deep.include({ phase: "Pending", observedGeneration: 1, startedAt: after(1).toISOString() });
+  });
+
+  it("is no write when nothing was concluded", () => {
+    expect(StatusDraft.from(aGameSession({ status: settled() }), after(60)).close()).to.equal(undefined);
+  });
+
+  it("is no write when only the generation moved, as a keepalive does", () => {
+    const session = aGameSession({ metadata: { generation: 7 }, spec: { expiresAt: after(999).toISOString() }, status: settled() });
+    expect(StatusDraft.from(session, after(60)).close()).to.equal(undefined);
+  });
+
+  it("leaves the node agent's part out of what it writes", () => {
+    const status = settled({ ...aRunningStatus(), save: { objectKey: "saves/s/1-a-1.tar.gz", sha256: "b".repeat(64), bytes: 1, generation: 1, sequence: 1, persistedAt: createdAt, final: false } });
+    const draft = StatusDraft.from(aGameSession({ status }), after(60));
+    draft.set("Ready", "False", "Interrupted", "The streamer restarts.");
+    const written = draft.close();
+    expect(written).to.not.have.property("save");
+    expect(written?.conditions?.map(({ type }) => type)).to.have.members(["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"]);
+  });
+
+  it("takes the agent's conditions back for a new node, and keeps them until that node's agent has spoken", () => {
+    const draft = StatusDraft.from(aGameSession({ status: settled() }), after(60));
+    draft.resetAgentConditions();
+    const moved = draft.close();
+    const again = StatusDraft.from(aGameSession({ status: moved ?? {} }), after(61));
+    expect(again.close(), "no second write").to.equal(undefined);
+    again.set("Scheduled", "True", "Other", "");
+    expect(again.close()?.conditions?.find(({ type }) => type === "ContentReady")).to.include({ status: "Unknown" });
+  });
+
+  it("tells news from repetition", () => {
+    const draft = StatusDraft.from(aGameSession(), after(1));
+    expect(draft.set("Scheduled", "False", "NoCapacity", "full")).to.equal(true);
+    expect(draft.set("Scheduled", "False", "NoCapacity", "full")).to.equal(false);
+  });
+
+  const phases: [string, Parameters<typeof aGameSession>[0], string][] = [
+    ["placed", { status: settled(aPlacedStatus()) }, "Preparing"],
+    ["with its files", { status: settled(aPlacedStatus({ conditions: [aCondition("ContentReady")] })) }, "Starting"],
+    ["ready", { status: settled() }, "Running"],
+    ["asked to stop", { spec: { desiredState: "Stopped" }, status: settled() }, "Stopping"],
+    ["being deleted", { metadata: { deletionTimestamp: createdAt }, status: settled() }, "Stopping"],
+    ["finished", { status: settled(aRunningStatus({ conditions: [aCondition("Finished")] })) }, "Finished"],
+  ];
+  for (const [what, session, phase] of phases) {
+    it(`calls a session that is ${what} ${phase}`, () => {
+      const draft = StatusDraft.from(aGameSession(session), after(1));
+      draft.status.address = "192.0.2.99";
+      expect(draft.close()?.phase).to.equal(phase);
+    });
+  }
+});
