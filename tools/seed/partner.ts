@@ -74,7 +74,7 @@ export async function ensurePartner(cli: JoypodCli, baseUrl: string, stateFolder
   const key = await cli.createPartnerKey(partner.name).catch(async (cause: unknown) => {
     // No key without a partner: this is the first run, unless making the partner fails too.
     await cli.createPartner(partner.name).catch((error: unknown) => {
-      throw new AggregateError([cause, error], `The partner ${partner.name} could not be made: ${String(error)}`);
+      throw new AggregateError([cause, error], `There is no key for the partner ${partner.name}: ${String(cause)}; ${String(error)}`);
     });
     return cli.createPartnerKey(partner.name);
   });
