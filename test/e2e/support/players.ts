@@ -43,6 +43,12 @@ export class Players {
     }
   }
 
+  /** Ends everything without keeping evidence, for those that are no tests. */
+  async discard(): Promise<void> {
+    for (const context of this.#contexts.splice(0)) await stopSessions(context).catch(() => undefined);
+    await this.quit();
+  }
+
   async quit(): Promise<void> {
     await this.#browser?.close();
   }

@@ -1,0 +1,110 @@
+// Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
+// machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Page } from "playwright-core";
+import { parse } from "yaml";
+import { publishTestCard } from "#test/e2e/support/games.ts";
+import { platform, type Platform } from "#test/e2e/support/platform.ts";
+import { Players } from "#test/e2e/support/players.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { measureBarePod } from "./barePod.ts";
+import { sessionWrites } from "./kubeWrites.ts";
+import { measureNodeCopy } from "./nodeCopy.ts";
+import { measureLoopbackFirstFrame, measureLoopbackPhoton, measureStreamPhoton } from "./photon.ts";
+import { atLeastRow, atMostRow, countRow, median, table, type BenchRow } from "./row.ts";
+import { keepAlive, launch, stop } from "./session.ts";
+
+const rounds = Number(process.env["ROUNDS"] ?? 5);
+const photonTrials = 30;
+/** The object's deletion after its TTL, which comes too late to be waited for. */
+const writesAfterTtl = 1;
+
+const installed = await platform();
+const { slug } = await publishTestCard();
+const players = new Players();
+const rows: BenchRow[] = [];
+try {
+  const { game: { page } } = await players.signIn();
+  rows.push(await launches(page, installed));
+  rows.push(...await writes(page, installed));
+  rows.push(...await streams(page));
+} finally {
+  await players.discard();
+}
+const { agentSeconds, peerSeconds } = await measureNodeCopy({ rounds: 3 });
+rows.push(atLeastRow("node copy of 0.5 GB, curl | tar xz", agentSeconds * 1000, peerSeconds * 1000, 2));
+console.log(table(rows));
+process.exitCode = rows.every(({ isPassed }) => isPassed) ? 0 : 1;
+
+async function launches(page: Page, cluster: Platform): Promise<BenchRow> {
+  const image = await gameImage(cluster);
+  const { items: nodes } = await cluster.gameNodes.list();
+  const ours: number[] = [];
+  const bare: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const node = nodes[round % nodes.length];
+    if (node === undefined) throw new Error("The cluster has no game node.");
+    bare.push(await measureBarePod(cluster, image, node.metadata.name));
+    const { sessionId, launchMs } = await launch(page, slug);
+    ours.push(launchMs);
+    await stop(page, sessionId);
+  }
+  return atMostRow("launch, 202 → running p50, bare pod", median(ours), median(bare), 3);
+}
+
+/** Counted over whole sessions, one at a time. */
+async function writes(page: Page, cluster: Platform): Promise<BenchRow[]> {
+  const sessions = 3;
+  const before = await settledWrites(cluster);
+  for (let session = 0; session < sessions; session++) await stop(page, (await launch(page, slug)).sessionId);
+  const perSession = (await settledWrites(cluster) - before) / sessions + writesAfterTtl;
+
+  const { sessionId } = await launch(page, slug);
+  const started = await settledWrites(cluster);
+  const keepalives = 20;
+  for (let count = 0; count < keepalives; count++) await keepAlive(page, sessionId);
+  const perKeepalive = (await settledWrites(cluster) - started) / keepalives;
+  await stop(page, sessionId);
+  return [countRow("Kubernetes writes per session", perSession, 12), countRow("Kubernetes writes per keepalive", perKeepalive, 0)];
+}
+
+/** The count once it stands still: the recorder works on after the answer to a stop. */
+async function settledWrites(cluster: Platform): Promise<number> {
+  let last = -1;
+  return eventually(async () => {
+    const count = await sessionWrites(cluster);
+    const isSettled = count === last;
+    last = count;
+    return isSettled ? count : undefined;
+  }, { timeoutMs: 60_000, intervalMs: 3000, what: "the count of writes to stand still" });
+}
+
+async function streams(page: Page): Promise<BenchRow[]> {
+  const { origin } = new URL(page.url());
+  const firstFrames: number[] = [];
+  const loopbackFrames: number[] = [];
+  const photons: number[] = [];
+  const loopbackPhotons: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    await page.goto(origin);
+    loopbackFrames.push(...await measureLoopbackFirstFrame(page, 3));
+    loopbackPhotons.push(...await measureLoopbackPhoton(page, photonTrials));
+    const { sessionId } = await launch(page, slug);
+    await page.goto(`${origin}/play/${sessionId}`);
+    firstFrames.push(await eventually(async () => await page.evaluate<number | null>("joypodProbe.firstFrameMs()") ?? undefined,
+      { timeoutMs: 30_000, what: "the first decoded frame" }));
+    photons.push(...await measureStreamPhoton(page, photonTrials));
+    await page.goto(origin);
+    await stop(page, sessionId);
+  }
+  return [
+    atMostRow("running → first decoded frame p50, in-page loopback", median(firstFrames), median(loopbackFrames), 2),
+    atMostRow("input to photon p50 at 60 fps, in-page loopback", median(photons), median(loopbackPhotons), 1.5),
+  ];
+}
+
+async function gameImage({ kubeconfig }: Platform): Promise<string> {
+  const { images } = parse(await readFile(join(dirname(kubeconfig), "images.yaml"), "utf8")) as { images: { game: string } };
+  return images.game;
+}

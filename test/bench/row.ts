@@ -1,0 +1,50 @@
+/** One line of the table: ours against a peer, or a limit, measured in the same run. */
+export interface BenchRow {
+  id: string;
+  ours: string;
+  peer: string;
+  limit: string;
+  ratio: string;
+  target: string;
+  isPassed: boolean;
+}
+
+/** A row whose ratio must not be above `atMost`. */
+export function atMostRow(id: string, oursMs: number, peerMs: number, atMost: number): BenchRow {
+  const ratio = oursMs / peerMs;
+  return { id, ours: milliseconds(oursMs), peer: milliseconds(peerMs), limit: "-", ratio: ratio.toFixed(2), target: `≤ ${atMost}`, isPassed: ratio <= atMost };
+}
+
+/** A row whose ratio, peer to ours, must reach `atLeast`. */
+export function atLeastRow(id: string, oursMs: number, peerMs: number, atLeast: number): BenchRow {
+  const ratio = peerMs / oursMs;
+  return { id, ours: milliseconds(oursMs), peer: milliseconds(peerMs), limit: "-", ratio: ratio.toFixed(2), target: `≥ ${atLeast}`, isPassed: ratio >= atLeast };
+}
+
+/** A count that must not be above its limit. */
+export function countRow(id: string, ours: number, limit: number): BenchRow {
+  return {
+    id, ours: Number.isInteger(ours) ? String(ours) : ours.toFixed(1), peer: "-", limit: String(limit), ratio: "-", target: `≤ ${limit}`, isPassed: ours <= limit,
+  };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  if (middle === undefined) throw new Error("There is nothing to take a median of.");
+  return middle;
+}
+
+/** `id ours peer limit ratio target PASS|FAIL`, in columns. */
+export function table(rows: readonly BenchRow[]): string {
+  const lines = [
+    ["id", "ours", "peer", "limit", "ratio", "target", ""],
+    ...rows.map(({ id, ours, peer, limit, ratio, target, isPassed }) => [id, ours, peer, limit, ratio, target, isPassed ? "PASS" : "FAIL"]),
+  ];
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
+  return lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+}
+
+function milliseconds(value: number): string {
+  return value >= 10_000 ? `${(value / 1000).toFixed(1)} s` : `${value.toFixed(1)} ms`;
+}
