@@ -40,7 +40,8 @@ export class OperatorStage {
   /** What API and agents write. */
   readonly joypod: CountedTransport;
   readonly #server: KubeApiServer;
-  readonly #kubeconfigPath: string;
+  /** Of the operator's own service account. */
+  readonly kubeconfigPath: string;
   readonly #cluster: CountedTransport;
   readonly #operators: Operator[] = [];
   readonly #nodeNames: string[] = [];
@@ -49,7 +50,7 @@ export class OperatorStage {
   private constructor(server: KubeApiServer, namespace: string, kubeconfigPath: string, environment: Record<string, string>) {
     this.#server = server;
     this.namespace = namespace;
-    this.#kubeconfigPath = kubeconfigPath;
+    this.kubeconfigPath = kubeconfigPath;
     this.#environment = environment;
     this.joypod = new CountedTransport(server.kubeconfigPath, isSessionWrite);
     this.#cluster = new CountedTransport(server.kubeconfigPath, isSessionWrite);
@@ -92,19 +93,24 @@ export class OperatorStage {
     await this.nodes.mergePatchStatus({ name }, { status: { conditions: [condition], addresses: [{ type: "InternalIP", address: "192.0.2.1" }] } });
   }
 
+  /** What an operator of this stage is configured with. */
+  get environment(): Record<string, string> {
+    return {
+      SESSIONS_NAMESPACE: this.namespace, LEADER_LEASE_NAMESPACE: this.namespace, GAME_NODE_SELECTOR: `stage=${this.namespace}`,
+      GPU_RESOURCE_NAME: "", SOFTWARE_SLOTS: "2", STREAMER_IMAGE: "streamer:test", GAME_IMAGE: "game:test", HEARTBEAT_STALE_SECONDS: "3600",
+      ...this.#environment,
+    };
+  }
+
   /** An operator at work under its own service account; the nodes' agents report once it has made their GameNodes. */
   async startOperator({ diesAfterWrites, logger = silentLogger }: { diesAfterWrites?: number; logger?: Logger } = {}): Promise<{ operator: Operator; transport: CountedTransport }> {
-    const transport = new CountedTransport(this.#kubeconfigPath, isSessionWrite);
+    const transport = new CountedTransport(this.kubeconfigPath, isSessionWrite);
     if (diesAfterWrites !== undefined) transport.diesAfterWrites = diesAfterWrites;
-    const config = parseConfig({
-      SESSIONS_NAMESPACE: this.namespace, GAME_NODE_SELECTOR: `stage=${this.namespace}`, GPU_RESOURCE_NAME: "", SOFTWARE_SLOTS: "2",
-      STREAMER_IMAGE: "streamer:test", GAME_IMAGE: "game:test", HEARTBEAT_STALE_SECONDS: "3600", ...this.#environment,
-    });
-    const operator = new Operator({ transport, config, clock: this.clock, logger, registry: new Registry() });
+    const operator = new Operator({ transport, config: parseConfig(this.environment), clock: this.clock, logger, registry: new Registry() });
     this.#operators.push(operator);
     await operator.watch();
     await operator.lead();
-    await this.#reportNodes();
+    await this.reportNodes();
     return { operator, transport };
   }
 
@@ -162,7 +168,8 @@ export class OperatorStage {
     await Promise.all([this.joypod.close(), this.#cluster.close()]);
   }
 
-  async #reportNodes(): Promise<void> {
+  /** The agents report, once an operator has made their GameNodes, and it takes the nodes for placement. */
+  async reportNodes(): Promise<void> {
     for (const name of this.#nodeNames) {
       await eventually(() => this.gameNodes.find({ name }), { what: `GameNode ${name}` });
       if (!this.parts.behaviour.silentNodes.has(name)) await this.parts.report(name);

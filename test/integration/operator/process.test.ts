@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect } from "chai";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { leases } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { freePort } from "#test/support/childProgram.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+import { OperatorStage } from "#test/support/operatorStage.ts";
+import { repositoryRoot } from "#test/support/programs.ts";
+
+interface Running {
+  process: ChildProcess;
+  url: string;
+  log: () => string;
+}
+
+describe("The operator's process", function () {
+  this.timeout(90_000);
+  let stage: OperatorStage;
+  let started: Running[];
+
+  beforeEach(async () => {
+    stage = await OperatorStage.set();
+    started = [];
+  });
+
+  afterEach(async () => {
+    for (const { process: child } of started) if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+    await stage.clear();
+  });
+
+  async function start(identity: string): Promise<Running> {
+    const port = await freePort();
+    const child = spawn(process.execPath, ["operator/src/main.ts"], {
+      cwd: repositoryRoot,
+      env: { PATH: process.env.PATH, ...stage.environment, KUBECONFIG: stage.kubeconfigPath, HTTP_PORT: String(port), POD_NAME: identity, LEASE_SECONDS: "4" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let log = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => void (log += chunk.toString()));
+    const running = { process: child, url: `http://127.0.0.1:${port}`, log: () => log };
+    started.push(running);
+    await eventually(async () => (await fetch(`${running.url}/readyz`)).status === 200, { what: `${identity} to be ready`, timeoutMs: 30_000 })
+      .catch((cause: unknown) => { throw new Error(`${identity} did not become ready:\n${log}`, { cause }); });
+    return running;
+  }
+
+  async function holder(): Promise<string | undefined> {
+    const { admin } = await sharedKubeApiServer();
+    return (await new ResourceClient(admin, leases).find({ namespace: stage.namespace, name: "joypod-operator" }))?.spec?.holderIdentity;
+  }
+
+  it("leads, tells its state, gives the lease back on SIGTERM, and a standby goes on", async () => {
+    const first = await start("operator-1");
+    await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+    const second = await start("operator-2");
+    await stage.reportNodes();
+    const { metadata } = await stage.launch();
+    await stage.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    expect((await fetch(`${first.url}/healthz`)).status).to.equal(200);
+    const metrics = await (await fetch(`${first.url}/metrics`)).text();
+    expect(metrics).to.match(/joypod_session_start_seconds_count 1/).and.match(/kube_client_requests_total\{method="PATCH",resource="gamesessions\/status",code="200"\}/);
+
+    first.process.kill("SIGTERM");
+    const [exitCode] = await once(first.process, "exit") as [number | null];
+    expect(exitCode, first.log()).to.equal(0);
+    await eventually(async () => await holder() === "operator-2", { what: "operator-2 to lead" });
+    await stage.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await stage.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
+    expect(second.log()).to.not.include("\"level\":50");
+  });
+
+  it("is replaced when it is killed", async () => {
+    const first = await start("operator-1");
+    await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+    await stage.reportNodes();
+    await start("operator-2");
+    first.process.kill("SIGKILL");
+    const { metadata } = await stage.launch();
+    await stage.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    expect(await holder()).to.equal("operator-2");
+  });
+
+  it("names every wrong setting and ends", async () => {
+    const child = spawn(process.execPath, ["operator/src/main.ts"], { cwd: repositoryRoot, env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" }, stdio: ["ignore", "ignore", "pipe"] });
+    let log = "";
+    child.stderr.on("data", (chunk: Buffer) => void (log += chunk.toString()));
+    const [exitCode] = await once(child, "close") as [number | null];
+    expect(exitCode).to.equal(1);
+    expect(log).to.match(/STREAMER_IMAGE/).and.match(/GAME_IMAGE/).and.match(/SOFTWARE_SLOTS/);
+  });
+});
