@@ -35,7 +35,7 @@ export async function aLargeArchive(bytes: number): Promise<Readable> {
   const sum = header.reduce((total, byte) => total + byte, 0);
   header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
   const block = randomBytes(1 << 20);
-  async function* content(): AsyncGenerator<Buffer> {
+  function* content(): Generator<Buffer> {
     yield head.subarray(0, head.length - 1024 - 512);
     yield header;
     for (let left = bytes; left > 0; left -= block.length) {

@@ -89,14 +89,15 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
   return status?.failure === undefined ? "UserRequested" : "Failed";
 }
 
-/** The node agent keeps trying to store a save for at least this long; after that it is given up. */
+/** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
 const savePatienceMs = 24 * 3600 * 1000;
 
-/** Whether the finished session's last save exists only on its node yet, and may still come. */
-export function isSavePending({ status }: GameSession, now: Date): boolean {
-  const persisted = status?.conditions?.find(({ type }) => type === "SavePersisted");
-  if (persisted?.status !== "False" || persisted.reason !== "StoreUnreachable" || status?.finishedAt === undefined) return false;
-  return now.getTime() - new Date(status.finishedAt).getTime() < savePatienceMs;
+/** Whether the finished session's last save exists only on its node, and may still come from there. */
+export function isSavePending(gameSession: GameSession, now: Date): boolean {
+  const { failure, finishedAt } = gameSession.status ?? {};
+  // A lost node may never return, and its player must not wait for it.
+  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === "NodeLost" || finishedAt === undefined) return false;
+  return now.getTime() - new Date(finishedAt).getTime() < savePatienceMs;
 }
 
 function isFinished(gameSession: GameSession): boolean {
