@@ -30,8 +30,9 @@ export class GamePage {
   async openGame(title: string): Promise<void> {
     await this.page.getByRole("link", { name: /all games/i }).first().click();
     await this.page.getByLabel("Search games").fill(title);
-    await this.page.getByRole("list", { name: "Games", exact: true }).getByRole("link", { name: title }).first().click();
-    await this.page.getByRole("heading", { name: title, exact: true }).waitFor();
+    await this.page.getByRole("status").filter({ hasText: /^1 game$/ }).waitFor();
+    await this.page.getByRole("list", { name: "Games", exact: true }).getByRole("link", { name: title }).click();
+    await this.page.getByRole("heading", { name: title, exact: true, level: 1 }).waitFor();
   }
 
   async startNewGame(slotNumber: 1 | 2 | 3): Promise<void> {
