@@ -1,4 +1,5 @@
-import { createGunzip, type Gunzip } from "node:zlib";
+import type { TransformOptions } from "node:stream";
+import { createGunzip, type Gunzip, type ZlibOptions } from "node:zlib";
 import { ArchiveRefused } from "./archiveRefused.ts";
 
 /**
@@ -6,7 +7,9 @@ import { ArchiveRefused } from "./archiveRefused.ts";
  * size. `bytesWritten` is how much of the packed archive it has read. Pass its errors through `gunzipRefusal`.
  */
 export function createStrictGunzip(): Gunzip {
-  return createGunzip({ chunkSize: 1024 * 1024, rejectGarbageAfterEnd: true });
+  // Some megabytes may wait for the consumer, so that the threads need not take turns.
+  const options: ZlibOptions & TransformOptions = { chunkSize: 1024 * 1024, rejectGarbageAfterEnd: true, readableHighWaterMark: 4 * 1024 * 1024 };
+  return createGunzip(options);
 }
 
 const rules: Readonly<Record<string, string>> = {

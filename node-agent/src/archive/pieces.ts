@@ -1,11 +1,8 @@
 /** Hashing and unpacking by the megabyte is twice as fast as by what one read of a socket gives. */
 const pieceBytes = 1024 * 1024;
 
-/** One is being filled, one is with the consumer, and one may still be on its way through an earlier step. */
-const buffers = 3;
-
-/** The same bytes in pieces of 1 MiB. A piece is valid until the next but one is asked for: the memory is used again. */
-export async function* inPieces(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+/** The same bytes in pieces of 1 MiB, in memory that is used again: a piece is overwritten when `buffers` more were asked for. */
+export async function* inPieces(source: AsyncIterable<Buffer>, buffers: number): AsyncGenerator<Buffer, void, void> {
   const ring = Array.from({ length: buffers }, () => Buffer.allocUnsafeSlow(pieceBytes));
   let filled = 0;
   let piece = nextOf(ring);

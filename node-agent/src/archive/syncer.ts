@@ -8,13 +8,15 @@ export interface Syncer {
   drain(): Promise<void>;
 }
 
-/** Two of libuv's four threads: the others go on unpacking. */
-const atOnce = 2;
+/** Two of libuv's four threads, so that the others go on unpacking; all of them when nothing else is left to do. */
+const atOnceBeside = 2;
+const atOnceAlone = 4;
 const maxWaiting = 64;
 
 export function createSyncer(): Syncer {
   const waiting: FileHandle[] = [];
   const running = new Set<Promise<void>>();
+  let atOnce = atOnceBeside;
   let failure: { error: unknown } | undefined;
 
   function pump(): void {
@@ -38,6 +40,8 @@ export function createSyncer(): Syncer {
       while (waiting.length >= maxWaiting && running.size > 0) await Promise.race(running);
     },
     async drain() {
+      atOnce = atOnceAlone;
+      pump();
       while (running.size > 0) await Promise.race(running);
       if (failure !== undefined) throw failure.error;
     },

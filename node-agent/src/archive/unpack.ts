@@ -21,6 +21,9 @@ export interface UnpackOptions {
   onProgress?: ((packedBytes: number) => void) | undefined;
 }
 
+/** Pieces on their way through gunzip: on a busy machine it need not wait for the reader's turn. */
+const piecesAhead = 4;
+
 /** The archive breaks the rules, but was too long to learn whether it is the right one. */
 export class UnverifiedRefusal extends Error {
   constructor(cause: unknown) {
@@ -48,17 +51,17 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
     unpacked.catch(() => {
       refusedAt = packedBytes;
     });
-    // While one piece is unpacked in its own thread, the next is read and hashed.
-    let feeding = Promise.resolve();
-    for await (const piece of inPieces(options.source)) {
+    // While some pieces are unpacked in their own thread, the next is read and hashed.
+    const feeding: Promise<void>[] = [];
+    for await (const piece of inPieces(options.source, piecesAhead + 2)) {
       hash.update(piece);
-      await feeding;
+      if (feeding.length === piecesAhead) await feeding.shift();
       packedBytes += piece.length;
       options.onProgress?.(packedBytes);
-      if (refusedAt === undefined) feeding = feed(gunzip, piece);
+      if (refusedAt === undefined) feeding.push(feed(gunzip, piece));
       else if (packedBytes - refusedAt > readOnBytes) throw new UnverifiedRefusal(await reasonOf(unpacked));
     }
-    await feeding;
+    await Promise.all(feeding);
     gunzip.end();
     return { ...await judge(unpacked, hash, options.sha256), packedBytes };
   } finally {
@@ -83,15 +86,16 @@ async function unpackStream(gunzip: Gunzip, rules: ArchiveRules, writer: TreeWri
   }
 }
 
-/** Waits while the stream is full; a stream that has failed takes no more, and its reader knows why. */
+/** Resolves when the stream has done with the piece; a stream that has failed takes no more, and its reader knows why. */
 async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
-  if (gunzip.destroyed || gunzip.write(piece)) return;
+  if (gunzip.destroyed) return;
   await new Promise<void>((resolve) => {
-    const go = (): void => {
-      gunzip.off("drain", go).off("close", go);
+    const done = (): void => {
+      gunzip.off("close", done);
       resolve();
     };
-    gunzip.on("drain", go).on("close", go);
+    gunzip.on("close", done);
+    gunzip.write(piece, done);
   });
 }
 
