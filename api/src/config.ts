@@ -5,7 +5,7 @@ import { limits } from "#contracts/limits.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
-const origin = z.url({ protocol: /^https?$/, error: "must be an http or https address" })
+const origin = z.url({ protocol: /^https?$/, error: "must be an http or https address", abort: true })
   .refine((text) => new URL(text).pathname === "/" && !/[?#]/.test(text), "must be an origin: scheme, host and port only")
   .transform((text) => new URL(text).origin);
 const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: "must be a postgres:// address" });
@@ -42,6 +42,7 @@ const stores = {
 const Environment = z.object({
   ...stores,
   REDIS_URL: redisUrl,
+  REDIS_TIMEOUT_MS: whole(200, 10, 10_000),
   S3_ENDPOINT: z.url({ protocol: /^https?$/ }),
   S3_REGION: words("us-east-1"),
   S3_BUCKET: words("joypod"),
@@ -104,7 +105,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     webRoot: env.WEB_ROOT === "" ? undefined : env.WEB_ROOT,
     defaultAvatarUrl: env.DEFAULT_AVATAR_URL,
     postgres: { url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE },
-    redis: { url: env.REDIS_URL },
+    redis: { url: env.REDIS_URL, commandTimeoutMs: env.REDIS_TIMEOUT_MS },
     objectStore: {
       endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY,
     },

@@ -139,6 +139,8 @@ const defaults = {
   BCRYPT_COST: "4",
   PASSWORD_WORKERS: "1",
   LOG_LEVEL: "debug",
+  // A busy machine must not make limits count in two places.
+  REDIS_TIMEOUT_MS: "5000",
 };
 
 /** Without an object store of its own an API gets the address of none. */

@@ -44,8 +44,8 @@ const orders: Record<GamesQuery["sort"], (direction: string) => string> = {
 /** One page of the catalogue as `userId` sees it. */
 export async function listCatalog(database: Queryable, userId: string, query: GamesQuery): Promise<CatalogPage> {
   const filters = [
-    ...(query.search ? [{ sql: (n: number) => `g.search_text LIKE lower($${n}::text COLLATE "und-x-icu")`, value: `%${escapeLike(query.search)}%` }] : []),
-    ...(query.tag ? [{ sql: (n: number) => `g.tag_keys @> ARRAY[lower($${n}::text COLLATE "und-x-icu")]`, value: query.tag }] : []),
+    ...(query.search ? [{ sql: (n: number) => `g.search_text LIKE ${folded(n)}`, value: `%${escapeLike(query.search)}%` }] : []),
+    ...(query.tag ? [{ sql: (n: number) => `g.tag_keys @> ARRAY[${folded(n)}]`, value: query.tag }] : []),
   ];
   const conditions = filters.map(({ sql }, index) => sql(index + 4));
   const text = filters.length === 0 ? wholeCatalog(query) : filteredCatalog(query, conditions);
@@ -55,6 +55,11 @@ export async function listCatalog(database: Queryable, userId: string, query: Ga
     values: [userId, query.limit, (query.page - 1) * query.limit, ...filters.map(({ value }) => value)],
   });
   return { total: rows[0]?.total ?? 0, games: rows[0]?.games ?? [] };
+}
+
+/** Lower case as the columns are; back in the columns' own collation, without which their indexes are of no use. */
+function folded(parameter: number): string {
+  return `(lower($${parameter}::text COLLATE "und-x-icu") COLLATE "default")`;
 }
 
 /** The page's ids come from the sort's index alone, however far in the page is; only then are rows fetched. */

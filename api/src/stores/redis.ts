@@ -1,10 +1,9 @@
 import { Redis as Client } from "ioredis";
 import type { Logger } from "#kube/logger.ts";
 
-/** A connected client; commands fail within `commandTimeoutMs` instead of waiting for a server that is away. */
+/** A connected client; commands fail in time instead of waiting for a server that is away. */
 export type Redis = Client;
 
-const commandTimeoutMs = 200;
 /** So many unanswered commands in a row mean a server that hangs: without a connection commands fail at once instead. */
 const timeoutsBeforeReconnect = 3;
 const reconnectMs = { first: 50, most: 2_000 };
@@ -28,7 +27,7 @@ class ImpatientClient extends Client {
 }
 
 /** Opens the shared connection; it reconnects for ever, and never queues commands meanwhile. */
-export function connectRedis(url: string, logger: Logger): Redis {
+export function connectRedis({ url, commandTimeoutMs }: { url: string; commandTimeoutMs: number }, logger: Logger): Redis {
   const client = new ImpatientClient(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

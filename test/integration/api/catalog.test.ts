@@ -1,5 +1,7 @@
 import { expect } from "chai";
-import { GameDetail, GamesResponse } from "#contracts/http/catalog.ts";
+import { GameDetail, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
+import { listCatalog } from "../../../api/src/stores/catalog.ts";
+import type { Queryable } from "../../../api/src/stores/queryable.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
@@ -52,6 +54,34 @@ describe("the catalogue", () => {
       expect(await slugs("sort=popular")).to.deep.equal(["percent", "beta-quest", "zebra-run", "alpha-quest"]);
       expect(await slugs("sort=popular&order=desc")).to.deep.equal(["alpha-quest", "beta-quest", "zebra-run", "percent"]);
     });
+
+    for (const [query, index] of [
+      [{ search: "quest" }, "games_catalog_search"], [{ tag: "RPG" }, "games_catalog_tags"], [{}, "games_catalog_title"], [{ order: "desc" }, "games_catalog_title"],
+      [{ sort: "createdAt" }, "games_catalog_created"], [{ sort: "createdAt", order: "desc" }, "games_catalog_created_desc"],
+      [{ sort: "popular" }, "games_catalog_popular"], [{ sort: "popular", order: "desc" }, "games_catalog_popular_desc"],
+    ] as const) {
+      it(`can answer ${JSON.stringify(query)} from ${index}`, async () => {
+        expect(await planOf(GamesQuery.parse(query))).to.match(new RegExp(`\\b${index}\\b`));
+      });
+    }
+
+    /** What Postgres does when it prefers indexes, as it will by itself once there are many games. */
+    async function planOf(query: GamesQuery): Promise<string> {
+      return api.deps.postgres.transaction(async (client) => {
+        await client.query("SET LOCAL enable_seqscan = off");
+        // The sorts' indexes are walked, the others give a bitmap.
+        await client.query(query.search || query.tag ? "SET LOCAL enable_indexscan = off" : "SET LOCAL enable_sort = off");
+        let plan: unknown;
+        const explaining = {
+          query: async ({ text, values }: { text: string; values: unknown[] }) => {
+            plan = (await client.query(`EXPLAIN ${text}`, values)).rows;
+            return { rows: [] };
+          },
+        };
+        await listCatalog(explaining as unknown as Queryable, user.id, query);
+        return JSON.stringify(plan);
+      });
+    }
 
     it("finds parts of title or developer in any case, and takes LIKE's signs as they are", async () => {
       expect(await slugs("search=QUEST")).to.deep.equal(["alpha-quest", "beta-quest"]);

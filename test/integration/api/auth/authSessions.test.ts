@@ -24,7 +24,7 @@ describe("auth sessions", () => {
     redis = await startRedis();
     database = await createTestDatabase();
     clock = new FakeClock();
-    api = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}` } });
+    api = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}`, REDIS_TIMEOUT_MS: "500" } });
     user = await aUser(api.deps);
   });
   after(async () => {

@@ -18,7 +18,7 @@ describe("lockout", () => {
   before(async () => {
     redis = await startRedis();
     clock = new FakeClock();
-    api = await TestApi.start({ clock, redisUrl: redis.url });
+    api = await TestApi.start({ clock, redisUrl: redis.url, env: { REDIS_TIMEOUT_MS: "200" } });
   });
   after(async () => {
     await api.stop();

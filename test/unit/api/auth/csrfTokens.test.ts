@@ -1,0 +1,31 @@
+import { expect } from "chai";
+import { CsrfTokens } from "../../../../api/src/auth/csrfTokens.ts";
+
+const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+
+describe("CsrfTokens", () => {
+  const tokens = new CsrfTokens(new Map([["old", oldKey]]));
+
+  it("accepts the token of its cookie and no other", () => {
+    const { token, cookie } = tokens.create();
+    expect(tokens.read(cookie)).to.equal(token);
+    expect(tokens.matches(cookie, token)).to.be.true;
+    expect(tokens.matches(cookie, tokens.create().token)).to.be.false;
+    expect(tokens.matches(cookie, undefined)).to.be.false;
+    expect(tokens.matches(undefined, token)).to.be.false;
+  });
+
+  it("reads no cookie that it has not made", () => {
+    const { token, cookie } = tokens.create();
+    const signature = cookie.slice(65);
+    for (const forged of ["", token, `${token}|`, `${token}|${"0".repeat(64)}`, `${"0".repeat(64)}|${signature}`, `${cookie}x`, cookie.toUpperCase()]) {
+      expect(tokens.read(forged), forged).to.be.undefined;
+    }
+  });
+
+  it("still reads cookies of an older key, and none of a removed one", () => {
+    const { token, cookie } = tokens.create();
+    expect(new CsrfTokens(new Map([["new", newKey], ["old", oldKey]])).read(cookie)).to.equal(token);
+    expect(new CsrfTokens(new Map([["new", newKey]])).read(cookie)).to.be.undefined;
+  });
+});

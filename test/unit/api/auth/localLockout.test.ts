@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { LocalLockout } from "../../../../api/src/auth/localLockout.ts";
+
+const rules = { failures: 3, windowMs: 1000, lockMs: [100, 500], memoryMs: 10_000 };
+
+describe("LocalLockout", () => {
+  let lockout: LocalLockout;
+  let attempts: number;
+  beforeEach(() => {
+    lockout = new LocalLockout(rules);
+    attempts = 0;
+  });
+
+  const begin = (now: number, subject = "a"): number => lockout.begin(subject, `attempt-${attempts++}`, now);
+
+  it("lets so many attempts through and locks with the last of them", () => {
+    expect([begin(0), begin(1), begin(2)]).to.deep.equal([0, 0, 0]);
+    expect([begin(3), begin(101)]).to.deep.equal([99, 1]);
+    expect(begin(3, "b")).to.equal(0);
+  });
+
+  it("gives all attempts again after a lock, and locks longer the next time, up to the last duration", () => {
+    for (const [start, lock] of [[0, 100], [100, 500], [600, 500]] as const) {
+      expect([begin(start), begin(start), begin(start)]).to.deep.equal([0, 0, 0]);
+      expect(begin(start)).to.equal(lock);
+    }
+  });
+
+  it("forgets failures outside the window, and the level after its memory", () => {
+    begin(0);
+    begin(0);
+    expect([begin(1000), begin(1000)]).to.deep.equal([0, 0]);
+    begin(1000);
+    expect(begin(1000)).to.equal(100);
+    for (const now of [11_000, 11_000, 11_000]) begin(now);
+    expect(begin(11_000)).to.equal(100);
+  });
+
+  it("does not count what is taken back, not even when it locked", () => {
+    begin(0);
+    begin(0);
+    lockout.begin("a", "last", 0);
+    expect(begin(1)).to.equal(99);
+    lockout.takeBack("a", "last");
+    expect(begin(1)).to.equal(0);
+    expect(begin(1)).to.equal(100);
+    lockout.takeBack("unknown", "x");
+  });
+
+  it("forgets everything after a success", () => {
+    for (const now of [0, 0, 0]) begin(now);
+    lockout.forget("a");
+    expect([begin(0), begin(0)]).to.deep.equal([0, 0]);
+  });
+
+  it("keeps a bounded number of subjects, dropping the longest unused", () => {
+    for (const now of [0, 0, 0]) begin(now, "first");
+    for (let index = 0; index < 10_000; index += 1) begin(1, `subject-${index}`);
+    expect(begin(2, "first")).to.equal(0);
+    for (const now of [2, 2]) begin(now, "first");
+    for (let index = 0; index < 9_999; index += 1) begin(3, `other-${index}`);
+    expect(begin(4, "first")).to.equal(98);
+  });
+});

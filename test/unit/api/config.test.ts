@@ -1,0 +1,48 @@
+import { expect } from "chai";
+import { parseCliConfig, parseConfig } from "../../../api/src/config.ts";
+
+const environment = {
+  DATABASE_URL: "postgres://u:p@db:5432/joypod", REDIS_URL: "redis://redis:6379", S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",
+  BASE_URL: "https://play.test", SIGNING_KEYS: "a:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=", PASSWORD_PEPPER: "sixteen or more characters",
+};
+
+describe("parseConfig", () => {
+  it("takes the least that is needed and has a default for the rest", () => {
+    const config = parseConfig(environment);
+    expect(config).to.deep.include({ port: 8080, metricsPort: 8083, baseUrl: "https://play.test", isSecure: true, trustedProxies: 0, webRoot: undefined });
+    expect([...config.allowedOrigins]).to.deep.equal(["https://play.test"]);
+    expect([...config.auth.signingKeys.keys()]).to.deep.equal(["a"]);
+    expect(config.auth).to.include({ bcryptCost: 12, tokenLifetimeSeconds: 2_592_000 });
+    expect(config.gameSession).to.include({ profile: "Software", idleTimeoutSeconds: 1800 });
+  });
+
+  it("keeps the order of the signing keys, the newest first", () => {
+    const second = "b:bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=";
+    expect([...parseConfig({ ...environment, SIGNING_KEYS: ` ${second} , ${environment.SIGNING_KEYS}` }).auth.signingKeys.keys()]).to.deep.equal(["b", "a"]);
+  });
+
+  const zeros = Buffer.alloc(32).toString("base64");
+  for (const [name, value] of [
+    ["SIGNING_KEYS", ""], ["SIGNING_KEYS", "a"], ["SIGNING_KEYS", "a:c2hvcnQ="], ["SIGNING_KEYS", `a:${zeros}`], ["SIGNING_KEYS", `${environment.SIGNING_KEYS},${environment.SIGNING_KEYS}`],
+    ["SIGNING_KEYS", "a b:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE="], ["PASSWORD_PEPPER", "short"], ["BASE_URL", "https://play.test/path"],
+    ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["PORT", "x"], ["PORT", "70000"],
+    ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["TRUSTED_PROXIES", "-1"],
+  ] as const) {
+    it(`refuses ${name}=${value.slice(0, 24)} and names it`, () => {
+      expect(() => parseConfig({ ...environment, [name]: value })).to.throw(name);
+    });
+  }
+
+  it("never repeats a secret in its error", () => {
+    expect(() => parseConfig({ ...environment, SIGNING_KEYS: "a:c2VjcmV0LWNhbmFyeQ==", PORT: "x" })).to.throw(Error).with.property("message").that.does.not.contain("c2Vjcm");
+  });
+});
+
+describe("parseCliConfig", () => {
+  it("needs only the database", () => {
+    expect(parseCliConfig({ DATABASE_URL: environment.DATABASE_URL })).to.deep.equal({
+      postgres: { url: environment.DATABASE_URL, poolSize: 2 }, pepper: undefined, bcryptCost: 12,
+    });
+    expect(() => parseCliConfig({})).to.throw("DATABASE_URL");
+  });
+});
