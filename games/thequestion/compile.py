@@ -4,9 +4,16 @@ Debian's Ren'Py reads compiled scripts but has the writing of them taken out. He
 format that it reads: a header, the statements in the two slots, and the checksum of the source.
 """
 import hashlib
+import marshal
 import os
 import sys
-import types
+import time
+
+# The same archive from every build: names and serial numbers of statements come from the clock, and only version 2 of
+# Python's code format does not depend on how often an object happens to be referred to while it is written.
+time.time = lambda: 0
+write_code = marshal.dumps
+marshal.dumps = lambda code, version=2: write_code(code, 2)
 
 sys.path.insert(0, os.getcwd())
 
@@ -39,8 +46,6 @@ def write_compiled_scripts(script):
         return data, statements
 
     script.Script.load_file = load_and_write
-    # Statements are named after the moment they were parsed: the same names in every build.
-    script.time = types.SimpleNamespace(time=lambda: 0)
 
 
 import_all = renpy.import_all

@@ -40,11 +40,10 @@ LAUNCHER
 # From here on the archive must stand alone.
 mv "$share" "$share.hidden"
 mv /usr/lib/python3 /usr/lib/python3.hidden
-export LD_LIBRARY_PATH=$tree/lib/so PYTHONHOME=$tree/lib/python PYTHONNOUSERSITE=1 PYTHONHASHSEED=0 SOURCE_DATE_EPOCH=0
+export LD_LIBRARY_PATH=$tree/lib/so PYTHONHOME=$tree/lib/python PYTHONNOUSERSITE=1 PYTHONHASHSEED=0
 cp "$recipe/compile.py" "$tree/compile.py"
 (cd "$tree" && HOME=/tmp SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy PYTHONDONTWRITEBYTECODE=1 lib/python/python3 compile.py)
 rm -rf "$tree/compile.py" "$tree/game/saves" "$tree"/log.txt "$tree"/*.txt
 [ -n "$(find "$tree/game" -name '*.rpyc' -print -quit)" ] || { echo "No script was compiled." >&2; exit 1; }
-# Modules compiled by content: valid whatever the files' times become. Some of Python's own library are not meant to compile.
-(cd "$tree" && lib/python/python3 -m compileall -q -j 1 --invalidation-mode unchecked-hash -s "$tree" -p /game . >/dev/null) || true
+"$tree/lib/python/python3" "$recipe/compileModules.py" "$tree"
 unset LD_LIBRARY_PATH PYTHONHOME

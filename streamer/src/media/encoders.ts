@@ -62,7 +62,10 @@ export function candidateEncoders(codecs: readonly VideoCodec[], profile: "gpu" 
 /** Enough to see an encoder work, few enough not to delay the start. */
 const probeFrames = 3;
 
-/** A pipeline that ends by itself when the encoder works here. */
+/** The sink in which a working encoder's frames arrive. */
+export const probeSink = "probe";
+
+/** A few test pictures through the encoder. */
 export function buildProbePipeline(encoder: Encoder, { width, height, fps }: Picture): string {
-  return `videotestsrc num-buffers=${probeFrames} ! video/x-raw,width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! fakesink`;
+  return `videotestsrc num-buffers=${probeFrames} ! video/x-raw,width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! appsink name=${probeSink} sync=false`;
 }

@@ -1,21 +1,25 @@
 /** The process that tries encoders: a driver may hang or crash it, and the streamer goes on with the next encoder. */
 import gstreamer from "gstreamer-superficial";
+import { probeSink } from "./encoders.ts";
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
 
 process.on("message", ({ pipeline }: ProbeCommand) => tryPipeline(pipeline));
 process.on("disconnect", () => process.exit(0));
 
+/** An encoder works when an encoded frame comes out: some end without an error and without having encoded anything. */
 function tryPipeline(description: string): void {
   try {
     const pipeline = new gstreamer.Pipeline(description);
-    let isDone = false;
+    const sink = pipeline.findChild(probeSink);
+    let reason = "no frame came out";
     pipeline.pollBus((message) => {
-      if (isDone || (message?.type !== "eos" && message?.type !== "error")) return;
-      isDone = true;
-      pipeline.stop();
-      answer({ works: message.type === "eos", message: message["error-message"] ?? "" });
+      if (message?.type === "error") reason = message["error-message"] ?? message.type;
     });
     pipeline.play();
+    sink?.pull((frame) => {
+      pipeline.stop();
+      answer(frame ? { works: true, message: "" } : { works: false, message: reason });
+    });
   } catch (error) {
     answer({ works: false, message: String(error) });
   }

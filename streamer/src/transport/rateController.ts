@@ -10,6 +10,8 @@ const fullLoss = 0.1;
 const freeQueueMs = 25;
 const freeLoss = 0.03;
 const decreaseFactor = 0.85;
+/** A still picture needs a small part of the target; a hiccup then must not take what the next scene needs. */
+const mostOfTarget = 0.5;
 const minDecreaseGapMs = 300;
 const calmBeforeIncreaseMs = 1_000;
 const increasePerSecond = 0.1;
@@ -82,7 +84,8 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
   const decide = (at: number) => {
     const { receivedKbps, queueMs, loss } = measured;
     if ((queueMs > fullQueueMs || loss > fullLoss) && at - decreasedAt > minDecreaseGapMs) {
-      target = Math.max(minKbps, Math.min(target, receivedKbps) * (queueMs > fullQueueMs ? decreaseFactor : 1 - loss / 2));
+      const carried = Math.min(target, Math.max(receivedKbps, target * mostOfTarget));
+      target = Math.max(minKbps, carried * (queueMs > fullQueueMs ? decreaseFactor : 1 - loss / 2));
       decreasedAt = at;
     } else if (queueMs < freeQueueMs && loss < freeLoss && at - decreasedAt > calmBeforeIncreaseMs) {
       const seconds = (at - increasedAt) / 1_000;

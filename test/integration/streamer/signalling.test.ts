@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { connect } from "node:net";
 import { whep, WhepError } from "#contracts/stream.ts";
 import { eventually } from "#test/support/eventually.ts";
-import { imageBuildMs, prepareSessionImages } from "#test/support/session/containers.ts";
+import { imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 
 const offerLines = [
@@ -15,12 +15,14 @@ const offer = (lines = offerLines) => lines.join("\r\n") + "\r\n";
 const without = (prefix: string) => offer(offerLines.filter((line) => !line.startsWith(prefix)));
 
 describe("signalling of a session", () => {
+  const game = { script: "#!/bin/sh\nexec sleep 600\n" };
+  let images: SessionImages;
   let pair: SessionPair;
 
   before(async function () {
     this.timeout(imageBuildMs);
-    const images = await prepareSessionImages();
-    pair = await startSessionPair({ images, game: { script: "#!/bin/sh\nexec sleep 600\n" }, streamerEnv: { ANNOUNCE_ADDRESS: "192.0.2.7" } });
+    images = await prepareSessionImages();
+    pair = await startSessionPair({ images, game, streamerEnv: { ANNOUNCE_ADDRESS: "192.0.2.7" } });
   });
   after(() => pair.remove());
 
@@ -43,6 +45,16 @@ describe("signalling of a session", () => {
     expect(text).to.contain("a=end-of-candidates");
     const hungUp = await fetch(pair.signalUrl + (location ?? ""), { method: "DELETE" });
     expect(hungUp.status).to.equal(200);
+  });
+
+  it("falls back to an encoder that works where the GPU's do not", async () => {
+    const other = await startSessionPair({ images, game, streamerEnv: { PROFILE: "gpu" } });
+    try {
+      expect(await other.status()).to.include({ encoder: "x264enc", codec: "h264" });
+      expect(await other.streamerLogs()).to.match(/"encoder":"nvh264enc","works":false/);
+    } finally {
+      await other.remove();
+    }
   });
 
   const malformed: [what: string, body: string][] = [

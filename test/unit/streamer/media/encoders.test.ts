@@ -25,6 +25,6 @@ describe("encoders", () => {
 
   it("are probed with the picture they will get", () => {
     const [encoder] = candidateEncoders(["vp8"], "software");
-    expect(buildProbePipeline(encoder!, { width: 1920, height: 1080, fps: 30 })).to.match(/^videotestsrc .*width=1920,height=1080,framerate=30\/1 ! .* ! fakesink$/);
+    expect(buildProbePipeline(encoder!, { width: 1920, height: 1080, fps: 30 })).to.match(/^videotestsrc .*width=1920,height=1080,framerate=30\/1 ! .* ! appsink name=probe /);
   });
 });

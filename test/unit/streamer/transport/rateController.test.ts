@@ -13,6 +13,7 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
   let rate = startKbps;
   let widthKbps = Infinity;
   let lossRate = 0;
+  let contentKbps = Infinity;
   let sequence = 0;
   let busyUntil = 0;
   let nextSendAt = 0;
@@ -42,10 +43,14 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     rate: () => rate,
     queueMs: () => Math.max(0, busyUntil - now),
     setWidth: (kbps: number) => { widthKbps = kbps; },
+    /** What the picture needs, however much is allowed. */
+    setContent: (kbps: number) => { contentKbps = kbps; },
+    /** Nothing passes for so long. */
+    stall: (ms: number) => { busyUntil = Math.max(busyUntil, now) + ms; },
     setLoss: (share: number) => { lossRate = share; },
     run(seconds: number) {
       for (const end = now + seconds * 1_000; now < end; now++) {
-        for (; nextSendAt <= now; nextSendAt += packetBytes * 8 / rate) send();
+        for (; nextSendAt <= now; nextSendAt += packetBytes * 8 / Math.min(rate, contentKbps)) send();
         if (now >= nextFeedbackAt) {
           report();
           nextFeedbackAt += feedbackEveryMs;
@@ -96,6 +101,15 @@ describe("rate controller", () => {
     way.setLoss(0.01);
     way.run(10);
     expect(way.rate()).to.be.at.least(4_000);
+  });
+
+  it("keeps most of its rate when a still picture meets a hiccup", () => {
+    const way = simulate();
+    way.setContent(400);
+    way.run(5);
+    way.stall(200);
+    way.run(3);
+    expect(way.rate()).to.be.above(1_500);
   });
 
   it("never goes below its floor", () => {
