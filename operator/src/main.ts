@@ -4,7 +4,7 @@ import { systemClock } from "#kube/clock.ts";
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { KubeMetrics } from "#kube/metrics.ts";
 import { KubeTransport } from "#kube/transport.ts";
-import { parseConfig } from "./config.ts";
+import { parseConfig, type Config } from "./config.ts";
 import { HealthServer } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { Operator } from "./operator.ts";
@@ -12,7 +12,7 @@ import { Operator } from "./operator.ts";
 /** Less than the pod's grace, so that the end is ours and in the log. */
 const shutdownMs = 15_000;
 
-const config = parseConfig(process.env);
+const config = readConfig();
 const logger = createLogger({ level: config.logLevel });
 const registry = new Registry();
 collectDefaultMetrics({ register: registry });
@@ -26,6 +26,15 @@ const elector = new LeaderElector({
   onLost: () => process.exit(1),
 });
 const stopping = new AbortController();
+
+function readConfig(): Config {
+  try {
+    return parseConfig(process.env);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+}
 
 async function run(): Promise<void> {
   const port = await health.listen(config.httpPort);

@@ -24,6 +24,9 @@ const unimportantWriteMs = 2000;
 /** The API server is expected to be heard of this often: bookmarks come about once a minute. */
 const silentTooLongMs = 180_000;
 
+/** Short at its longest: when the API server is back after an outage, players must not wait out what failed meanwhile. */
+const backOff = { baseMs: 20, maxMs: 5000 };
+
 export interface OperatorOptions {
   transport: KubeTransport;
   config: Config;
@@ -47,7 +50,7 @@ export class Operator {
     this.#caches = createCaches({ transport, cluster, sessionsNamespace: config.sessionsNamespace, clock, logger, metrics });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const common = { cluster, heartbeats, events: this.#events, clock };
-    const optionsOf = (name: string) => ({ logger, clock, workers: config.workers, metrics: metrics.controller(name) });
+    const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
       createNodeController({
         ...common, gameNodes: new ResourceClient(transport, gameNodes), rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),

@@ -53,7 +53,7 @@ export const GameSessionSpec = withRules(z.strictObject({
     { rule: "self >= oldSelf", message: "only moves forward" },
   ]).optional().describe("The session is stopped as idle after this moment, if that is later than its ready time plus idleTimeoutSeconds."),
   idleTimeoutSeconds: immutable(z.int().min(10).max(86_400).default(defaults.idleTimeoutSeconds)),
-  startDeadlineSeconds: immutable(z.int().min(5).max(3600).default(defaults.startDeadlineSeconds)).describe("From creation to Ready."),
+  startDeadlineSeconds: immutable(z.int().min(5).max(3600).default(defaults.startDeadlineSeconds)).describe("From when the operator first saw the session to Ready."),
   downloadDeadlineSeconds: immutable(z.int().min(5).max(3600).default(defaults.downloadDeadlineSeconds)).describe("For the game's files to be on one node."),
   maxDurationSeconds: immutable(z.int().min(60).max(7 * 86_400).default(defaults.maxDurationSeconds)).describe("From Ready to a forced stop."),
   ttlSecondsAfterFinished: immutable(z.int().min(0).max(86_400).default(defaults.ttlSecondsAfterFinished)).describe("How long the finished object is kept."),

@@ -10,7 +10,7 @@ import { createCacheReconciler, type CacheDeps } from "./reconciler.ts";
 /** Runs one reconcile per changed cache, and for all caches when a node's content changes. */
 export function createCacheController(
   deps: CacheDeps, caches: { gameCaches: Cache<GameCache>; gameNodes: Cache<GameNode> },
-  options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock">,
+  options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
   const allKeys = (): string[] => deps.cluster.gameCaches.list().map(keyOf);
   return new Controller({

@@ -21,7 +21,7 @@ export interface NodeCaches {
 
 /** Runs one reconcile per changed node; a cache, or one node's content, can change what all nodes shall hold. */
 export function createNodeController(
-  deps: NodeDeps, caches: NodeCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock">,
+  deps: NodeDeps, caches: NodeCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
   const allKeys = (): string[] => deps.cluster.gameNodes.list().map(keyOf);
   return new Controller({

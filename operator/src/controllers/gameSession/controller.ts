@@ -23,7 +23,7 @@ export interface SessionCaches {
 
 /** Runs one reconcile per changed session; several sessions at a time. */
 export function createSessionController(
-  deps: SessionDeps, caches: SessionCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock">,
+  deps: SessionDeps, caches: SessionCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
   const { cluster } = deps;
   return new Controller({

@@ -1,5 +1,4 @@
-import { deadlinesOf, isPast } from "./deadlines.ts";
-import { endingOf, hasAttemptLeft, nodeLost, refusalOf, type Ending } from "./endings.ts";
+import { endingOf, hasAttemptLeft, hasContentFailed, nodeLost, refusalOf, type Ending } from "./endings.ts";
 import { hasGameRun } from "./podState.ts";
 import { currentPod, isContentReady, isFinished, isSavePersisted, obsoletePod, type SessionWorld } from "./world.ts";
 
@@ -36,7 +35,7 @@ function runningSteps(world: SessionWorld): StepName[] {
 
 function shouldMove(world: SessionWorld): boolean {
   if (!hasAttemptLeft(world) || world.pod !== undefined) return false;
-  return world.nodeHealth === "Lost" || isPast(deadlinesOf(world).download, world.now);
+  return world.nodeHealth === "Lost" || (!isContentReady(world.session) && hasContentFailed(world));
 }
 
 function endingPlan(world: SessionWorld, ending: Ending): Plan {

@@ -1,4 +1,5 @@
 import { limits } from "#contracts/limits.ts";
+import type { Condition } from "#contracts/crd/condition.ts";
 import type { GameSessionStatus, StopReason } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
@@ -87,16 +88,30 @@ function timedEnding(world: SessionWorld): Ending | undefined {
   const deadlines = deadlinesOf(world);
   if (isPast(deadlines.maxDuration, now)) return { stopReason: "MaxDuration" };
   if (isPast(deadlines.idle, now)) return { stopReason: "IdleTimeout" };
-  if (isPast(deadlines.download, now) && !hasAttemptLeft(world)) return downloadTimedOut(world);
+  if (!isContentReady(world.session) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
   if (isPast(deadlines.start, now)) return startTimedOut(world);
   return undefined;
 }
 
-/** The end of a session whose files did not come in time. */
-export function downloadTimedOut({ session: { status } }: SessionWorld): Ending {
-  const condition = [findCondition(status?.conditions, "ContentReady"), findCondition(status?.conditions, "SaveRestored")]
-    .find((found) => found?.status !== "True");
-  return failed("DownloadTimedOut", `Node ${status?.nodeName ?? ""} did not get the game's files in time: ${condition?.message ?? "no word from its agent"}`);
+/** What waiting does not cure: the archive or the save is bad, or the node is full. Another node may still do better. */
+const hopelessReasons = new Set(["ArchiveRefused", "ArchiveIncomplete", "InsufficientSpace", "SaveRefused", "SaveMissing"]);
+
+/** Whether the node has had its time to make files and save ready, or has said that it never will. */
+export function hasContentFailed(world: SessionWorld): boolean {
+  return isPast(deadlinesOf(world).download, world.now) || hopelessReasons.has(unreadyContent(world)?.reason ?? "");
+}
+
+/** The end of a session whose files or save its node could not make ready. */
+export function contentFailed(world: SessionWorld): Ending {
+  const condition = unreadyContent(world);
+  const nodeName = world.session.status?.nodeName ?? "";
+  if (condition && hopelessReasons.has(condition.reason)) return failed(condition.reason, `Node ${nodeName} cannot make the game ready: ${condition.message}`);
+  return failed("DownloadTimedOut", `Node ${nodeName} did not get the game's files in time: ${condition?.message ?? "no word from its agent"}`);
+}
+
+function unreadyContent({ session: { status } }: SessionWorld): Condition | undefined {
+  return [findCondition(status?.conditions, "ContentReady"), findCondition(status?.conditions, "SaveRestored")]
+    .find((condition) => condition !== undefined && condition.status !== "True");
 }
 
 function startTimedOut(world: SessionWorld): Ending {
@@ -105,7 +120,7 @@ function startTimedOut(world: SessionWorld): Ending {
     const why = findCondition(session.status?.conditions, "Scheduled")?.message ?? "no game node was chosen";
     return failed("NoCapacity", `No game node could take the session in time: ${why}`);
   }
-  if (!isContentReady(session)) return downloadTimedOut(world);
+  if (!isContentReady(session)) return contentFailed(world);
   const pod = currentPod(world);
   const why = pod === undefined ? "it could not be made." : waitingFor(pod);
   return failed("StartTimedOut", `The session's pod was not ready in time: ${why}`);

@@ -2,7 +2,7 @@ import { limits } from "#contracts/limits.ts";
 import { addFinalizer as putFinalizer, hasFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { Assignment, NoPlace } from "../assignments.ts";
-import { downloadTimedOut, failed, nodeLost, refusalOf, type Ending } from "../endings.ts";
+import { contentFailed, failed, nodeLost, refusalOf, type Ending } from "../endings.ts";
 import type { SessionWorld } from "../world.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import { noteStopping } from "./stop.ts";
@@ -83,7 +83,7 @@ function nextAttempt({ session }: SessionWorld): number {
 function causeOfMove(world: SessionWorld, nodeName: string): Ending {
   const refusal = refusalOf(world);
   if (refusal) return failed("PodRefused", `Node ${nodeName} has no room for the pod: ${refusal.message}`);
-  return world.nodeHealth === "Lost" ? nodeLost(nodeName) : downloadTimedOut(world);
+  return world.nodeHealth === "Lost" ? nodeLost(nodeName) : contentFailed(world);
 }
 
 function withoutAlternative(cause: Ending, { message }: NoPlace): Ending {

@@ -24,6 +24,8 @@ function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeH
 
 const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as const;
 const contentReady = [aCondition("Scheduled"), aCondition("ContentReady"), aCondition("SaveRestored")];
+const full = aCondition("ContentReady", { status: "False", reason: "InsufficientSpace" });
+const refused = aCondition("ContentReady", { status: "False", reason: "ArchiveRefused" });
 const pending = { phase: "Pending" };
 const unschedulable = (message: string) => ({
   ...pending, conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime: createdAt }],
@@ -43,6 +45,10 @@ describe("planFor", () => {
     ["one second before, it does not", { status: aPlacedStatus(), now: after(59) }, ["awaitContent"]],
     ["the second late download ends it", { status: aPlacedStatus({ placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), now: after(60) },
       ["finish"], "DownloadTimedOut"],
+    ["a full node is left at once", { status: aPlacedStatus({ conditions: [full] }) }, ["moveToAnotherNode"]],
+    ["a refused archive ends it on the second node", { status: aPlacedStatus({ conditions: [refused], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }) },
+      ["finish"], "ArchiveRefused"],
+    ["a store that is away is waited for", { status: aPlacedStatus({ conditions: [aCondition("ContentReady", { status: "False", reason: "StoreUnreachable" })] }) }, ["awaitContent"]],
     ["no node in time ends it", { status: { startedAt: createdAt }, now: after(120) }, ["finish"], "NoCapacity"],
     ["time before an operator saw it does not count", { now: after(1000) }, ["addFinalizer", "assignNode"]],
     ["a pod that is not ready in time ends it",
