@@ -14,14 +14,20 @@ function photonPause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+/** The colour of an area given in pixels of the test card; the browser's own sender shrinks the picture while it has little bandwidth. */
+function photonColor(video: HTMLVideoElement, { x, y, width, height }: ProbeArea): [number, number, number] {
+  const scale = video.videoWidth / 1280;
+  return probeColor(video, { x: x * scale, y: y * scale, width: width * scale, height: height * scale });
+}
+
 /** Milliseconds from `act` to the first frame in which the area has another colour. */
 function photonTrial(video: HTMLVideoElement, area: ProbeArea, act: () => void): Promise<number> {
   return new Promise((resolve, reject) => {
-    const before = probeColor(video, area);
+    const before = photonColor(video, area);
     const timer = setTimeout(() => reject(new Error("No frame showed the input.")), trialTimeoutMs);
     const start = performance.now();
     const look = (): void => {
-      const now = probeColor(video, area);
+      const now = photonColor(video, area);
       if (before.every((part, at) => Math.abs(part - (now[at] ?? 0)) < 60)) {
         video.requestVideoFrameCallback(look);
         return;
@@ -76,7 +82,7 @@ async function openReference(): Promise<ReferenceStream> {
   await receiver.setLocalDescription(await receiver.createOffer());
   if (receiver.localDescription === null) throw new Error("No offer.");
   await sender.setRemoteDescription(receiver.localDescription);
-  for (const part of canvas.captureStream(60).getTracks()) sender.addTrack(part);
+  for (const part of canvas.captureStream(60).getTracks()) await keepSize(sender.addTrack(part));
   await sender.setLocalDescription(await sender.createAnswer());
   if (sender.localDescription === null) throw new Error("No answer.");
   await receiver.setRemoteDescription(sender.localDescription);
@@ -93,6 +99,10 @@ async function openReference(): Promise<ReferenceStream> {
       video.remove();
     },
   };
+}
+
+async function keepSize(track: RTCRtpSender): Promise<void> {
+  await track.setParameters({ ...track.getParameters(), degradationPreference: "maintain-resolution" });
 }
 
 /** The codec of sessions, as far as the browser has it. */

@@ -1,12 +1,11 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { useIsPointerLocked } from "../hooks/useDocumentFlag.ts";
 import type { GameSessionView } from "../hooks/useGameSession.ts";
-import { useGameStream } from "../hooks/useGameStream.ts";
+import type { GameStreamView } from "../hooks/useGameStream.ts";
 import { useVideoPlayback } from "../hooks/useVideoPlayback.ts";
 import { captureInput } from "../stream/inputCapture.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
-import type { StreamState } from "../stream/streamState.ts";
 import { ExpiryWarning } from "./ExpiryWarning.tsx";
 import { PlayControls } from "./PlayControls.tsx";
 import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
@@ -15,13 +14,13 @@ import { StreamCurtain } from "./StreamCurtain.tsx";
 
 interface PlayStageProps {
   session: GameSessionStatusResponse;
-  containerUrl: string;
+  stream: GameStreamView;
   view: GameSessionView;
   gameSlug: string | undefined;
 }
 
 /** The running game: the picture filling the window, the player's input going to it, and the few controls above it. */
-export function PlayStage({ session, containerUrl, view, gameSlug }: PlayStageProps) {
+export function PlayStage({ session, stream: { stream, state, media, hello }, view, gameSlug }: PlayStageProps) {
   const root = useRef<HTMLElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const video = useRef<HTMLVideoElement>(null);
@@ -29,13 +28,6 @@ export function PlayStage({ session, containerUrl, view, gameSlug }: PlayStagePr
   const [isAsking, setIsAsking] = useState(false);
   const [hasStatistics, setHasStatistics] = useState(false);
   const isLocked = useIsPointerLocked();
-  const { refresh } = view;
-
-  // A stream that is gone may mean that the session is: ask at once why.
-  const onStreamChange = useCallback(({ phase }: StreamState) => {
-    if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
-  }, [refresh]);
-  const { stream, state, media, hello } = useGameStream(containerUrl, onStreamChange);
   const playback = useVideoPlayback(video, media);
   const isPlaying = state.phase === "connected";
 

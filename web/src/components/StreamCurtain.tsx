@@ -41,7 +41,7 @@ export function StreamCurtain({ state, hasPicture, stream, gameSlug }: StreamCur
           <h2>The stream is not available</h2>
           <p role="alert">{state.message}</p>
           <div className="actions">
-            <button type="button" className="button button-primary" onClick={() => stream?.connect()}>Try again</button>
+            <button type="button" className="button button-primary" onClick={() => stream?.retry()}>Try again</button>
             <WaysOut gameSlug={gameSlug} />
           </div>
         </Curtain>

@@ -14,41 +14,52 @@ export interface GameStreamView {
   hello: StreamHello | undefined;
 }
 
-/** The stream at `containerUrl`, connected while the component is there. `onChange` hears of every change of state. */
-export function useGameStream(containerUrl: string, onChange: (state: StreamState) => void): GameStreamView {
+/**
+ * A session's stream: prepared while there is no address yet, connected as soon as there is one, closed when that is gone or
+ * the component is. `onChange` hears of every change of state.
+ */
+export function useGameStream(containerUrl: string | undefined, onChange: (state: StreamState) => void): GameStreamView {
   const [stream, setStream] = useState<GameStream>();
   const [state, setState] = useState<StreamState>({ phase: "idle" });
   const [media, setMedia] = useState<MediaStream>();
   const [hello, setHello] = useState<StreamHello>();
 
   useEffect(() => {
-    const opened = new GameStream({ containerUrl, clientId: clientIdOfTab() });
+    const made = new GameStream(clientIdOfTab());
     const stopListening = [
-      opened.on("state", (next) => {
+      made.on("state", (next) => {
         setState(next);
         onChange(next);
       }),
-      opened.on("media", setMedia),
-      opened.on("notice", (notice) => {
+      made.on("media", setMedia),
+      made.on("notice", (notice) => {
         if (notice.t === "hello") setHello(notice);
       }),
     ];
-    const hangUp = (): void => opened.close();
+    made.prepare();
+    setStream(made);
+    return () => {
+      for (const stop of stopListening) stop();
+      made.close();
+    };
+  }, [onChange]);
+
+  useEffect(() => {
+    if (stream === undefined || containerUrl === undefined) return;
+    const hangUp = (): void => stream.close();
     // A page that comes back out of the browser's back-forward cache finds its connection closed.
     const comeBack = ({ persisted }: PageTransitionEvent): void => {
-      if (persisted) opened.connect();
+      if (persisted) stream.connect(containerUrl);
     };
     window.addEventListener("pagehide", hangUp);
     window.addEventListener("pageshow", comeBack);
-    setStream(opened);
-    opened.connect();
+    stream.connect(containerUrl);
     return () => {
       window.removeEventListener("pagehide", hangUp);
       window.removeEventListener("pageshow", comeBack);
-      for (const stop of stopListening) stop();
-      opened.close();
+      stream.close();
     };
-  }, [containerUrl, onChange]);
+  }, [stream, containerUrl]);
 
   return { stream, state, media, hello };
 }

@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { useCallback, useEffect } from "react";
 import { useParams, useSearchParams } from "react-router";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { LaunchProgress } from "../components/LaunchProgress.tsx";
@@ -8,7 +8,9 @@ import { PlayStage } from "../components/PlayStage.tsx";
 import { SessionEnded } from "../components/SessionEnded.tsx";
 import { useAuth } from "../hooks/useAuth.tsx";
 import { useGameSession, type GameSessionView } from "../hooks/useGameSession.ts";
+import { useGameStream } from "../hooks/useGameStream.ts";
 import { useTitle } from "../hooks/useTitle.ts";
+import type { StreamState } from "../stream/streamState.ts";
 
 /** One game session, from launch to statistics. */
 export default function PlayPage() {
@@ -22,7 +24,13 @@ export default function PlayPage() {
 function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | undefined }) {
   const { noticeError } = useAuth();
   const view = useGameSession(sessionId, noticeError);
-  const { session } = view;
+  const { session, refresh } = view;
+  const containerUrl = session?.status === "running" && !view.isStopping ? (session.containerUrl ?? undefined) : undefined;
+  // A stream that is gone may mean that the session is: ask at once why.
+  const onStreamChange = useCallback(({ phase }: StreamState) => {
+    if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
+  }, [refresh]);
+  const stream = useGameStream(containerUrl, onStreamChange);
   useTitle(session?.gameTitle);
   useEffect(() => {
     if (session?.status === "running") performance.mark("joypod:running");
@@ -32,9 +40,8 @@ function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | u
     case "starting":
       return <PlayFrame><LaunchProgress session={session} isCancelling={view.isStopping} problem={view.error} onCancel={view.stop} /></PlayFrame>;
     case "running":
-      // Between two answers the address can be missing for a moment.
-      if (view.isStopping || session.containerUrl === null) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
-      return <PlayStage session={session} containerUrl={session.containerUrl} view={view} gameSlug={gameSlug} />;
+      if (view.isStopping) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
+      return <PlayStage session={session} stream={stream} view={view} gameSlug={gameSlug} />;
     case "stopping":
       return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
     case "stopped":

@@ -1,7 +1,7 @@
 import type { StreamInput, StreamNotice } from "#contracts/stream.ts";
 import { backOffMs } from "./backOff.ts";
 import { Emitter } from "./emitter.ts";
-import { StreamConnection } from "./streamConnection.ts";
+import { StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
 import { outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
 import { StreamRefused } from "./whep.ts";
 
@@ -12,30 +12,40 @@ export interface GameStreamEvents {
   notice: StreamNotice;
 }
 
-export interface GameStreamOptions {
-  /** The session's stream, as session-status names it. */
-  containerUrl: string;
-  clientId: string;
-}
-
 /** The stream of one session: connects, reconnects with back-off, and says where it stands. Knows nothing of the page. */
 export class GameStream extends Emitter<GameStreamEvents> {
-  readonly #options: GameStreamOptions;
+  readonly #clientId: string;
   #state: StreamState = { phase: "idle" };
+  #containerUrl: string | undefined;
   #connection: StreamConnection | undefined;
+  /** Waits for the first connect. */
+  #prepared: StreamConnection | undefined;
   #running = new AbortController();
 
-  constructor(options: GameStreamOptions) {
+  constructor(clientId: string) {
     super();
-    this.#options = options;
+    this.#clientId = clientId;
   }
 
   get state(): StreamState {
     return this.#state;
   }
 
-  /** Connects, unless another tab or browser plays already. */
-  connect(): void {
+  /** Does what can be done before the session has a stream: the picture appears sooner then. */
+  prepare(): void {
+    this.#prepared ??= new StreamConnection();
+    // When the browser cannot even make an offer, connecting will say so.
+    this.#prepared.prepare().catch(() => undefined);
+  }
+
+  /** Connects to the session's stream, as session-status names it, unless another tab or browser plays already. */
+  connect(containerUrl: string): void {
+    this.#containerUrl = containerUrl;
+    this.#start(false);
+  }
+
+  /** Connects anew after `failed`. */
+  retry(): void {
     this.#start(false);
   }
 
@@ -45,6 +55,12 @@ export class GameStream extends Emitter<GameStreamEvents> {
   }
 
   close(): void {
+    this.#prepared?.close();
+    this.#prepared = undefined;
+    this.#disconnect();
+  }
+
+  #disconnect(): void {
     this.#running.abort();
     this.#connection?.close();
     this.#connection = undefined;
@@ -61,20 +77,22 @@ export class GameStream extends Emitter<GameStreamEvents> {
   }
 
   #start(takeover: boolean): void {
-    this.close();
+    const containerUrl = this.#containerUrl;
+    if (containerUrl === undefined) throw new Error("A stream has to be connected before anything else.");
+    this.#disconnect();
     this.#running = new AbortController();
     const { signal } = this.#running;
-    this.#run(takeover, signal).catch((error: unknown) => {
+    this.#run(containerUrl, takeover, signal).catch((error: unknown) => {
       if (!signal.aborted) this.#setState({ phase: "failed", code: "failed", message: messageOf(error) });
     });
   }
 
-  async #run(takeover: boolean, signal: AbortSignal): Promise<void> {
+  async #run(containerUrl: string, takeover: boolean, signal: AbortSignal): Promise<void> {
     let lastUp = performance.now();
     for (let attempt = 0; ; attempt += 1) {
       this.#setState({ phase: "connecting", isReconnect: attempt > 0 });
       // Only the first connection may push somebody out: a reconnect must not fight another tab for the stream.
-      const outcome = await this.#connectOnce(takeover, signal, () => {
+      const outcome = await this.#connectOnce({ containerUrl, clientId: this.#clientId, takeover, signal }, () => {
         attempt = 0;
         takeover = false;
       });
@@ -90,17 +108,18 @@ export class GameStream extends Emitter<GameStreamEvents> {
   }
 
   /** One connection until its end. */
-  async #connectOnce(takeover: boolean, signal: AbortSignal, onUp: () => void): Promise<ConnectionOutcome> {
-    const connection = new StreamConnection();
+  async #connectOnce(options: StreamConnectionOptions, onUp: () => void): Promise<ConnectionOutcome> {
+    const connection = this.#prepared ?? new StreamConnection();
+    this.#prepared = undefined;
     this.#connection = connection;
     const ended = this.#endOf(connection);
+    connection.on("answered", () => this.emit("media", connection.media));
     try {
-      await connection.open({ ...this.#options, takeover, signal });
+      await connection.open(options);
     } catch (error) {
       return { kind: "unreached", code: error instanceof StreamRefused ? error.code : "unreachable", message: messageOf(error) };
     }
     onUp();
-    this.emit("media", connection.media);
     this.#setState({ phase: "connected" });
     return ended;
   }

@@ -4,13 +4,13 @@ import { Emitter } from "./emitter.ts";
 import { InputSender } from "./inputSender.ts";
 import { deleteResource, postOffer } from "./whep.ts";
 
-/** Candidates that take longer are not waited for. */
-const gatheringTimeoutMs = 500;
 const connectTimeoutMs = 15_000;
 /** A connection that reports `disconnected` often comes back by itself; after this it is given up. */
 const disconnectGraceMs = 4_000;
 
 export interface StreamConnectionEvents {
+  /** The streamer has answered: pictures may come from now on. */
+  answered: undefined;
   notice: StreamNotice;
   /** The connection is over, and no other event follows. */
   lost: undefined;
@@ -29,21 +29,25 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   readonly #peer = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
   readonly #channel = this.#peer.createDataChannel(whep.dataChannel, { ordered: true });
   readonly #sender = new InputSender(this.#channel);
+  #offer: Promise<string> | undefined;
   #resourceUrl: string | null = null;
   #graceTimer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
 
+  /** Makes the offer, so that opening takes less time later; opening does it where it was not done before. */
+  async prepare(): Promise<void> {
+    await (this.#offer ??= this.#makeOffer());
+  }
+
   /** Resolves once media and input flow. Throws StreamRefused, or an Error when the connection cannot be made. */
   async open({ signal, ...options }: StreamConnectionOptions): Promise<void> {
     try {
-      this.#receive("video");
-      this.#receive("audio");
-      this.#listen();
-      const sdp = await this.#offer();
+      const sdp = await (this.#offer ??= this.#makeOffer());
       const answer = await postOffer({ ...options, sdp, signal });
       this.#resourceUrl = answer.resourceUrl;
       signal.throwIfAborted();
       await this.#peer.setRemoteDescription({ type: "answer", sdp: answer.sdp });
+      this.emit("answered", undefined);
       await this.#opened(signal);
     } catch (error) {
       this.close();
@@ -101,23 +105,18 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     this.emit("lost", undefined);
   }
 
-  async #offer(): Promise<string> {
+  /**
+   * The browser's own candidates are not waited for: the streamer names the address it listens on, and learns ours from the
+   * browser's first check.
+   */
+  async #makeOffer(): Promise<string> {
+    this.#receive("video");
+    this.#receive("audio");
+    this.#listen();
     await this.#peer.setLocalDescription(await this.#peer.createOffer());
-    if (this.#peer.iceGatheringState !== "complete") await this.#gathered();
     const sdp = this.#peer.localDescription?.sdp;
     if (sdp === undefined) throw new Error("The browser made no offer.");
     return sdp;
-  }
-
-  #gathered(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, gatheringTimeoutMs);
-      this.#peer.addEventListener("icegatheringstatechange", () => {
-        if (this.#peer.iceGatheringState !== "complete") return;
-        clearTimeout(timer);
-        resolve();
-      });
-    });
   }
 
   #opened(signal: AbortSignal): Promise<void> {
