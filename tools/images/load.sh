@@ -9,13 +9,18 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../cluster/cluster.sh"
 PATH=$repositoryRoot/node_modules/.bin:$PATH
 
-isMissing() { ! "$containerEngine" exec "$1" ctr --namespace k8s.io images ls --quiet | grep -qxF "$2"; }
+# The list is read to its end before it is searched: a writer cut off by grep would look like a failure.
+isMissing() {
+  local present
+  present=$("$containerEngine" exec "$1" ctr --namespace k8s.io images ls --quiet)
+  ! grep -qxF "$2" <<<"$present"
+}
 
 # Removes what earlier runs loaded under other tags, but for images that a container still uses.
 removeOld() {
   local node=$1 reference=$2 old used
   used=$("$containerEngine" exec "$node" ctr --namespace k8s.io containers ls | awk 'NR > 1 {print $2}')
-  "$containerEngine" exec "$node" ctr --namespace k8s.io images ls --quiet | grep -F "${reference%:*}:" | while read -r old; do
+  "$containerEngine" exec "$node" ctr --namespace k8s.io images ls --quiet | { grep -F "${reference%:*}:" || true; } | while read -r old; do
     if [ "$old" != "$reference" ] && ! grep -qxF "$old" <<<"$used"; then
       "$containerEngine" exec "$node" ctr --namespace k8s.io images rm "$old" >/dev/null 2>&1 || true
     fi

@@ -5,7 +5,9 @@ helmDo() { "$(programPath helm)" --kubeconfig "$clusterKubeconfig" --namespace j
 
 # The extended resource that game nodes offer; empty, for software rendering, when none does.
 gpuResource() {
-  if kubectlDo get nodes -o 'jsonpath={.items[*].status.allocatable}' | grep -q '"nvidia.com/gpu"'; then echo nvidia.com/gpu; fi
+  local allocatable
+  allocatable=$(kubectlDo get nodes -o 'jsonpath={.items[*].status.allocatable}')
+  if [[ $allocatable == *'"nvidia.com/gpu"'* ]]; then echo nvidia.com/gpu; fi
 }
 
 # A helm that was killed leaves its revision pending, and every later one would refuse to go on.
