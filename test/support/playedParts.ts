@@ -125,8 +125,11 @@ export class PlayedParts {
       objectKey: `saves/slot1/1-${name}-1.tar.gz`, sha256: "b".repeat(64), bytes: 10, generation: 1, sequence: 1,
       persistedAt: systemClock.now().toISOString(), final: true,
     };
-    await new ResourceClient(this.#joypod, gameSessions).applyStatus(
-      { metadata: { name, namespace }, status: { conditions, ...(isFinal ? { save } : {}) } }, { fieldManager: fieldManagers.nodeAgent });
+    const status = { conditions, ...(isFinal ? { save } : {}) };
+    const written = await new ResourceClient(this.#joypod, gameSessions).applyStatus(
+      { metadata: { name, namespace }, status }, { fieldManager: fieldManagers.nodeAgent });
+    // As the real agent, it remembers what it said and does not say it again while the watch lags behind.
+    this.#sessionStore.upsert(written);
   }
 
   async #playKubelet(key: string): Promise<void> {
