@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -37,7 +38,8 @@ async function prepare(): Promise<SessionImages> {
   return {
     game: reference("game"),
     streamer: reference("streamer"),
-    engine: async (...args) => (await run(name, args, { env, timeout: commandDeadlineMs, maxBuffer: maxOutputBytes })).stdout.trim(),
+    // podman's monitor leaves a file called oom in its working directory.
+    engine: async (...args) => (await run(name, args, { cwd: tmpdir(), env, timeout: commandDeadlineMs, maxBuffer: maxOutputBytes })).stdout.trim(),
   };
 }
 
