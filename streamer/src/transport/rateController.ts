@@ -19,6 +19,8 @@ const increaseKbpsPerSecond = 20;
 /** Never far above what arrives: an idle picture says nothing about the way. */
 const headroom = 1.5;
 const headroomKbps = 100;
+/** This share of the starting rate is regained even under a still picture, so that its next scene does not start blurred. */
+const untestedShare = 0.5;
 /** The smallest delay is forgotten after this long, since clocks drift and ways change. */
 const baseDelayLifeMs = 20_000;
 /** Changes smaller than this are not worth disturbing the encoder. */
@@ -89,7 +91,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
       decreasedAt = at;
     } else if (queueMs < freeQueueMs && loss < freeLoss && at - decreasedAt > calmBeforeIncreaseMs) {
       const seconds = (at - increasedAt) / 1_000;
-      const ceiling = Math.min(maxKbps, Math.max(target, receivedKbps * headroom + headroomKbps));
+      const ceiling = Math.min(maxKbps, Math.max(target, receivedKbps * headroom + headroomKbps, startKbps * untestedShare));
       target = Math.max(minKbps, Math.min(ceiling, target * (1 + increasePerSecond * seconds) + increaseKbpsPerSecond * seconds));
     }
     increasedAt = at;

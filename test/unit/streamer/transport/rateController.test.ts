@@ -112,6 +112,18 @@ describe("rate controller", () => {
     expect(way.rate()).to.be.above(1_500);
   });
 
+  it("regains half its starting rate under a still picture after many hiccups", () => {
+    const way = simulate();
+    way.setContent(400);
+    for (let hiccup = 0; hiccup < 6; hiccup++) {
+      way.stall(200);
+      way.run(1);
+    }
+    expect(way.rate()).to.be.below(1_000);
+    way.run(25);
+    expect(way.rate()).to.be.within(1_900, 2_000);
+  });
+
   it("never goes below its floor", () => {
     const way = simulate();
     way.setWidth(50);
