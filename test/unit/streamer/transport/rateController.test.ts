@@ -116,8 +116,8 @@ describe("rate controller", () => {
     const way = simulate();
     way.setContent(400);
     for (let hiccup = 0; hiccup < 6; hiccup++) {
-      way.stall(200);
-      way.run(1);
+      way.stall(390);
+      way.run(2);
     }
     expect(way.rate()).to.be.below(1_000);
     way.run(25);
