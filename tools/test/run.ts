@@ -34,7 +34,7 @@ await tests("unit", 15);
 announce("cluster and images (in the background since the start; log in test-results/prepare.log)");
 report(await prepared);
 await tests("integration", 40);
-await check("platform", ["tools/platform/up.sh"], 30, cluster);
+await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml") });
 await tests("e2e", 45, cluster);
 if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 

@@ -3,12 +3,12 @@ import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/ga
 import { limits } from "#contracts/limits.ts";
 import { isApiError } from "../client/apiError.ts";
 import { keepGameSession, readGameSession } from "../client/api.ts";
+import { keepalivePauseMs, shortestKeepaliveMs } from "./keepalivePause.ts";
 import { stopAndWait } from "./useLaunch.ts";
 
 const pollMs = limits.gameSession.pollIntervalSeconds * 1_000;
 /** While the game runs the stream itself tells most ends; this catches the rest. */
 const runningPollMs = 10_000;
-const keepaliveMs = limits.gameSession.keepaliveIntervalSeconds * 1_000;
 
 export interface GameSessionView {
   /** Undefined until the first answer. */
@@ -94,18 +94,28 @@ function useKeepalive(sessionId: string, session: GameSessionStatusResponse | un
   useEffect(() => {
     if (!isRunning) return;
     const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const keep = (): void => {
       keepGameSession(sessionId, abort.signal).then(
-        ({ expiresAt }) => setKept(expiresAt),
-        // The status tells whether the session is over or only the line is; the warning comes from expiresAt either way.
-        () => !abort.signal.aborted && refresh(),
+        ({ expiresAt }) => {
+          setKept(expiresAt);
+          again(keepalivePauseMs(expiresAt, Date.now()));
+        },
+        () => {
+          if (abort.signal.aborted) return;
+          // The status tells whether the session is over or only the line is; the warning comes from expiresAt either way.
+          refresh();
+          again(shortestKeepaliveMs);
+        },
       );
     };
+    const again = (pauseMs: number): void => {
+      if (!abort.signal.aborted) timer = setTimeout(keep, pauseMs);
+    };
     keep();
-    const timer = setInterval(keep, keepaliveMs);
     return () => {
       abort.abort();
-      clearInterval(timer);
+      clearTimeout(timer);
     };
   }, [sessionId, isRunning, refresh]);
   const told = session?.expiresAt;

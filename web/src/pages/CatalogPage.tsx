@@ -34,16 +34,22 @@ export function CatalogPage() {
 function useFilters(): [Filters, (change: Partial<Filters>) => void] {
   const [query, setQuery] = useSearchParams();
   const filters = { search: query.get("q") ?? "", tag: query.get("tag") ?? "", sort: asSort(query.get("sort")) };
-  const change = useCallback((changed: Partial<Filters>) => setQuery((before) => {
-    const after = new URLSearchParams(before);
-    const entries = { q: changed.search, tag: changed.tag, sort: changed.sort === "title" ? "" : changed.sort };
-    for (const [name, value] of Object.entries(entries)) {
-      if (value === "") after.delete(name);
-      else if (value !== undefined) after.set(name, value);
-    }
-    return after;
-  }, { replace: true, preventScrollReset: true }), [setQuery]);
+  const change = useCallback((changed: Partial<Filters>) => {
+    // A game was opened before the typing had paused: to change the address now would lead back here.
+    if (location.pathname !== "/") return;
+    setQuery((before) => changedQuery(before, changed), { replace: true, preventScrollReset: true });
+  }, [setQuery]);
   return [filters, change];
+}
+
+function changedQuery(before: URLSearchParams, { search, tag, sort }: Partial<Filters>): URLSearchParams {
+  const after = new URLSearchParams(before);
+  const entries = { q: search, tag, sort: sort === "title" ? "" : sort };
+  for (const [name, value] of Object.entries(entries)) {
+    if (value === "") after.delete(name);
+    else if (value !== undefined) after.set(name, value);
+  }
+  return after;
 }
 
 function GameGrid({ catalog: { games, state }, onFavorite, empty }: {
