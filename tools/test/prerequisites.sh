@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# prerequisites.sh: the Debian packages that tests run: a browser for e2e, Redis, and what the streamer uses.
+# prerequisites.sh: the Debian packages that tests run: a browser, Redis, openssl for certificates.
 set -euo pipefail
-exec "$(dirname "$0")/../ensureDebian.sh" chromium redis-server shellcheck
+exec "$(dirname "$0")/../ensureDebian.sh" chromium redis-server openssl shellcheck
