@@ -14,7 +14,7 @@ import { startSessionPair, type SessionPair } from "../../support/session/sessio
 import { buildWeb } from "../../support/web.ts";
 
 const podIp = "127.78.0.1";
-const [red, green, blue] = layout.cycle as [string, string, string];
+const [red, green, blue, yellow] = layout.cycle as [string, string, string, string];
 
 describe("playing on the page", function () {
   this.timeout(90_000);
@@ -147,6 +147,18 @@ describe("playing on the page", function () {
       expect(shown).to.match(/1280 × 720/).and.match(/[1-9]\d* per second/).and.match(/[1-9]\d* kbit\/s/).and.match(/H264/).and.match(/x264enc/);
       return true;
     });
+  });
+
+  it("leads to the controls by the keyboard, and back", async () => {
+    await play();
+    await page.keyboard.press("Control+Alt+KeyM");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Unmute" }).waitFor();
+    // The two held keys of the chord went to the game before it was one; after it the game has the keyboard again.
+    await game.press("KeyA");
+    await game.waitForColor(layout.keyBlock, yellow);
   });
 
   it("asks before it stops, then shows what the session used", async () => {
