@@ -88,7 +88,7 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(await stage.sessions.get(active.metadata))).to.equal("running");
   });
 
-  for (const [exitCode, failure] of [[0, undefined], [3, "GameCrashed"]] as const) {
+  for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
     it(`ends when the game exits with ${exitCode}`, async () => {
       await set();
       await stage.startOperator();
@@ -96,7 +96,7 @@ describe("GameSession controller", function () {
       await stage.session(name, isRunning, "running session");
       await stage.parts.endGame(name, stage.namespace, exitCode);
       const finished = await stage.session(name, isFinished, "finished session");
-      expect(finished.status?.stopReason).to.equal("GameExited");
+      expect(finished.status?.stopReason).to.equal(stopReason);
       expect(finished.status?.failure?.reason).to.equal(failure);
       expect(publicStatusOf(finished)).to.equal("stopped");
       expect(finished.status?.save?.final, "the save is stored").to.equal(true);

@@ -77,7 +77,7 @@ function gameEnding({ session }: SessionWorld, pod: Stored<Pod>): Ending {
   if (fault !== undefined) return failed("StreamerFailed", `The streamer failed: ${fault}.`);
   if (exitCode !== 0) {
     const how = account?.reason?.startsWith("signal-") === true ? `was ended by ${account.reason}` : `exited with code ${exitCode}`;
-    return { stopReason: "GameExited", failure: { reason: "GameCrashed", message: `The game ${how}.` } };
+    return failed("GameCrashed", `The game ${how}.`);
   }
   if (session.status?.readyAt !== undefined) return { stopReason: "GameExited" };
   return { stopReason: "GameExited", failure: { reason: "GameEndedEarly", message: "The game ended before its stream was ready." } };
