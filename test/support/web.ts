@@ -13,6 +13,6 @@ export function buildWeb(): Promise<string> {
 
 async function buildInto(outDir: string): Promise<string> {
   process.once("exit", () => rmSync(outDir, { recursive: true, force: true }));
-  await build({ root: join(repositoryRoot, "web"), logLevel: "warn", build: { outDir, emptyOutDir: true, reportCompressedSize: false } });
+  await build({ root: join(repositoryRoot, "web"), logLevel: "error", build: { outDir, emptyOutDir: true, reportCompressedSize: false } });
   return outDir;
 }
