@@ -215,6 +215,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     const { stdout } = await run(process.execPath, [sender, api.url + addressOf(game), partner.key, String(bytes)], { env: {} });
     clearInterval(sampler);
     expect((JSON.parse(stdout) as { size: number }).size).to.be.above(bytes);
-    expect((peak - before) / 2 ** 20).to.be.below(80);
+    // The garbage of a run's earlier tests is in it, too; what must not be is the archive.
+    expect((peak - before) / 2 ** 20).to.be.below(150);
   });
 });

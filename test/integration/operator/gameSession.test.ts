@@ -21,6 +21,15 @@ describe("GameSession controller", function () {
 
   afterEach(() => stage.clear());
 
+  /** Events are written behind the status, so they may be a moment late. */
+  async function hasEvents(name: string, ...reasons: string[]): Promise<void> {
+    await eventually(async () => {
+      const seen = await stage.eventsOf(name);
+      expect(seen).to.include.members(reasons);
+      return true;
+    }, { what: `the events ${reasons.join(", ")}` });
+  }
+
   it("runs a session from launch to deletion with at most 12 writes", async () => {
     await set();
     const { transport } = await stage.startOperator();
@@ -43,7 +52,7 @@ describe("GameSession controller", function () {
 
     const writes = [...transport.writes, ...stage.joypod.writes];
     expect(writes.length, JSON.stringify(writes, null, 1)).to.be.at.most(12);
-    expect(await stage.eventsOf(name)).to.include.members(["Scheduled", "PodCreated", "Ready", "Stopping", "Finished"]);
+    await hasEvents(name, "Scheduled", "PodCreated", "Ready", "Stopping", "Finished");
   });
 
   it("stops gracefully when the object is deleted, and lets it go after the end", async () => {
@@ -70,7 +79,7 @@ describe("GameSession controller", function () {
     expect(running.metadata.finalizers).to.deep.equal([finalizers.operator]);
     await stage.sessions.delete({ name, namespace: stage.namespace });
     await stage.gone(name);
-    expect(await stage.eventsOf(name)).to.include("Finished");
+    await hasEvents(name, "Finished");
   });
 
   it("ends an idle session, and not one that is kept alive", async () => {
@@ -115,7 +124,7 @@ describe("GameSession controller", function () {
     const moved = await stage.session(name, isRunning, "running session");
     expect(moved.status).to.deep.include({ nodeName: second });
     expect(moved.status?.placement).to.deep.include({ attempt: 2, triedNodes: [first] });
-    expect(await stage.eventsOf(name)).to.include("DownloadTimedOut");
+    await hasEvents(name, "DownloadTimedOut");
 
     stage.parts.behaviour.nodesWithoutContent.add(second);
     const { metadata: other } = await stage.launch({ startDeadlineSeconds: 600, userId: "user2" });
@@ -165,7 +174,7 @@ describe("GameSession controller", function () {
     expect(running.status?.ports?.media).to.equal(20_001);
     const pod = await stage.pods.get({ name, namespace });
     expect(pod.spec?.containers[0]?.ports?.[0]?.hostPort).to.equal(20_001);
-    expect(await stage.eventsOf(name)).to.include("PortTaken");
+    await hasEvents(name, "PortTaken");
   });
 
   it("ends a session whose node is lost, and leaves its pod for the cluster to take", async () => {
@@ -227,6 +236,6 @@ describe("GameSession controller", function () {
     const finished = await stage.session(name, isFinished, "finished session");
     expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
     expect(publicStatusOf(finished)).to.equal("stopped");
-    expect(await stage.eventsOf(name)).to.include("SaveNotStored");
+    await hasEvents(name, "SaveNotStored");
   });
 });
