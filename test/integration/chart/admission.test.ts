@@ -6,9 +6,13 @@ import { parseAllDocuments } from "yaml";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { isForbidden, isInvalid } from "#kube/errors.ts";
 import type { KubeTransport } from "#kube/transport.ts";
+import { aGameSession } from "#test/factories/gameSession.ts";
 import { eventually } from "#test/support/eventually.ts";
 import { startKubeApiServer, type KubeApiServer } from "#test/support/kubeApiServer.ts";
 import { programPath, repositoryRoot } from "#test/support/programs.ts";
+
+import { parseConfig } from "../../../operator/src/config.ts";
+import { buildPod } from "../../../operator/src/controllers/gameSession/pod.ts";
 
 const run = promisify(execFile);
 const digest = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea";
@@ -144,6 +148,13 @@ describe("the chart's admission policies", () => {
       applyStatus(`namespaces/joypod-sessions/gamesessions/${name}/status`, { kind: "GameSession", metadata: { name }, status: { save } }));
     expect(await write("gs-here")).to.equal(undefined);
     expect(isRefused(await write("gs-there"))).to.equal(true);
+  });
+
+  it("accept the pod that the operator makes", async () => {
+    const session = aGameSession({ metadata: { name: "gs-one" } });
+    const { sessionPod: config } = parseConfig({ STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" });
+    const pod = buildPod(session, { nodeName: "node-a", mediaPort: 20_000, address: "192.0.2.1" }, config);
+    expect(await outcome(server.admin, createPod({ apiVersion: "v1", kind: "Pod", ...pod }))).to.equal(undefined);
   });
 
   it("let session pods mount their two folders and nothing else of the node", async () => {

@@ -9,11 +9,11 @@ const warnBelowMs = 3 * 60_000;
 export function ExpiryWarning({ expiresAt }: { expiresAt: string | undefined }) {
   const now = useNow(1_000);
   const left = expiresAt === undefined ? 0 : Date.parse(expiresAt) - now;
-  // A platform may stop idle sessions sooner than usual: then half of its time is the limit.
-  const [longestLeft, setLongestLeft] = useState(left);
-  if (left > longestLeft) setLongestLeft(left);
+  // A platform may stop idle sessions sooner than usual: then half of what the last keepalive gave is the limit.
+  const [given, setGiven] = useState({ expiresAt, left });
+  if (given.expiresAt !== expiresAt) setGiven({ expiresAt, left });
   // A clock that is far ahead of the server's tells nothing.
-  if (expiresAt === undefined || longestLeft <= 0 || left >= Math.min(warnBelowMs, longestLeft / 2)) return null;
+  if (expiresAt === undefined || given.left <= 0 || left >= Math.min(warnBelowMs, given.left / 2)) return null;
   return (
     <p className="expiry" role="alert">
       {/* Not read out anew every second. */}
