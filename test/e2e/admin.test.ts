@@ -2,18 +2,10 @@ import { expect } from "chai";
 import { eventually } from "#test/support/eventually.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
-import { Players } from "./support/players.ts";
+import { playersOfSuite } from "./support/players.ts";
 
 describe("what an admin sees", () => {
-  const players = new Players();
-
-  afterEach(async function () {
-    await players.close(this.currentTest);
-  });
-
-  after(async () => {
-    await players.quit();
-  });
+  const players = playersOfSuite();
 
   it("tells what is going on, and the story of a session", async () => {
     const { title, slug } = await publishTestCard();

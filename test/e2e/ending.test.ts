@@ -5,23 +5,15 @@ import { eventually } from "#test/support/eventually.ts";
 import { publishTestCard } from "./support/games.ts";
 import type { GamePage } from "./support/gamePage.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
-import { Players } from "./support/players.ts";
+import { playersOfSuite } from "./support/players.ts";
 import { TestCard } from "./support/testCard.ts";
 
 describe("the end of a session", () => {
-  const players = new Players();
+  const players = playersOfSuite();
   let title: string;
 
   before(async () => {
     ({ title } = await publishTestCard());
-  });
-
-  afterEach(async function () {
-    await players.close(this.currentTest);
-  });
-
-  after(async () => {
-    await players.quit();
   });
 
   /** A running session with this many key presses as its progress. */

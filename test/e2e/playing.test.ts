@@ -4,23 +4,15 @@ import { eventually } from "#test/support/eventually.ts";
 import { expectPlausible } from "./support/gamePage.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
-import { Players } from "./support/players.ts";
+import { playersOfSuite } from "./support/players.ts";
 import { TestCard } from "./support/testCard.ts";
 
 describe("playing a game", () => {
-  const players = new Players();
+  const players = playersOfSuite();
   let title: string;
 
   before(async () => {
     ({ title } = await publishTestCard());
-  });
-
-  afterEach(async function () {
-    await players.close(this.currentTest);
-  });
-
-  after(async () => {
-    await players.quit();
   });
 
   it("shows the game, takes input, stays alive, stops with statistics, and goes on from the save", async () => {

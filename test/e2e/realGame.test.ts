@@ -3,21 +3,13 @@ import { eventually } from "#test/support/eventually.ts";
 import { expectPlausible } from "./support/gamePage.ts";
 import { distance, gridOf, steadyPicture } from "./support/picture.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
-import { Players } from "./support/players.ts";
+import { playersOfSuite } from "./support/players.ts";
 
 /** Where The Question's menu has its first entry, in the game's pixels. */
 const startButton = { x: 73, y: 259 };
 
 describe("a real game", () => {
-  const players = new Players();
-
-  afterEach(async function () {
-    await players.close(this.currentTest);
-  });
-
-  after(async () => {
-    await players.quit();
-  });
+  const players = playersOfSuite();
 
   it("is played from its menu, saved, and restored", async () => {
     const { game } = await players.signIn();

@@ -1,26 +1,18 @@
 import { expect } from "chai";
 import { publishTestCard } from "./support/games.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
-import { Players } from "./support/players.ts";
+import { playersOfSuite } from "./support/players.ts";
 import { TestCard } from "./support/testCard.ts";
 
 /** What a failing operator must not be noticed by. */
 const operatorPods = ["-n", releaseNamespace, "delete", "pod", "-l", "app.kubernetes.io/component=operator", "--grace-period=0", "--force"];
 
 describe("restarts of the operator", () => {
-  const players = new Players();
+  const players = playersOfSuite();
   let title: string;
 
   before(async () => {
     ({ title } = await publishTestCard());
-  });
-
-  afterEach(async function () {
-    await players.close(this.currentTest);
-  });
-
-  after(async () => {
-    await players.quit();
   });
 
   it("do not stop a session that starts", async () => {

@@ -9,6 +9,18 @@ import { platform, type Player } from "./platform.ts";
 
 const results = join(repositoryRoot, "test-results");
 
+/** Players for the tests of a suite; what a test leaves running is ended after it. */
+export function playersOfSuite(): Players {
+  const players = new Players();
+  afterEach(async function () {
+    await players.close(this.currentTest);
+  });
+  after(async () => {
+    await players.quit();
+  });
+  return players;
+}
+
 /** The signed-in players of one test, each with a browser profile of their own. */
 export class Players {
   readonly #contexts: BrowserContext[] = [];
