@@ -48,7 +48,7 @@ integration: ready prerequisites ## integration tests on real Postgres, Redis, M
 	@npm run --silent integration
 
 .PHONY: e2e
-e2e: ready prerequisites ## end-to-end tests in a real browser, against the platform that `make up` brought up
+e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_HELM_VALUES=test/e2e/values.yaml make up`
 	@npm run --silent e2e
 
 .PHONY: bench
