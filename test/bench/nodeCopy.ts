@@ -125,6 +125,7 @@ function median(values: number[]): number {
 if (import.meta.main) {
   const { values } = parseArgs({ options: { megabytes: { type: "string", default: "512" }, rounds: { type: "string", default: "3" } } });
   const result = await measureNodeCopy({ megabytes: Number(values.megabytes), rounds: Number(values.rounds) });
-  console.log(`node copy of ${Math.round(result.unpackedBytes / 2 ** 20)} MiB: agent ${result.agentSeconds.toFixed(2)} s, ` +
-    `curl | tar xz ${result.peerSeconds.toFixed(2)} s: ${result.ratio.toFixed(2)} times as fast`);
+  const speed = (seconds: number): string => `${seconds.toFixed(2)} s (${Math.round(result.unpackedBytes / 1e6 / seconds)} MB/s)`;
+  console.log(`node copy of ${Math.round(result.unpackedBytes / 2 ** 20)} MiB: agent ${speed(result.agentSeconds)}, ` +
+    `curl | tar xz ${speed(result.peerSeconds)}: ${result.ratio.toFixed(2)} times as fast`);
 }

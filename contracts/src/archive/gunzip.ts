@@ -7,8 +7,8 @@ import { ArchiveRefused } from "./archiveRefused.ts";
  * size. `bytesWritten` is how much of the packed archive it has read. Pass its errors through `gunzipRefusal`.
  */
 export function createStrictGunzip(): Gunzip {
-  // Some megabytes may wait for the consumer, so that the threads need not take turns.
-  const options: ZlibOptions & TransformOptions = { chunkSize: 1024 * 1024, rejectGarbageAfterEnd: true, readableHighWaterMark: 4 * 1024 * 1024 };
+  // Some pieces may wait for the consumer, so that the threads need not take turns; as objects they are not joined into one.
+  const options: ZlibOptions & TransformOptions = { chunkSize: 1024 * 1024, rejectGarbageAfterEnd: true, readableObjectMode: true, readableHighWaterMark: 4 };
   return createGunzip(options);
 }
 

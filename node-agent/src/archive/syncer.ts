@@ -1,51 +1,57 @@
 import type { FileHandle } from "node:fs/promises";
+import { createLanes } from "./lanes.ts";
 
 /** Writes files through to the disk beside other work, and closes them. */
 export interface Syncer {
   /** Takes the file over; resolves when there is room for another. */
-  add(handle: FileHandle): Promise<void>;
+  add(handle: FileHandle, bytes: number): Promise<void>;
   /** Resolves when all are done; rejects when one failed. */
   drain(): Promise<void>;
 }
 
-/** Two of libuv's four threads, so that the others go on unpacking; all of them when nothing else is left to do. */
-const atOnceBeside = 2;
-const atOnceAlone = 4;
-const maxWaiting = 64;
+/** A round begins with so much, so that the disk is at work long before the last byte is there. */
+const roundBytes = 128 * 1024 * 1024;
+const roundFiles = 128;
+const maxWaiting = 256;
+const filesAtOnce = 8;
 
+/** Works in rounds: many files at once share one commit of the file system's journal, where each alone would take its own. */
 export function createSyncer(): Syncer {
-  const waiting: FileHandle[] = [];
-  const running = new Set<Promise<void>>();
-  let atOnce = atOnceBeside;
+  let waiting: FileHandle[] = [];
+  let waitingBytes = 0;
+  let running: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
 
-  function pump(): void {
-    while (running.size < atOnce) {
-      const handle = waiting.shift();
-      if (handle === undefined) return;
-      const work = syncAndClose(handle).catch((error: unknown) => {
-        failure ??= { error };
-      }).finally(() => {
-        running.delete(work);
-        pump();
-      });
-      running.add(work);
-    }
+  function startRound(): Promise<void> {
+    const handles = waiting;
+    waiting = [];
+    waitingBytes = 0;
+    running = syncAll(handles).catch((error: unknown) => {
+      failure ??= { error };
+    }).finally(() => {
+      running = undefined;
+    });
+    return running;
   }
 
   return {
-    async add(handle) {
+    async add(handle, bytes) {
       waiting.push(handle);
-      pump();
-      while (waiting.length >= maxWaiting && running.size > 0) await Promise.race(running);
+      waitingBytes += bytes;
+      if (running === undefined && (waitingBytes >= roundBytes || waiting.length >= roundFiles)) void startRound();
+      while (waiting.length >= maxWaiting && running !== undefined) await running;
     },
     async drain() {
-      atOnce = atOnceAlone;
-      pump();
-      while (running.size > 0) await Promise.race(running);
+      while (running !== undefined || waiting.length > 0) await (running ?? startRound());
       if (failure !== undefined) throw failure.error;
     },
   };
+}
+
+async function syncAll(handles: FileHandle[]): Promise<void> {
+  const lanes = createLanes(filesAtOnce);
+  const results = await Promise.allSettled(handles.map((handle) => lanes.run(() => syncAndClose(handle))));
+  for (const result of results) if (result.status === "rejected") throw result.reason;
 }
 
 async function syncAndClose(handle: FileHandle): Promise<void> {

@@ -2,6 +2,7 @@ import { constants, mkdirSync, utimesSync } from "node:fs";
 import { chmod, chown, open, type FileHandle } from "node:fs/promises";
 import type { ArchiveEntry } from "#contracts/archive/archiveInspector.ts";
 import type { ArchiveSink } from "#contracts/archive/archiveReader.ts";
+import { createLanes } from "./lanes.ts";
 import { createSyncer } from "./syncer.ts";
 
 /** How the files and directories of a tree end up. */
@@ -19,7 +20,7 @@ export interface TreeStyle {
 
 /** Writes what an ArchiveReader lets through below one fresh directory. */
 export interface TreeWriter extends ArchiveSink {
-  /** Carries out what was taken so far; call after each write to the reader, as the pieces are views of its buffer. */
+  /** Starts to carry out what was taken so far; resolves when the pieces, views of the reader's buffer, are written. */
   flush(): Promise<void>;
   /** Resolves when everything is on disk with its final modes. */
   finish(): Promise<void>;
@@ -32,16 +33,20 @@ interface PendingFile {
   pieces: Buffer[];
   handle: FileHandle | undefined;
   isComplete: boolean;
+  /** The writing of the pieces before these. */
+  written: Promise<void>;
 }
 
 /** The directory is new and nobody else writes to it, and each file must be new: no link can lead out of it. */
 const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const filesAtOnce = 8;
+const filesAtOnce = 16;
 
 export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   const directories = new Set<string>();
   const syncer = createSyncer();
+  const lanes = createLanes(filesAtOnce);
   const openHandles = new Set<FileHandle>();
+  const writing = new Set<Promise<void>>();
   let queue: PendingFile[] = [];
   let current: PendingFile | undefined;
 
@@ -59,7 +64,7 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
       return;
     }
     ensureDirectory(parentOf(taken.path));
-    current = { entry: taken, pieces: [], handle: undefined, isComplete: false };
+    current = { entry: taken, pieces: [], handle: undefined, isComplete: false, written: Promise.resolve() };
     queue.push(current);
   }
 
@@ -71,21 +76,33 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   async function flush(): Promise<void> {
     const files = queue;
     queue = current === undefined ? [] : [current];
-    for (let start = 0; start < files.length; start += filesAtOnce) {
-      await settleAll(files.slice(start, start + filesAtOnce).map(advance));
-    }
+    await settleAll(files.map(advance));
   }
 
-  async function advance(file: PendingFile): Promise<void> {
-    const { entry: { path, isExecutable, mtimeSeconds } } = file;
+  function advance(file: PendingFile): Promise<void> {
+    const { pieces, isComplete, written } = file;
+    file.pieces = [];
+    // The lanes keep the order, so what came before is at work already and never waits for this.
+    const work = lanes.run(async () => {
+      await written;
+      await write(file, pieces, isComplete);
+    });
+    file.written = work;
+    writing.add(work);
+    return work.finally(() => writing.delete(work));
+  }
+
+  async function write(file: PendingFile, pieces: Buffer[], isComplete: boolean): Promise<void> {
+    const { entry } = file;
+    const { path, isExecutable, mtimeSeconds } = entry;
     const handle = file.handle ??= await open(`${root}/${path}`, createNew, isExecutable ? style.executableMode : style.fileMode);
     openHandles.add(handle);
-    for (const piece of file.pieces.splice(0)) await writeWhole(handle, piece);
-    if (!file.isComplete) return;
+    for (const piece of pieces) await writeWhole(handle, piece);
+    if (!isComplete) return;
     if (style.userId !== undefined) await handle.chown(style.userId, style.userId);
     if (style.keepsTimes) await handle.utimes(mtimeSeconds, mtimeSeconds);
     openHandles.delete(handle);
-    await (style.isDurable ? syncer.add(handle) : handle.close());
+    await (style.isDurable ? syncer.add(handle, entry.size) : handle.close());
   }
 
   async function finish(): Promise<void> {
@@ -105,6 +122,7 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   }
 
   async function abandon(): Promise<void> {
+    await Promise.allSettled(writing);
     await syncer.drain().catch(() => undefined);
     await Promise.allSettled([...openHandles].map((handle) => handle.close()));
   }

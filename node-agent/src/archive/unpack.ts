@@ -6,6 +6,7 @@ import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
 import type { ArchiveRules } from "#contracts/archive/archiveRules.ts";
 import { createStrictGunzip, gunzipRefusal } from "#contracts/archive/gunzip.ts";
 import { ChecksumMismatch } from "../store/errors.ts";
+import { createChunksInUse } from "./chunksInUse.ts";
 import { inPieces } from "./pieces.ts";
 import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
 
@@ -73,11 +74,13 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
 
 async function unpackStream(gunzip: Gunzip, rules: ArchiveRules, writer: TreeWriter): Promise<ArchiveSummary> {
   const reader = createArchiveReader(rules, writer);
+  const chunks = createChunksInUse();
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
       reader.write(chunk, gunzip.bytesWritten);
-      await writer.flush();
+      await chunks.add(chunk, writer.flush());
     }
+    await chunks.drain();
     const summary = reader.finish();
     await writer.finish();
     return summary;

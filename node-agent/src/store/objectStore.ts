@@ -1,9 +1,10 @@
 import { createReadStream } from "node:fs";
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream/promises";
 import { Client } from "minio";
 import { ObjectStoreError } from "./errors.ts";
+import { StoreAgent } from "./storeAgent.ts";
 
 /** Names one object. */
 export interface ObjectLocation {
@@ -55,7 +56,7 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, idle
   const useSSL = url.protocol === "https:";
   const port = url.port === "" ? (useSSL ? 443 : 80) : Number(url.port);
   const client = new Client({ endPoint: url.hostname, port, useSSL, region, accessKey, secretKey });
-  const agent = useSSL ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  const agent = useSSL ? new HttpsAgent({ keepAlive: true }) : new StoreAgent();
 
   async function send(method: string, location: ObjectLocation, options: SendOptions): Promise<IncomingMessage> {
     const target = await client.presignedUrl(method, location.bucket, location.key, urlLifetimeSeconds);

@@ -1,5 +1,6 @@
 import { backOffMs } from "#kube/backOff.ts";
 import type { Clock } from "#kube/clock.ts";
+import { releaseMemory } from "../releaseMemory.ts";
 import { isStoreUnreachable, ObjectStoreError } from "./errors.ts";
 import type { ObjectLocation, ObjectStore } from "./objectStore.ts";
 
@@ -23,7 +24,7 @@ const backOff = { baseMs: 200, maxMs: 5_000 };
 
 /**
  * The object's bytes in order, across cut connections: each goes on where the last one ended, pinned to the same
- * version by its ETag. Throws ObjectStoreError.
+ * version by its ETag. A chunk is gone as soon as the next one is asked for. Throws ObjectStoreError.
  */
 export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, void, void> {
   const { store, location, clock, random, signal } = options;
@@ -43,6 +44,8 @@ export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, 
         offset += chunk.length;
         failures = 0;
         yield chunk;
+        // Small chunks may share their memory with others.
+        if (chunk.byteLength === chunk.buffer.byteLength) releaseMemory(chunk.buffer);
       }
       if (offset >= opened.totalBytes) return;
     } catch (error) {

@@ -1,0 +1,36 @@
+import { releaseMemory } from "../releaseMemory.ts";
+
+/** The unpacked chunks that are being written, oldest first; each gives its memory back when it is done with. */
+export interface ChunksInUse {
+  /** Resolves when there is room for another; rejects when a write failed. */
+  add(chunk: Buffer, writing: Promise<void>): Promise<void>;
+  /** Resolves when all are written; rejects when a write failed. */
+  drain(): Promise<void>;
+}
+
+/** Up to 16 MiB may wait for the disk, so that reading need not take turns with it. */
+const maxChunks = 16;
+
+export function createChunksInUse(): ChunksInUse {
+  const inUse: { chunk: Buffer; writing: Promise<void> }[] = [];
+
+  async function finishOldest(): Promise<void> {
+    const oldest = inUse.shift();
+    if (oldest === undefined) return;
+    await oldest.writing;
+    // The gunzip may go on filling a piece of memory after it handed out its start: only a chunk elsewhere tells that it is done.
+    if (inUse.every(({ chunk }) => chunk.buffer !== oldest.chunk.buffer)) releaseMemory(oldest.chunk.buffer);
+  }
+
+  return {
+    async add(chunk, writing) {
+      // Whoever waits next is told; until then a failure must not count as unheard.
+      writing.catch(() => undefined);
+      inUse.push({ chunk, writing });
+      while (inUse.length >= maxChunks) await finishOldest();
+    },
+    async drain() {
+      while (inUse.length > 0) await finishOldest();
+    },
+  };
+}
