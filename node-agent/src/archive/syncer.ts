@@ -13,7 +13,9 @@ export interface Syncer {
 const roundBytes = 128 * 1024 * 1024;
 const roundFiles = 128;
 const maxWaiting = 256;
-const filesAtOnce = 8;
+/** Two of libuv's four threads, so that the others go on unpacking; all of them when nothing else is left to do. */
+const atOnceBeside = 2;
+const atOnceAlone = 4;
 
 /** Works in rounds: many files at once share one commit of the file system's journal, where each alone would take its own. */
 export function createSyncer(): Syncer {
@@ -22,11 +24,11 @@ export function createSyncer(): Syncer {
   let running: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
 
-  function startRound(): Promise<void> {
+  function startRound(atOnce: number): Promise<void> {
     const handles = waiting;
     waiting = [];
     waitingBytes = 0;
-    running = syncAll(handles).catch((error: unknown) => {
+    running = syncAll(handles, atOnce).catch((error: unknown) => {
       failure ??= { error };
     }).finally(() => {
       running = undefined;
@@ -38,18 +40,18 @@ export function createSyncer(): Syncer {
     async add(handle, bytes) {
       waiting.push(handle);
       waitingBytes += bytes;
-      if (running === undefined && (waitingBytes >= roundBytes || waiting.length >= roundFiles)) void startRound();
+      if (running === undefined && (waitingBytes >= roundBytes || waiting.length >= roundFiles)) void startRound(atOnceBeside);
       while (waiting.length >= maxWaiting && running !== undefined) await running;
     },
     async drain() {
-      while (running !== undefined || waiting.length > 0) await (running ?? startRound());
+      while (running !== undefined || waiting.length > 0) await (running ?? startRound(atOnceAlone));
       if (failure !== undefined) throw failure.error;
     },
   };
 }
 
-async function syncAll(handles: FileHandle[]): Promise<void> {
-  const lanes = createLanes(filesAtOnce);
+async function syncAll(handles: FileHandle[], atOnce: number): Promise<void> {
+  const lanes = createLanes(atOnce);
   const results = await Promise.allSettled(handles.map((handle) => lanes.run(() => syncAndClose(handle))));
   for (const result of results) if (result.status === "rejected") throw result.reason;
 }
