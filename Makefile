@@ -84,7 +84,7 @@ help: ## this list
 # node_modules and what is generated into the source tree but not committed.
 .PHONY: ready
 ready: packages
-	@$(MAKE) api/src/generated/client.ts
+	@$(MAKE) --silent api/src/generated/client.ts
 
 # Prisma wants to see an engine before it generates, and then uses none.
 api/src/generated/client.ts: api/prisma/schema.prisma package-lock.json
