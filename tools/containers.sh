@@ -75,8 +75,9 @@ writeBuildSecrets() {
     echo 'Acquire::https::CaInfo "/run/secrets/ca";' >"$fresh/apt"
   fi
   if [ -s "$npmrc" ]; then
-    grep -E '^(@[^:]+:)?registry *=|^//|^(https?-)?proxy *=|^noproxy *=|^strict-ssl *=' "$npmrc" >"$fresh/npmrc" || true
+    grep -E '^@[^:]+:registry *=|^//|^(https?-)?proxy *=|^noproxy *=|^strict-ssl *=' "$npmrc" >"$fresh/npmrc" || true
   fi
+  echo "registry=$(npm config get registry 2>/dev/null)" >>"$fresh/npmrc"
   if command -v apt-config >/dev/null 2>&1; then
     apt-config dump 2>/dev/null | grep -iE '^Acquire::(http|https)::(Proxy|Verify-Peer|Verify-Host)' >>"$fresh/apt" || true
   fi

@@ -1,17 +1,15 @@
 #!/bin/sh
 # fetchPackage NAME VERSION SHA512 FOLDER: unpacks an npm package there, before there is any npm. Used while building only.
-# Build secrets: ca (certificates to trust), npmrc (the registry, with its token where it wants one).
+# Build secrets: npmrc (the registry, with its token where it wants one), ca (certificates to trust).
 set -eu
 npmrc=/run/secrets/npmrc
-registry=https://registry.npmjs.org token=''
-if [ -s $npmrc ]; then
-  configured=$(sed -n 's/^registry *= *//p' $npmrc)
-  registry=${configured:-$registry}
-fi
+registry=$(sed -n 's/^registry *= *//p' $npmrc | tail -n 1)
 registry=${registry%/}
-if [ -s $npmrc ]; then
-  token=$(grep -F "//${registry#*//}/:_authToken" $npmrc | sed 's/^[^=]*= *//' | head -n 1) || token=''
+if [ -z "$registry" ]; then
+  echo "The build secret npmrc names no registry; build with tools/images/build.sh, or give it a line registry=…" >&2
+  exit 1
 fi
+token=$(grep -F "//${registry#*//}/:_authToken" $npmrc | sed 's/^[^=]*= *//' | head -n 1) || token=''
 if [ -s /run/secrets/ca ]; then export CURL_CA_BUNDLE=/run/secrets/ca; fi
 
 archive=$(mktemp)

@@ -5,20 +5,13 @@ set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../containers.sh"
 
-mirror=${JOYPOD_DEBIAN_MIRROR:-http://deb.debian.org/debian}
-securityMirror=${JOYPOD_DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security}
-
 bootstrap() {
   local suite=$1 context=$2
   mmdebstrap --variant=minbase --include=ca-certificates --aptopt='Acquire::Retries "3"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
-    "$suite" "$context/base.tar" - <<SOURCES
-deb $mirror $suite main
-deb $mirror $suite-updates main
-deb $securityMirror $suite-security main
-SOURCES
+    "$suite" "$context/base.tar"
   printf 'FROM scratch\nADD base.tar /\nCMD ["/bin/bash"]\n' >"$context/Dockerfile"
   buildah bud --layers=false -t "docker.io/library/debian:$suite-slim" "$context"
 }
