@@ -16,6 +16,7 @@ import { createObjectFiles } from "../../node-agent/src/cache/objectFiles.ts";
 import { nodePaths } from "../../node-agent/src/paths.ts";
 import { createObjectStore } from "../../node-agent/src/store/objectStore.ts";
 import { startMinio, type TestMinio } from "../support/minio.ts";
+import { median } from "./row.ts";
 
 const run = promisify(execFile);
 
@@ -116,10 +117,6 @@ async function seconds(work: () => Promise<void>): Promise<number> {
   const startedMs = performance.now();
   await work();
   return (performance.now() - startedMs - clearing) / 1000;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 if (import.meta.main) {

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "#kube/clock.ts";
+import { timerSleep } from "./timerSleep.ts";
 
 /** A clock that stands still until it is moved. */
 export class FakeClock implements Clock {
@@ -23,20 +24,8 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const timer = this.setTimer(ms, () => resolve(undefined));
-    const onAbort = (): void => {
-      timer.cancel();
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", onAbort, { once: true });
-    try {
-      await promise;
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return timerSleep(this, ms, signal);
   }
 
   setTimer(ms: number, callback: () => void): Timer {

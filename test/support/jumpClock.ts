@@ -1,4 +1,5 @@
 import { type Clock, systemClock, type Timer } from "#kube/clock.ts";
+import { timerSleep } from "./timerSleep.ts";
 
 interface Pending {
   dueMs: number;
@@ -19,20 +20,8 @@ export class JumpClock implements Clock {
     return systemClock.monotonicMs() + this.#aheadMs;
   }
 
-  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const timer = this.setTimer(ms, () => resolve(undefined));
-    const onAbort = (): void => {
-      timer.cancel();
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", onAbort, { once: true });
-    try {
-      await promise;
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return timerSleep(this, ms, signal);
   }
 
   setTimer(ms: number, callback: () => void): Timer {
