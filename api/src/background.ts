@@ -1,13 +1,7 @@
 import type { Deps } from "./deps.ts";
-import { LeaderWork } from "./recorder/leaderWork.ts";
+import type { BackgroundJob } from "./background/backgroundJob.ts";
 import { createPopularityRefresher } from "./background/popularityRefresher.ts";
-
-/** Work that no request asks for. */
-export interface BackgroundJob {
-  start(): void | Promise<void>;
-  /** Resolves when nothing of it runs any more. */
-  stop(): Promise<void>;
-}
+import { LeaderWork } from "./recorder/leaderWork.ts";
 
 /** All background work as one; started before the first request, stopped after the last. */
 export function createBackground(deps: Deps): BackgroundJob {

@@ -1,6 +1,7 @@
 import { isConflict, isNotFound, KubeError } from "./errors.ts";
 import type { KubeObject, MergePatch, Stored } from "./object.ts";
-import type { CallOptions, ResourceClient } from "./resourceClient.ts";
+import type { CallOptions } from "./callOptions.ts";
+import type { ResourceClient } from "./resourceClient.ts";
 
 const attempts = 5;
 

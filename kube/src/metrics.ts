@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ControllerMetrics } from "./controller.ts";
 import type { ReflectorMetrics } from "./reflector.ts";
-import type { RequestMetrics } from "./transport.ts";
+import type { RequestMetrics } from "./request.ts";
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 

@@ -1,6 +1,6 @@
+import type { ListOptions } from "./callOptions.ts";
 import type { ListPage } from "./decode.ts";
 import type { KubeObject, Stored } from "./object.ts";
-import type { ListOptions } from "./resourceClient.ts";
 
 const pageSize = 500;
 

@@ -4,7 +4,8 @@ import { DeadlineExceeded, withDeadline } from "./deadline.ts";
 import { isBadAnswer, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { type KubeObject, isOlderVersion } from "./object.ts";
-import type { ResourceClient, Selection } from "./resourceClient.ts";
+import type { Selection } from "./callOptions.ts";
+import type { ResourceClient } from "./resourceClient.ts";
 import type { Store } from "./store.ts";
 import { decodeWatchLine } from "./watchEvent.ts";
 

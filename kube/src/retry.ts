@@ -1,5 +1,5 @@
 import { KubeError } from "./errors.ts";
-import type { HttpMethod, KubeRequest } from "./transport.ts";
+import type { HttpMethod, KubeRequest } from "./request.ts";
 
 const firstDelayMs = 200;
 const maxDelayMs = 10_000;

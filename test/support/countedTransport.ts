@@ -1,5 +1,6 @@
 import { KubeConfig } from "@kubernetes/client-node";
-import { KubeTransport, type KubeRequest, type WatchRequest } from "#kube/transport.ts";
+import type { KubeRequest, WatchRequest } from "#kube/request.ts";
+import { KubeTransport } from "#kube/transport.ts";
 
 /** A write that reached the API server. */
 export interface Write {

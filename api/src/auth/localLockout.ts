@@ -1,4 +1,4 @@
-import type { LockoutRules } from "./lockout.ts";
+import type { LockoutRules } from "./lockoutRules.ts";
 
 interface Subject {
   /** Time of each counted failure, by attempt. */

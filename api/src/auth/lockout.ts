@@ -3,6 +3,7 @@ import { limits } from "#contracts/limits.ts";
 import type { Clock } from "#kube/clock.ts";
 import type { Redis } from "../stores/redis.ts";
 import { LocalLockout } from "./localLockout.ts";
+import type { LockoutRules } from "./lockoutRules.ts";
 
 /** Leave to check a password once; what became of it must be told, unless it was wrong. */
 export interface Attempt {
@@ -17,13 +18,6 @@ export interface Attempt {
 export interface Locked {
   isAllowed: false;
   retryAfterSeconds: number;
-}
-
-export interface LockoutRules {
-  failures: number;
-  windowMs: number;
-  lockMs: readonly number[];
-  memoryMs: number;
 }
 
 const rules: LockoutRules = {

@@ -1,4 +1,4 @@
-import type { BackgroundJob } from "../background.ts";
+import type { BackgroundJob } from "./backgroundJob.ts";
 import type { Deps } from "../deps.ts";
 import { refreshPopularity } from "../stores/popularity.ts";
 import { repeat } from "./repeat.ts";

@@ -1,6 +1,6 @@
 import { slept, type Clock } from "#kube/clock.ts";
 import type { Logger } from "#kube/logger.ts";
-import type { BackgroundJob } from "../background.ts";
+import type { BackgroundJob } from "./backgroundJob.ts";
 
 export interface RepeatOptions {
   name: string;

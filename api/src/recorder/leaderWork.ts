@@ -1,6 +1,6 @@
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
-import type { BackgroundJob } from "../background.ts";
+import type { BackgroundJob } from "../background/backgroundJob.ts";
 import type { Deps } from "../deps.ts";
 import { listActiveIds } from "../stores/relayStore.ts";
 import { followGameCaches } from "./followGameCaches.ts";

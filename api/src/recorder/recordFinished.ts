@@ -2,7 +2,8 @@ import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { limits } from "#contracts/limits.ts";
 import { averageIn, markSlotPlayed, recordEnd, removeUnusedSlot, type GameSessionEnd, type RecordedSession } from "../stores/gameSessionRecord.ts";
-import { isSavePending, stopReasonOf, type RecorderDeps } from "./recordGameSession.ts";
+import { isSavePending, stopReasonOf } from "./ending.ts";
+import type { RecorderDeps } from "./recorderDeps.ts";
 
 const mebibyte = 2 ** 20;
 

@@ -1,15 +1,14 @@
-import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
-import type { Deps } from "../deps.ts";
 import { markCreated } from "../stores/gameSessionStore.ts";
 import { moveSlot, readRecord, recordReady, recordStopping, unlockSlot, type RecordedSession } from "../stores/gameSessionRecord.ts";
+import { isSavePending, stopReasonOf } from "./ending.ts";
+import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
 import { recordVanished } from "./recordVanished.ts";
-
-export type RecorderDeps = Pick<Deps, "logger" | "postgres" | "cluster" | "gameSessionWriter">;
 
 /**
  * Brings one session's row up to what the cluster says of it, and the object to what the row wants. Looks at both anew,
@@ -79,25 +78,6 @@ async function repeatStop({ gameSessionWriter }: RecorderDeps, row: RecordedSess
   // The operator ends it by itself already, with a reason of its own.
   if (gameSession.status?.stoppingAt !== undefined) return;
   await gameSessionWriter.requestStop(row.id, row.stopReason ?? "UserRequested");
-}
-
-/** Why the cluster says that a session is ending. */
-export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {
-  if (status?.stopReason !== undefined) return status.stopReason;
-  if (spec.stopReason !== undefined) return spec.stopReason;
-  if (metadata.deletionTimestamp !== undefined) return "Deleted";
-  return status?.failure === undefined ? "UserRequested" : "Failed";
-}
-
-/** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
-const savePatienceMs = 24 * 3600 * 1000;
-
-/** Whether the finished session's last save exists only on its node, and may still come from there. */
-export function isSavePending(gameSession: GameSession, now: Date): boolean {
-  const { failure, finishedAt } = gameSession.status ?? {};
-  // A lost node may never return, and its player must not wait for it.
-  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === "NodeLost" || finishedAt === undefined) return false;
-  return now.getTime() - new Date(finishedAt).getTime() < savePatienceMs;
 }
 
 function isFinished(gameSession: GameSession): boolean {

@@ -1,7 +1,8 @@
 import { Controller } from "#kube/controller.ts";
 import { refOf } from "#kube/object.ts";
 import { fromCache } from "#kube/source.ts";
-import { recordGameSession, type RecorderDeps } from "./recordGameSession.ts";
+import type { RecorderDeps } from "./recorderDeps.ts";
+import { recordGameSession } from "./recordGameSession.ts";
 
 /** Follows the cluster's game sessions and records what becomes of them. */
 export class Recorder {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { backOffMs } from "#kube/backOff.ts";
 import { KubeError } from "#kube/errors.ts";
 import { parseRetryAfter, retryDelayMs } from "#kube/retry.ts";
-import type { KubeRequest } from "#kube/transport.ts";
+import type { KubeRequest } from "#kube/request.ts";
 
 const get: KubeRequest = { method: "GET", path: "/" };
 const post: KubeRequest = { method: "POST", path: "/" };

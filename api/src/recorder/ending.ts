@@ -1,0 +1,21 @@
+import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
+import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+
+/** Why the cluster says that a session is ending. */
+export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {
+  if (status?.stopReason !== undefined) return status.stopReason;
+  if (spec.stopReason !== undefined) return spec.stopReason;
+  if (metadata.deletionTimestamp !== undefined) return "Deleted";
+  return status?.failure === undefined ? "UserRequested" : "Failed";
+}
+
+/** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
+const savePatienceMs = 24 * 3600 * 1000;
+
+/** Whether the finished session's last save exists only on its node, and may still come from there. */
+export function isSavePending(gameSession: GameSession, now: Date): boolean {
+  const { failure, finishedAt } = gameSession.status ?? {};
+  // A lost node may never return, and its player must not wait for it.
+  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === "NodeLost" || finishedAt === undefined) return false;
+  return now.getTime() - new Date(finishedAt).getTime() < savePatienceMs;
+}
