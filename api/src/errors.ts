@@ -1,4 +1,4 @@
-import { errorStatuses, type ErrorBody, type ErrorCode, type ErrorDetail } from "#contracts/http/errors.ts";
+import { errors, type ErrorBody, type ErrorCode, type ErrorDetail } from "#contracts/http/errors.ts";
 
 export interface HttpErrorOptions {
   /** For the reader: what is wrong and what can be done. Never a secret, never an inner message. */
@@ -26,7 +26,7 @@ export class HttpError extends Error {
   constructor(code: ErrorCode, { message, details, retryAfterSeconds, headers = {}, extra = {}, cause }: HttpErrorOptions = {}) {
     super(message ?? code, { cause });
     this.code = code;
-    this.status = errorStatuses[code];
+    this.status = errors[code].status;
     this.hasMessage = message !== undefined;
     this.details = details;
     this.headers = retryAfterSeconds === undefined ? headers : { ...headers, "Retry-After": wholeSeconds(retryAfterSeconds) };

@@ -1,4 +1,4 @@
-import { errorStatuses, type ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
+import { errors, type ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
 import type { Next } from "koa";
 import { HttpError, unavailable } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
@@ -48,7 +48,7 @@ function codeOfStatus(error: unknown): ErrorCode | undefined {
   const status = error instanceof Error && "status" in error ? error.status : undefined;
   if (typeof status !== "number" || status >= 500) return undefined;
   if (status === 400) return "invalid_request";
-  return (Object.keys(errorStatuses) as ErrorCode[]).find((code) => errorStatuses[code] === status) ?? "invalid_request";
+  return (Object.keys(errors) as ErrorCode[]).find((code) => errors[code].status === status) ?? "invalid_request";
 }
 
 function logFault(ctx: AppContext, refusal: HttpError, error: unknown): void {

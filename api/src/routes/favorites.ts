@@ -1,4 +1,4 @@
-import { FavoriteRequest, type FavoriteResponse } from "#contracts/http/catalog.ts";
+import { FavoriteRequest, FavoriteResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { userRoute } from "../routing/route.ts";
 import { toggleFavorite } from "../stores/favorites.ts";
@@ -6,8 +6,12 @@ import { toggleFavorite } from "../stores/favorites.ts";
 const toggle = userRoute({
   method: "POST",
   path: "/api/favorites",
+  name: "toggleFavorite",
+  summary: "Mark a game, or take the mark away",
   limits: ["catalog"],
   body: FavoriteRequest,
+  answers: { 200: FavoriteResponse },
+  errors: ["not_found"],
   handle: async ({ ctx, deps, user, body: { gameId } }) => {
     const status = await toggleFavorite(deps.postgres, user.id, gameId);
     if (status === undefined) throw notFound("There is no such game.");

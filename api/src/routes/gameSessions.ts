@@ -1,4 +1,6 @@
-import { GameSessionRequest, LaunchRequest } from "#contracts/http/gameSessions.ts";
+import {
+  GameSessionRequest, GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchRequest, LaunchResponse, StopPendingResponse, StopResponse,
+} from "#contracts/http/gameSessions.ts";
 import { keepGameSessionAlive } from "../commands/keepGameSessionAlive.ts";
 import { launchGame } from "../commands/launchGame.ts";
 import { stopGameSession } from "../commands/stopGameSession.ts";
@@ -10,8 +12,12 @@ import { findGameSession, listActiveGameSessions } from "../stores/gameSessionSt
 const launch = userRoute({
   method: "POST",
   path: "/api/game/launch",
+  name: "launchGame",
+  summary: "Launch a game",
   limits: ["launch", "launchHourly"],
   body: LaunchRequest,
+  answers: { 202: LaunchResponse },
+  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "no_servers"],
   handle: async ({ ctx, deps, user, body }) => {
     const sessionId = await launchGame(deps, user.id, body);
     ctx.status = 202;
@@ -22,8 +28,13 @@ const launch = userRoute({
 const status = userRoute({
   method: "GET",
   path: "/api/game/session-status",
+  name: "getGameSession",
+  summary: "Show a session",
+  description: "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours.",
   limits: ["poll"],
   query: GameSessionRequest,
+  answers: { 200: GameSessionStatusResponse },
+  errors: ["not_found"],
   handle: async ({ ctx, deps, user, query }) => {
     const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
     if (row === undefined) throw notFound("There is no such session.");
@@ -34,8 +45,12 @@ const status = userRoute({
 const keepalive = userRoute({
   method: "POST",
   path: "/api/game/keepalive",
+  name: "keepGameSessionAlive",
+  summary: "Keep a session alive",
   limits: ["poll"],
   body: GameSessionRequest,
+  answers: { 200: KeepaliveResponse },
+  errors: ["not_found"],
   handle: async ({ ctx, deps, user, body }) => {
     ctx.body = presentKeepalive(await keepGameSessionAlive(deps, user.id, body.sessionId));
   },
@@ -44,8 +59,13 @@ const keepalive = userRoute({
 const stop = userRoute({
   method: "POST",
   path: "/api/game/stop",
+  name: "stopGameSession",
+  summary: "Stop a session",
+  description: "Saves the game, takes its container away and answers with what it used. May be repeated.",
   limits: ["stop"],
   body: GameSessionRequest,
+  answers: { 200: StopResponse, 202: StopPendingResponse },
+  errors: ["not_found"],
   handle: async ({ ctx, deps, user, body }) => {
     const ended = await stopGameSession(deps, user.id, body.sessionId);
     ctx.status = ended === undefined ? 202 : 200;
@@ -56,7 +76,11 @@ const stop = userRoute({
 const list = userRoute({
   method: "GET",
   path: "/api/game/sessions",
+  name: "listGameSessions",
+  summary: "List active sessions",
   limits: ["poll"],
+  answers: { 200: GameSessionsResponse },
+  errors: [],
   handle: async ({ ctx, deps, user }) => {
     ctx.body = presentGameSessions(await listActiveGameSessions(deps.postgres.pool, user.id), deps.cluster);
   },

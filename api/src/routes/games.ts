@@ -1,15 +1,20 @@
-import { GameParams, GamesQuery } from "#contracts/http/catalog.ts";
+import { GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { presentGame, presentGames } from "../presenters/catalog.ts";
 import { answerCacheable } from "../routing/answer.ts";
+import { cacheable } from "../routing/answers.ts";
 import { userRoute } from "../routing/route.ts";
 import { findCatalogGame, listCatalog } from "../stores/catalog.ts";
 
 const list = userRoute({
   method: "GET",
   path: "/api/games",
+  name: "listGames",
+  summary: "List and search games",
   limits: ["catalog"],
   query: GamesQuery,
+  answers: cacheable(GamesResponse),
+  errors: [],
   handle: async ({ ctx, deps, user, query }) => {
     answerCacheable(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query), query));
   },
@@ -18,8 +23,12 @@ const list = userRoute({
 const detail = userRoute({
   method: "GET",
   path: "/api/games/:slug",
+  name: "getGame",
+  summary: "Show a game",
   limits: ["catalog"],
   params: GameParams,
+  answers: cacheable(GameDetail),
+  errors: [],
   handle: async ({ ctx, deps, user, params }) => {
     const game = await findCatalogGame(deps.postgres.pool, user.id, params.slug);
     if (game === undefined) throw notFound("There is no such game.");

@@ -1,18 +1,24 @@
+import { z } from "zod";
 import { HttpError } from "../errors.ts";
+import { json } from "../routing/answers.ts";
 import { publicRoute } from "../routing/route.ts";
 
 const checkMs = 2_000;
 
+const HealthResponse = z.object({ status: z.literal("ok") }).meta({ id: "Health", description: "All is well." });
+
 /** Outside /api: for Kubernetes, not for players. */
 export const healthRoutes = [
   publicRoute({
-    method: "GET", path: "/healthz", limits: [],
+    method: "GET", path: "/healthz", name: "isAlive", summary: "Tell whether the process lives", limits: [],
+    answers: { 200: json(HealthResponse) }, errors: [],
     handle: ({ ctx }) => {
       ctx.body = { status: "ok" };
     },
   }),
   publicRoute({
-    method: "GET", path: "/readyz", limits: [],
+    method: "GET", path: "/readyz", name: "isReady", summary: "Tell whether requests can be served", limits: [],
+    answers: { 200: json(HealthResponse) }, errors: ["unavailable"],
     handle: async ({ ctx, deps }) => {
       if (deps.lifecycle.isStopping) throw new HttpError("unavailable", { message: "The server is stopping." });
       await isAnswering(deps.postgres.pool.query("SELECT 1"), "The database does not answer.");

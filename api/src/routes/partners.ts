@@ -1,4 +1,7 @@
-import { PartnerGameParams, PatchGameRequest, RegisterGameRequest } from "#contracts/http/partners.ts";
+import {
+  PartnerGameDetail, PartnerGameParams, PartnerGamesResponse, PatchGameRequest, RegisterGameRequest, RegisterGameResponse, SyncResponse, UploadResponse,
+} from "#contracts/http/partners.ts";
+import { limits as allLimits } from "#contracts/limits.ts";
 import { deleteGame } from "../commands/deleteGame.ts";
 import { registerGame } from "../commands/registerGame.ts";
 import { noSuchGame, updateGame } from "../commands/updateGame.ts";
@@ -7,6 +10,7 @@ import type { Deps } from "../deps.ts";
 import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentSync, presentUpload } from "../presenters/partnerGame.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { applyRateLimits } from "../routing/applyRateLimits.ts";
+import { empty, json } from "../routing/answers.ts";
 import { partnerRoute, type Route } from "../routing/route.ts";
 import { PartnerGames, type PartnerGame } from "../stores/partnerGameStore.ts";
 import { archiveBodyOf } from "../upload/archiveBody.ts";
@@ -15,17 +19,20 @@ import { formatSha256Digest } from "../upload/contentDigest.ts";
 const gamesPath = "/api/partners/games";
 const gamePath = `${gamesPath}/:slug`;
 const limits = ["partner"] as const;
+const { archive: archiveLimits } = allLimits;
 const params = PartnerGameParams;
 
 const list = partnerRoute({
-  method: "GET", path: gamesPath, limits,
+  method: "GET", path: gamesPath, name: "listPartnerGames", summary: "List the partner's games", limits,
+  answers: { 200: PartnerGamesResponse }, errors: [],
   handle: async ({ ctx, deps, partner }) => {
     ctx.body = presentPartnerGames(await new PartnerGames(deps.postgres, partner.id).list());
   },
 });
 
 const register = partnerRoute({
-  method: "POST", path: gamesPath, limits, body: RegisterGameRequest,
+  method: "POST", path: gamesPath, name: "registerGame", summary: "Register a game", limits, body: RegisterGameRequest,
+  answers: { 201: json(RegisterGameResponse, undefined, { headers: ["Location"] }) }, errors: ["conflict"],
   handle: async ({ ctx, deps, partner, body }) => {
     const game = await registerGame(deps, partner, body);
     ctx.status = 201;
@@ -35,21 +42,29 @@ const register = partnerRoute({
 });
 
 const detail = partnerRoute({
-  method: "GET", path: gamePath, limits, params,
+  method: "GET", path: gamePath, name: "getPartnerGame", summary: "Show a game with all that was set", limits, params,
+  answers: { 200: PartnerGameDetail }, errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     ctx.body = presentPartnerGame(await findGame(deps, partner, slug), deps.cluster);
   },
 });
 
 const update = partnerRoute({
-  method: "PATCH", path: gamePath, limits, params, body: PatchGameRequest,
+  method: "PATCH", path: gamePath, name: "updateGame", summary: "Change a game", limits, params, body: PatchGameRequest,
+  description: "`launcher` and `engineDir` of an active game can only change to what its archive holds.",
+  answers: { 200: PartnerGameDetail }, errors: ["conflict", "invalid_archive"],
   handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
     ctx.body = presentPartnerGame(await updateGame(deps, partner, slug, body), deps.cluster);
   },
 });
 
 const upload = partnerRoute({
-  method: "PUT", path: `${gamePath}/upload`, limits, params,
+  method: "PUT", path: `${gamePath}/upload`, name: "uploadArchive", summary: "Upload a game's archive", limits, params,
+  description: "The new archive replaces the old one at once; running sessions keep theirs. A failed upload changes nothing, and counts.",
+  innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest"],
+  rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
+  answers: { 200: json(UploadResponse, undefined, { headers: ["Repr-Digest"] }) },
+  errors: ["invalid_request", "checksum_mismatch", "request_timeout", "upload_in_progress", "payload_too_large", "unsupported_media_type", "invalid_archive"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     const game = await findGame(deps, partner, slug);
     await applyRateLimits(ctx, ["upload"], partner.id);
@@ -64,14 +79,17 @@ const upload = partnerRoute({
 });
 
 const sync = partnerRoute({
-  method: "GET", path: `${gamePath}/sync`, limits, params,
+  method: "GET", path: `${gamePath}/sync`, name: "getSync", summary: "Show how far the archive has reached the servers", limits, params,
+  answers: { 200: SyncResponse }, errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     ctx.body = presentSync(await findGame(deps, partner, slug), deps.cluster);
   },
 });
 
 const remove = partnerRoute({
-  method: "DELETE", path: gamePath, limits, params,
+  method: "DELETE", path: gamePath, name: "deleteGame", summary: "Delete a game", limits, params,
+  description: "Running sessions go on; no new one can start. Its name stays taken for 90 days.",
+  answers: { 204: empty("The game is gone.") }, errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     await deleteGame(deps, partner, slug);
     ctx.status = 204;

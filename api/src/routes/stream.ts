@@ -5,6 +5,7 @@ import { findStreamer } from "../commands/findStreamer.ts";
 import { unavailable } from "../errors.ts";
 import { streamPath } from "../presenters/gameSession.ts";
 import type { AppContext } from "../routing/appContext.ts";
+import { empty, media } from "../routing/answers.ts";
 import { readPlain } from "../routing/body.ts";
 import { userRoute, type Route } from "../routing/route.ts";
 import type { StreamerAnswer } from "../stream/streamerClient.ts";
@@ -12,15 +13,25 @@ import type { StreamerAnswer } from "../stream/streamerClient.ts";
 const StreamParams = z.object({ sessionId: opaqueId });
 const ConnectionParams = StreamParams.extend({ connectionId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) });
 const OfferQuery = z.strictObject({
-  [whep.clientParameter]: WhepClientId.optional(),
-  [whep.takeoverParameter]: z.enum(["true", "false"]).optional(),
+  [whep.clientParameter]: WhepClientId.optional()
+    .meta({ description: "A random id that the page keeps: the same client replaces its own old connection without asking.", example: "k3v9x2m7q1" }),
+  [whep.takeoverParameter]: z.enum(["true", "false"]).optional().meta({ description: "`true` replaces another viewer, who is told so." }),
 });
 
 /** WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through here. */
 const offer = userRoute({
   method: "POST",
   path: `${streamPath}/:sessionId`,
+  name: "offerStream",
+  summary: "Connect to a session's stream",
+  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here.",
   limits: ["signalling"],
+  rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
+  answers: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
+  errors: [
+    "not_running", "viewer_active", "invalid_request", "invalid_offer", "invalid_query", "request_timeout", "payload_too_large", "offer_too_large",
+    "unsupported_media_type", "not_ready",
+  ],
   params: StreamParams,
   query: OfferQuery,
   handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
@@ -37,7 +48,11 @@ const offer = userRoute({
 const hangUp = userRoute({
   method: "DELETE",
   path: `${streamPath}/:sessionId/:connectionId`,
+  name: "hangUpStream",
+  summary: "Hang up a stream's connection",
   limits: ["signalling"],
+  answers: { 200: empty("The connection is closed; the session goes on.") },
+  errors: ["not_running", "not_ready"],
   params: ConnectionParams,
   handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
     const podIp = await findStreamer(deps, user.id, sessionId);
@@ -55,8 +70,8 @@ function passOn(ctx: AppContext, { status, contentType, body }: StreamerAnswer):
   const type = [whep.contentType, "application/json"].find((name) => contentType.startsWith(name));
   if (!passedOn.has(status)) throw unavailable("The stream is not ready: try again in a moment.");
   ctx.status = status;
-  ctx.type = type ?? "text/plain";
-  ctx.body = type === undefined ? "" : body;
+  ctx.body = type === undefined ? null : body;
+  if (type !== undefined) ctx.type = type;
 }
 
 function queryString(query: Record<string, string | undefined>): string {

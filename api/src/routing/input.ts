@@ -1,13 +1,17 @@
 import type { z } from "zod";
 import { invalidRequest, notFound } from "../errors.ts";
 import type { AppContext } from "./appContext.ts";
-import { readJson } from "./body.ts";
+import { readForm, readJson } from "./body.ts";
 
 /** The contract's schemas of a route's input; what has none is not read. */
 export interface InputSchemas<Params, Query, Body> {
   params?: z.ZodType<Params>;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
+  /** The body is a form, or a JSON object that stands for one; otherwise it is JSON. */
+  isForm?: boolean;
+  /** Largest body; each kind has its own default. */
+  bodyBytes?: number;
 }
 
 /** Checked input. */
@@ -26,8 +30,12 @@ export async function readInput<Params, Query, Body>(
   const params = schemas.params?.safeParse(ctx.params);
   if (params?.success === false) throw notFound("There is nothing at this address.");
   const query = schemas.query === undefined ? undefined : check(schemas.query, readQuery(ctx));
-  const body = schemas.body === undefined ? undefined : check(schemas.body, await readJson(ctx));
+  const body = schemas.body === undefined ? undefined : check(schemas.body, await readBody(ctx, schemas));
   return { params: params?.data, query, body };
+}
+
+function readBody(ctx: AppContext, { isForm = false, bodyBytes }: InputSchemas<unknown, unknown, unknown>): Promise<unknown> {
+  return isForm ? readForm(ctx, bodyBytes) : readJson(ctx, bodyBytes);
 }
 
 /** The value as the schema has it; throws 400 with every issue named. */

@@ -1,8 +1,11 @@
-import { requireOwnPage } from "../middleware/requireOwnPage.ts";
+import type { ErrorCode } from "#contracts/http/errors.ts";
+import { isOwnPage, requireOwnPage } from "../middleware/requireOwnPage.ts";
 import { requirePartner } from "../middleware/requirePartner.ts";
 import { requireUser } from "../middleware/requireUser.ts";
 import type { Deps } from "../deps.ts";
+import type { RequestHeaderName } from "../openapi/requestHeaders.ts";
 import type { RateLimitName } from "../stores/rateLimits.ts";
+import type { Answers } from "./answers.ts";
 import type { AppContext, PartnerPrincipal, UserPrincipal } from "./appContext.ts";
 import { applyRateLimits } from "./applyRateLimits.ts";
 import { readInput, type Input, type InputSchemas } from "./input.ts";
@@ -12,21 +15,46 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** Which credential a route takes. */
 export type Access = "public" | "user" | "partner";
 
-/** One line of the route table. */
-export interface Route {
+/** What a route says of itself: the router, the checks, the limits and the OpenAPI document are all made of this. */
+interface Description {
   method: Method;
   path: string;
-  access: Access;
+  /** Names the operation in generated clients, such as `listGames`. */
+  name: string;
+  /** A short phrase, such as "List games". */
+  summary: string;
+  /** What the summary and the schemas do not say. */
+  description?: string;
+  /** Counted per user, per partner key or, on public routes, per address. */
   limits: readonly RateLimitName[];
+  /** Limits that the handler itself counts under, once it knows enough. */
+  innerLimits?: readonly RateLimitName[];
+  /** Request headers that the handler reads. */
+  headers?: readonly RequestHeaderName[];
+  /** Every way in which the route answers when it does not refuse, by status. */
+  answers: Answers;
+  /** The refusals beyond those that every route of its kind has. */
+  errors: readonly ErrorCode[];
+  /** A body that the handler reads itself. */
+  rawBody?: RawBody;
+}
+
+/** A body that is not checked by a schema. */
+export interface RawBody {
+  types: readonly string[];
+  description: string;
+  maxBytes: number;
+  isOptional?: boolean;
+}
+
+/** One line of the route table. */
+export interface Route extends Description {
+  access: Access;
   schemas: InputSchemas<unknown, unknown, unknown>;
   handle: (ctx: AppContext) => Promise<void>;
 }
 
-interface Definition<Params, Query, Body, Request> extends InputSchemas<Params, Query, Body> {
-  method: Method;
-  path: string;
-  /** Counted per user, per partner key or, on public routes, per address. */
-  limits: readonly RateLimitName[];
+interface Definition<Params, Query, Body, Request> extends InputSchemas<Params, Query, Body>, Description {
   handle: (request: Request) => Promise<void> | void;
 }
 
@@ -57,9 +85,9 @@ export function userRoute<Params, Query, Body>(
   definition: Definition<Params, Query, Body, UserRequest<Params, Query, Body>>,
 ): Route {
   return toRoute("user", definition, async (ctx) => {
-    const user = await requireUser(ctx);
+    // Another site's page must not use up the player's limits.
+    const user = await requireUser(ctx, isOwnPage(ctx) ? definition.limits : []);
     requireOwnPage(ctx);
-    await applyRateLimits(ctx, definition.limits, user.id);
     return definition.handle({ ctx, deps: ctx.deps, user, ...await checkedInput(ctx, definition) });
   });
 }
@@ -78,8 +106,11 @@ export function partnerRoute<Params, Query, Body>(
 function toRoute<Params, Query, Body, Request>(
   access: Access, definition: Definition<Params, Query, Body, Request>, handle: (ctx: AppContext) => Promise<void>,
 ): Route {
-  const { method, path, limits, params, query, body } = definition;
-  return { method, path, access, limits, schemas: { ...(params && { params }), ...(query && { query }), ...(body && { body }) }, handle };
+  const { params, query, body, isForm, bodyBytes, ...description } = definition;
+  const schemas = {
+    ...(params && { params }), ...(query && { query }), ...(body && { body }), ...(isForm && { isForm }), ...(bodyBytes !== undefined && { bodyBytes }),
+  };
+  return { ...description, access, schemas, handle };
 }
 
 /** A part without a schema is undefined here and `unknown` or undefined in the handler's types, so that nobody can use it. */

@@ -1,30 +1,38 @@
 import { z } from "zod";
+import { isoMoment } from "./text.ts";
 
 /** `GET /api/auth/session` of a signed-in user. All four user fields are always strings. */
 export const AuthSession = z.object({
-  user: z.object({ id: z.string(), name: z.string(), email: z.string(), image: z.string() }),
-  expires: z.iso.datetime(),
-});
+  user: z.object({
+    id: z.string().meta({ example: "cm3qk1x2v0000" }),
+    name: z.string().meta({ example: "Ada" }),
+    email: z.string().meta({ example: "ada@example.org" }),
+    image: z.string().meta({ description: "Address of a picture, or empty.", example: "" }),
+  }),
+  expires: isoMoment.meta({ description: "When the cookie set by this answer expires." }),
+}).meta({ id: "AuthSession", description: "Who is signed in." });
 export type AuthSession = z.infer<typeof AuthSession>;
 
 /** The same when nobody is signed in. */
-export const NoAuthSession = z.strictObject({});
+export const NoAuthSession = z.strictObject({}).meta({ id: "NoAuthSession", description: "Nobody is signed in." });
 
-export const AuthSessionResponse = z.union([AuthSession, NoAuthSession]);
+export const AuthSessionResponse = z.union([AuthSession, NoAuthSession]).meta({ description: "Who is signed in; an empty object when nobody is." });
 export type AuthSessionResponse = z.infer<typeof AuthSessionResponse>;
 
-export const CsrfResponse = z.object({ csrfToken: z.string() });
+export const CsrfResponse = z.object({
+  csrfToken: z.string().regex(/^[0-9a-f]{64}$/).meta({ example: "0f".repeat(32) }),
+}).meta({ id: "CsrfToken", description: "The token that every form of this browser carries; it belongs to a cookie set with it." });
 export type CsrfResponse = z.infer<typeof CsrfResponse>;
 
 export const AuthProvider = z.object({
-  id: z.string(),
-  name: z.string(),
+  id: z.string().meta({ example: "credentials" }),
+  name: z.string().meta({ description: "For a button.", example: "E-mail and password" }),
   type: z.enum(["credentials", "oauth", "oidc"]),
   signinUrl: z.url(),
   callbackUrl: z.url(),
-});
+}).meta({ id: "AuthProvider", description: "A way to sign in." });
 /** `GET /api/auth/providers`, keyed by provider id. */
-export const ProvidersResponse = z.record(z.string(), AuthProvider);
+export const ProvidersResponse = z.record(z.string(), AuthProvider).meta({ description: "The ways to sign in, by id." });
 export type ProvidersResponse = z.infer<typeof ProvidersResponse>;
 
 /**
@@ -32,27 +40,30 @@ export type ProvidersResponse = z.infer<typeof ProvidersResponse>;
  * such as `redirect`. Values are checked where they are used, so that a bad password is a failed sign-in and no 400.
  */
 const formFields = {
-  csrfToken: z.string().optional().catch(undefined),
-  callbackUrl: z.string().optional().catch(undefined),
+  csrfToken: z.string().optional().catch(undefined).meta({ description: "From `GET /api/auth/csrf`." }),
+  callbackUrl: z.string().optional().catch(undefined).meta({ description: "Where to go afterwards; an address of another site counts as the home page." }),
   /** `"true"` asks for JSON answers instead of redirects. */
-  json: z.union([z.string(), z.boolean()]).optional().catch(undefined),
+  json: z.union([z.string(), z.boolean()]).optional().catch(undefined).meta({ description: '`"true"` asks for `{url}` instead of a redirect.' }),
 };
-export const SignOutForm = z.object(formFields);
+export const SignOutForm = z.object(formFields).meta({ id: "SignOutForm", description: "Other fields are ignored." });
 export type SignOutForm = z.infer<typeof SignOutForm>;
 
 export const CredentialsForm = z.object({
   ...formFields,
-  email: z.string().catch(""),
-  password: z.string().catch(""),
-});
+  email: z.string().catch("").meta({ description: "Case and surrounding space do not count.", example: "ada@example.org" }),
+  password: z.string().catch("").meta({ format: "password" }),
+}).meta({ id: "CredentialsForm", description: "Other fields are ignored." });
 export type CredentialsForm = z.infer<typeof CredentialsForm>;
 
 /** `POST /api/auth/session`; `data` is accepted and ignored: a client cannot change who it is. */
-export const UpdateSessionForm = z.object({ csrfToken: formFields.csrfToken, data: z.unknown().optional() });
+export const UpdateSessionForm = z.object({ csrfToken: formFields.csrfToken, data: z.unknown().optional() })
+  .meta({ id: "UpdateSessionForm", description: "`data` is accepted and ignored." });
 export type UpdateSessionForm = z.infer<typeof UpdateSessionForm>;
 
 /** JSON answer of sign-in and sign-out: an absolute address, always present. */
-export const RedirectResponse = z.object({ url: z.url() });
+export const RedirectResponse = z.object({
+  url: z.url().meta({ example: "https://joypod.example/" }),
+}).meta({ id: "Redirect", description: "Where the browser is to go on: an absolute address." });
 export type RedirectResponse = z.infer<typeof RedirectResponse>;
 
 /** `error` values in the query of the sign-in page. */
@@ -60,3 +71,4 @@ export const signInErrors = [
   "CredentialsSignin", "MissingCSRF", "SessionRequired", "AccessDenied", "Configuration", "OAuthSignin", "OAuthCallback",
   "OAuthAccountNotLinked", "OAuthCreateAccount",
 ] as const;
+export type SignInError = (typeof signInErrors)[number];

@@ -1,66 +1,73 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
-import { line, opaqueId, slug } from "./text.ts";
+import { isoMoment, line, opaqueId, slug } from "./text.ts";
 
 const { catalog } = limits;
 
 /** Positive integers as plain digits: coercion would also take `1e3`, `0x10` and arrays. */
-const pageNumber = z.string().regex(/^\d{1,6}$/, "must be a whole number").transform(Number).pipe(z.int().min(1));
+const pageNumber = z.string().regex(/^\d{1,6}$/, "must be a whole number").transform(Number).pipe(z.int().min(1))
+  .meta({ override: { type: "integer", minimum: 1, maximum: 999_999, pattern: undefined } });
 
 /** Query of `GET /api/games`, as strings; a `limit` above the maximum is cut to it. */
 export const GamesQuery = z.strictObject({
-  page: pageNumber.default(catalog.pageDefault),
-  limit: pageNumber.transform((size) => Math.min(size, catalog.pageSizeMax)).default(catalog.pageSizeDefault),
-  search: line(catalog.searchMaxLength).trim().optional(),
-  tag: line(limits.partner.tagMaxLength).trim().optional(),
-  sort: z.enum(["title", "createdAt", "popular"]).default("title"),
-  order: z.enum(["asc", "desc"]).default("asc"),
+  page: pageNumber.default(catalog.pageDefault).meta({ description: "Page, from 1; a page past the end is empty." }),
+  limit: pageNumber.transform((size) => Math.min(size, catalog.pageSizeMax)).default(catalog.pageSizeDefault)
+    .meta({ description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.` }),
+  search: line(catalog.searchMaxLength).trim().optional().meta({ description: "Part of the title or of the developer's name; case does not count.", example: "moon" }),
+  tag: line(limits.partner.tagMaxLength).trim().optional().meta({ description: "A whole tag; case does not count.", example: "racing" }),
+  sort: z.enum(["title", "createdAt", "popular"]).default("title")
+    .meta({ description: `\`popular\` counts the launches of the last ${catalog.popularWindowDays} days; ties go by title.` }),
+  order: z.enum(["asc", "desc"]).default("asc").meta({ description: "Ascending or descending, for every sort." }),
 });
 export type GamesQuery = z.infer<typeof GamesQuery>;
 
 export const GameListItem = z.object({
-  id: z.string(),
-  slug: z.string(),
-  title: z.string(),
-  developer: z.string(),
-  description: z.string(),
-  tags: z.array(z.string()),
-  /** Address of a picture, or empty. */
-  thumbnail: z.string(),
-  /** `YYYY-MM-DD`, or empty. */
-  releaseDate: z.string(),
-  isFavorite: z.boolean(),
-});
+  id: z.string().meta({ example: "cm3qk1x2v0001" }),
+  slug: z.string().meta({ example: "moonlight-drift" }),
+  title: z.string().meta({ example: "Moonlight Drift" }),
+  developer: z.string().meta({ example: "Night Studio" }),
+  description: z.string().meta({ description: "May be empty.", example: "Drive until the sun comes up." }),
+  tags: z.array(z.string()).meta({ example: ["racing", "indie"] }),
+  thumbnail: z.string().meta({ description: "Address of a picture, or empty.", example: "https://images.example.org/moonlight-drift.jpg" }),
+  releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", example: "2026-10-31" }),
+  isFavorite: z.boolean().meta({ description: "Whether the asking player marked it." }),
+}).meta({ id: "Game", description: "A game as the catalogue lists it." });
 export type GameListItem = z.infer<typeof GameListItem>;
 
 export const GamesResponse = z.object({
   games: z.array(GameListItem),
-  pagination: z.object({ page: z.int(), limit: z.int(), total: z.int(), totalPages: z.int() }),
-});
+  pagination: z.object({
+    page: z.int().min(1),
+    limit: z.int().min(1).max(catalog.pageSizeMax),
+    total: z.int().min(0).meta({ description: "Games on all pages." }),
+    totalPages: z.int().min(0).meta({ description: "0 when there is no game." }),
+  }),
+}).meta({ id: "Games", description: "A page of the catalogue." });
 export type GamesResponse = z.infer<typeof GamesResponse>;
 
 /** One of a game's three slots; the three nullable fields are null together, when it is empty. */
 export const SaveSlot = z.object({
-  id: z.string().nullable(),
+  id: z.string().nullable().meta({ description: "Names the slot in a launch; null when the slot is empty.", example: "cm3qk1x2v0002" }),
   slotNumber: z.int().min(1).max(limits.saveSlotsPerGame),
   label: z.string().nullable(),
-  lastPlayedAt: z.iso.datetime().nullable(),
-});
+  lastPlayedAt: isoMoment.nullable(),
+}).meta({ id: "SaveSlot", description: "One of a game's save slots; the three nullable fields are null together, when it is empty." });
 export type SaveSlot = z.infer<typeof SaveSlot>;
 
 export const GameDetail = GameListItem.extend({
-  screenshots: z.array(z.string()),
-  contentRating: z.string(),
-  languages: z.array(z.string()),
-  website: z.string(),
-  saveSlots: z.array(SaveSlot).length(limits.saveSlotsPerGame),
-});
+  screenshots: z.array(z.string()).meta({ description: "Addresses of pictures.", example: [] }),
+  contentRating: z.string().meta({ description: "May be empty.", example: "PEGI 7" }),
+  languages: z.array(z.string()).meta({ description: "BCP 47 tags.", example: ["en", "de"] }),
+  website: z.string().meta({ description: "An address, or empty.", example: "" }),
+  saveSlots: z.array(SaveSlot).length(limits.saveSlotsPerGame).meta({ description: "The asking player's slots, by number." }),
+}).meta({ id: "GameDetail", description: "A game's own page." });
 export type GameDetail = z.infer<typeof GameDetail>;
 
 export const GameParams = z.object({ slug });
 
-export const FavoriteRequest = z.strictObject({ gameId: opaqueId });
+export const FavoriteRequest = z.strictObject({ gameId: opaqueId }).meta({ id: "FavoriteRequest" });
 export type FavoriteRequest = z.infer<typeof FavoriteRequest>;
 
-export const FavoriteResponse = z.object({ status: z.enum(["added", "removed"]), gameId: z.string() });
+export const FavoriteResponse = z.object({ status: z.enum(["added", "removed"]), gameId: z.string() })
+  .meta({ id: "Favorite", description: "What the toggle did." });
 export type FavoriteResponse = z.infer<typeof FavoriteResponse>;

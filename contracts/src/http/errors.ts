@@ -1,42 +1,49 @@
 import { z } from "zod";
 
-/** Every `error` word that a route can answer, with its HTTP status. */
-export const errorStatuses = {
-  invalid_request: 400,
-  checksum_mismatch: 400,
-  unauthorized: 401,
-  invalid_credentials: 401,
-  forbidden: 403,
-  csrf: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  conflict: 409,
-  session_active: 409,
-  no_empty_slot: 409,
-  viewer_active: 409,
-  not_running: 409,
-  upload_in_progress: 409,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  invalid_archive: 422,
-  locked: 429,
-  rate_limited: 429,
-  internal_error: 500,
-  not_implemented: 501,
-  unavailable: 503,
-  no_servers: 503,
-} as const;
+/** Every `error` word that a route can answer, with its HTTP status and what it tells the client. */
+export const errors = {
+  invalid_request: { status: 400, meaning: "A field, a parameter or the body is missing or not as described; `message` says what, `details` where." },
+  checksum_mismatch: { status: 400, meaning: "What arrived is not what `Content-Digest` or `Repr-Digest` announced: send it again." },
+  invalid_offer: { status: 400, meaning: "The body is not an SDP offer that the stream can answer." },
+  invalid_query: { status: 400, meaning: "A parameter of the stream is not as described." },
+  unauthorized: { status: 401, meaning: "There is no valid credential of the kind that the route takes." },
+  invalid_credentials: { status: 401, meaning: "The e-mail and the password do not belong together, or there is no such account." },
+  forbidden: { status: 403, meaning: "The credential is valid but may not do this: a write from another site's page, or a suspended partner." },
+  csrf: { status: 403, meaning: "The form's token is missing or old: get a new one and send the form again." },
+  not_found: { status: 404, meaning: "There is no such thing, or it is somebody else's; the two cannot be told apart." },
+  method_not_allowed: { status: 405, meaning: "The address exists but not with this method; `Allow` lists those there are." },
+  request_timeout: { status: 408, meaning: "The request did not arrive in time." },
+  conflict: { status: 409, meaning: "The thing exists already, or is in a state that does not allow this." },
+  session_active: { status: 409, meaning: "The player has an active session already; `sessionId` names it." },
+  no_empty_slot: { status: 409, meaning: "All save slots of the game are in use: name one to continue." },
+  viewer_active: { status: 409, meaning: "Another page shows this session: ask with `takeover=true` to replace it." },
+  not_running: { status: 409, meaning: "The session is not running (yet, or any more)." },
+  upload_in_progress: { status: 409, meaning: "Another upload of this game is under way: wait for its end." },
+  precondition_failed: { status: 412, meaning: "The thing changed since it was read: `If-Match` names an old version." },
+  payload_too_large: { status: 413, meaning: "The body is larger than the route takes." },
+  offer_too_large: { status: 413, meaning: "The offer is larger than the stream takes." },
+  unsupported_media_type: { status: 415, meaning: "The body is of another type than the route takes, or is encoded; `Accept` lists the types." },
+  invalid_archive: { status: 422, meaning: "The archive breaks a packaging rule; `message` names the entry." },
+  locked: { status: 429, meaning: "Too many failed sign-ins for this e-mail: try again after `Retry-After`." },
+  rate_limited: { status: 429, meaning: "Too many requests: try again after `Retry-After`." },
+  internal_error: { status: 500, meaning: "A fault on our side: tell us the request's id." },
+  not_implemented: { status: 501, meaning: "The method is not one that this service knows." },
+  unavailable: { status: 503, meaning: "Something that the service needs is away: try again after `Retry-After`." },
+  not_ready: { status: 503, meaning: "The stream does not show anything yet: try again in a moment." },
+  no_servers: { status: 503, meaning: "No game server has room for the game just now: try again after `Retry-After`." },
+} as const satisfies Record<string, { status: number; meaning: string }>;
 
-export const ErrorCode = z.enum(Object.keys(errorStatuses) as [keyof typeof errorStatuses]);
+export const ErrorCode = z.enum(Object.keys(errors) as [keyof typeof errors]);
 export type ErrorCode = z.infer<typeof ErrorCode>;
 
 /** One thing wrong with a request: `path` is the field, such as `tags.0`. */
-export const ErrorDetail = z.object({ path: z.string(), message: z.string() });
+export const ErrorDetail = z.object({
+  path: z.string().meta({ description: "The field, such as `tags.0`; empty for the whole body.", example: "title" }),
+  message: z.string().meta({ example: "must not be empty" }),
+}).meta({ id: "ErrorDetail", description: "One thing that is wrong with a request." });
 export type ErrorDetail = z.infer<typeof ErrorDetail>;
 
-/** Body of every refused request; partner routes always carry `message`. */
+/** Body of every refused request; partner routes always carry `message`. What a route's refusal may hold of this is in the route table. */
 export const ErrorBody = z.object({
   error: ErrorCode,
   message: z.string().optional(),

@@ -1,83 +1,90 @@
 import { z } from "zod";
 import { publicStatuses } from "../crd/publicStatus.ts";
-import { opaqueId } from "./text.ts";
+import { isoMoment, opaqueId } from "./text.ts";
 
-export const PublicGameSessionStatus = z.enum(publicStatuses);
+const sessionId = z.string().meta({ example: "gs-7k2m9q4x1v8c" });
+
+export const PublicGameSessionStatus = z.enum(publicStatuses).meta({
+  id: "GameSessionStatus",
+  description: "`starting` is being prepared, `running` shows its stream, `stopping` is saving, `stopped` has ended, `error` never ran.",
+});
 
 /** With neither choice the most recently played slot goes on; the first launch of a game starts afresh. */
 export const LaunchRequest = z.strictObject({
-  gameSlug: opaqueId,
-  saveSlotId: opaqueId.optional(),
-  fresh: z.boolean().optional(),
+  gameSlug: opaqueId.meta({ description: "The game.", example: "moonlight-drift" }),
+  saveSlotId: opaqueId.optional().meta({ description: "The save slot to continue.", example: "cm3qk1x2v0002" }),
+  fresh: z.boolean().optional().meta({ description: "True: start anew in the lowest empty slot." }),
 }).refine((body) => !(body.fresh === true && body.saveSlotId !== undefined), {
   path: ["fresh"],
   error: "cannot be true together with saveSlotId: either continue a save or start afresh",
-});
+}).meta({ id: "LaunchRequest", description: "With neither choice the most recently played slot goes on; a game's first launch starts afresh in slot 1." });
 export type LaunchRequest = z.infer<typeof LaunchRequest>;
 
-export const LaunchResponse = z.object({ sessionId: z.string(), status: z.literal("starting") });
+export const LaunchResponse = z.object({ sessionId, status: z.literal("starting") })
+  .meta({ id: "Launch", description: "The launch goes on by itself: poll `GET /api/game/session-status` until it is `running`." });
 export type LaunchResponse = z.infer<typeof LaunchResponse>;
 
 /** Body of keepalive and stop, query of session-status. */
-export const GameSessionRequest = z.strictObject({ sessionId: opaqueId });
+export const GameSessionRequest = z.strictObject({ sessionId: opaqueId }).meta({ id: "GameSessionRequest" });
 export type GameSessionRequest = z.infer<typeof GameSessionRequest>;
 
 /** What a session that is `starting` is busy with, in order. */
 export const launchStages = ["scheduling", "downloading", "restoring", "booting", "connecting"] as const;
-export const LaunchStage = z.enum(launchStages);
+export const LaunchStage = z.enum(launchStages).meta({ id: "LaunchStage", description: "What a starting session is busy with, in this order." });
 export type LaunchStage = z.infer<typeof LaunchStage>;
 
 /** Why a session ended or is ending. */
 export const GameSessionEndReason = z.enum([
   "user_requested", "idle_timeout", "max_duration", "deleted", "game_exited", "server_lost", "failed",
-]);
+]).meta({ id: "GameSessionEndReason", description: "Why a session ended or is ending." });
 export type GameSessionEndReason = z.infer<typeof GameSessionEndReason>;
 
 export const GameSessionStatusResponse = z.object({
-  sessionId: z.string(),
+  sessionId,
   status: PublicGameSessionStatus,
-  /** Address below which session streams live; null until a server was chosen. */
-  serverUrl: z.string().nullable(),
-  /** Where the WebRTC offer is posted (WHEP); null until the session is `running`, and after its end. */
-  containerUrl: z.string().nullable(),
-  gameTitle: z.string(),
-  startedAt: z.iso.datetime(),
-  /** While `starting`. */
-  stage: LaunchStage.optional(),
-  /** Of the download, while the stage is `downloading`. */
-  progressPercent: z.int().min(0).max(100).optional(),
-  /** While `running`: when the session is stopped as idle without a keepalive. */
-  expiresAt: z.iso.datetime().optional(),
-  /** From `stopping` on. */
-  endReason: GameSessionEndReason.optional(),
-  /** A sentence for the player, when the end was not their own wish. */
-  message: z.string().optional(),
-});
+  serverUrl: z.string().nullable()
+    .meta({ description: "Address below which the streams of sessions live; null until a server was chosen.", example: "https://joypod.example/api/stream" }),
+  containerUrl: z.string().nullable().meta({
+    description: "Where the WebRTC offer is posted (WHEP); null until the session is `running`, and after its end.",
+    example: "https://joypod.example/api/stream/gs-7k2m9q4x1v8c",
+  }),
+  gameTitle: z.string().meta({ example: "Moonlight Drift" }),
+  startedAt: isoMoment,
+  stage: LaunchStage.optional().meta({ description: "While `starting`." }),
+  progressPercent: z.int().min(0).max(100).optional().meta({ description: "Of the download, while the stage is `downloading`." }),
+  expiresAt: isoMoment.optional().meta({ description: "While `running`: when the session is stopped as idle without a keepalive." }),
+  endReason: GameSessionEndReason.optional().meta({ description: "From `stopping` on." }),
+  message: z.string().optional().meta({ description: "A sentence for the player, when the end was not their own wish." }),
+}).meta({ id: "GameSession", description: "A session as the play page needs it." });
 export type GameSessionStatusResponse = z.infer<typeof GameSessionStatusResponse>;
 
-export const KeepaliveResponse = z.object({ status: z.literal("ok"), expiresAt: z.iso.datetime() });
+export const KeepaliveResponse = z.object({
+  status: z.literal("ok"),
+  expiresAt: isoMoment.meta({ description: "When the session is stopped as idle without another keepalive." }),
+}).meta({ id: "Keepalive", description: "The session lives on." });
 export type KeepaliveResponse = z.infer<typeof KeepaliveResponse>;
 
 /** `duration` and `cpuSeconds` are seconds; all are 0 for a session stopped before it ran. */
 export const StopResponse = z.object({
   status: z.literal("stopped"),
-  duration: z.number().min(0),
-  cpuSeconds: z.number().min(0),
-  peakMemoryMb: z.number().min(0),
-});
+  duration: z.number().min(0).meta({ description: "Seconds.", example: 1834.5 }),
+  cpuSeconds: z.number().min(0).meta({ example: 912.25 }),
+  peakMemoryMb: z.number().min(0).meta({ example: 743 }),
+}).meta({ id: "StoppedSession", description: "What the session used; all 0 when it was stopped before it ran. The same at every asking." });
 export type StopResponse = z.infer<typeof StopResponse>;
 
 /** Answer 202 of a stop whose end takes longer than the server waits: ask again, or poll the status. */
-export const StopPendingResponse = z.object({ status: z.literal("stopping") });
+export const StopPendingResponse = z.object({ status: z.literal("stopping") })
+  .meta({ id: "StoppingSession", description: "The end takes longer than this answer waits: ask again, or poll the status." });
 export type StopPendingResponse = z.infer<typeof StopPendingResponse>;
 
 export const GameSessionsResponse = z.object({
   sessions: z.array(z.object({
-    sessionId: z.string(),
-    gameSlug: z.string(),
-    gameTitle: z.string(),
+    sessionId,
+    gameSlug: z.string().meta({ example: "moonlight-drift" }),
+    gameTitle: z.string().meta({ example: "Moonlight Drift" }),
     status: PublicGameSessionStatus,
-    startedAt: z.iso.datetime(),
+    startedAt: isoMoment,
   })),
-});
+}).meta({ id: "GameSessions", description: "The player's sessions that have not ended." });
 export type GameSessionsResponse = z.infer<typeof GameSessionsResponse>;

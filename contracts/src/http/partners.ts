@@ -1,9 +1,12 @@
 import { z } from "zod";
 import { rootEntryName } from "../crd/schema.ts";
 import { limits } from "../limits.ts";
-import { httpsUrl, line, paragraphs, requiredLine, slug } from "./text.ts";
+import { httpsUrl, isoMoment, line, paragraphs, requiredLine, slug } from "./text.ts";
 
 const { partner } = limits;
+
+const id = z.string().meta({ example: "cm3qk1x2v0001" });
+const slugText = z.string().meta({ example: "moonlight-drift" });
 
 const required = {
   title: requiredLine(partner.titleMaxLength),
@@ -35,7 +38,7 @@ export const RegisterGameRequest = z.strictObject({
   languages: optional.languages.optional(),
   website: optional.website.optional(),
   releaseDate: optional.releaseDate.optional(),
-});
+}).meta({ id: "RegisterGameRequest", description: "A new game. Without a slug, one is made from the title." });
 export type RegisterGameRequest = z.infer<typeof RegisterGameRequest>;
 
 /** `PATCH /api/partners/games/{slug}`: fields left out stay; null empties an optional one. */
@@ -52,69 +55,74 @@ export const PatchGameRequest = z.strictObject({
   languages: optional.languages.nullish(),
   website: optional.website.nullish(),
   releaseDate: optional.releaseDate.nullish(),
-});
+}).meta({ id: "PatchGameRequest", description: "What is to change: fields left out stay, null empties an optional one." });
 export type PatchGameRequest = z.infer<typeof PatchGameRequest>;
 
-export const PartnerGameStatus = z.enum(["active", "pending_upload"]);
+export const PartnerGameStatus = z.enum(["active", "pending_upload"])
+  .meta({ id: "PartnerGameStatus", description: "`pending_upload` until the first archive is stored, then `active`: players see it." });
 export type PartnerGameStatus = z.infer<typeof PartnerGameStatus>;
 
-export const RegisterGameResponse = z.object({ id: z.string(), slug: z.string(), status: z.literal("pending_upload") });
+export const RegisterGameResponse = z.object({ id, slug: slugText, status: z.literal("pending_upload") })
+  .meta({ id: "RegisteredGame", description: "The game is known and waits for its archive." });
 export type RegisterGameResponse = z.infer<typeof RegisterGameResponse>;
 
 export const PartnerGameListItem = z.object({
-  id: z.string(),
-  slug: z.string(),
-  title: z.string(),
-  developer: z.string(),
-  tags: z.array(z.string()),
+  id,
+  slug: slugText,
+  title: z.string().meta({ example: "Moonlight Drift" }),
+  developer: z.string().meta({ example: "Night Studio" }),
+  tags: z.array(z.string()).meta({ example: ["racing", "indie"] }),
   status: PartnerGameStatus,
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+  createdAt: isoMoment,
+  updatedAt: isoMoment,
+}).meta({ id: "PartnerGame", description: "A game as its partner's list has it." });
 export type PartnerGameListItem = z.infer<typeof PartnerGameListItem>;
 
-export const PartnerGamesResponse = z.object({ games: z.array(PartnerGameListItem), total: z.int().min(0) });
+export const PartnerGamesResponse = z.object({ games: z.array(PartnerGameListItem), total: z.int().min(0) })
+  .meta({ id: "PartnerGames", description: "All games of the partner." });
 export type PartnerGamesResponse = z.infer<typeof PartnerGamesResponse>;
 
 /** Detail of a partner's game; also the answer of PATCH. */
 export const PartnerGameDetail = z.object({
-  id: z.string(),
-  slug: z.string(),
-  title: z.string(),
-  developer: z.string(),
-  description: z.string(),
-  tags: z.array(z.string()),
-  launcher: z.string(),
-  engineDir: z.string(),
-  thumbnail: z.string(),
+  id,
+  slug: slugText,
+  title: z.string().meta({ example: "Moonlight Drift" }),
+  developer: z.string().meta({ example: "Night Studio" }),
+  description: z.string().meta({ example: "Drive until the sun comes up." }),
+  tags: z.array(z.string()).meta({ example: ["racing", "indie"] }),
+  launcher: z.string().meta({ description: "The archive's file that starts the game.", example: "play.sh" }),
+  engineDir: z.string().meta({ description: "The archive's directory of engine files.", example: "engine" }),
+  thumbnail: z.string().meta({ description: "Address of a picture, or empty.", example: "https://images.example.org/moonlight-drift.jpg" }),
   status: PartnerGameStatus,
-  cacheStatus: z.object({ servers: z.int().min(0), cached: z.int().min(0) }),
-});
+  cacheStatus: z.object({
+    servers: z.int().min(0).meta({ description: "Game servers in total.", example: 3 }),
+    cached: z.int().min(0).meta({ description: "Those that hold the current archive.", example: 2 }),
+  }),
+}).meta({ id: "PartnerGameDetail", description: "A game with all that its partner set." });
 export type PartnerGameDetail = z.infer<typeof PartnerGameDetail>;
 
 export const SyncServer = z.object({
-  id: z.string(),
+  id: z.string().meta({ example: "server-1" }),
   status: z.enum(["cached", "pending"]),
-  cachedAt: z.iso.datetime().nullable(),
-});
+  cachedAt: isoMoment.nullable(),
+}).meta({ id: "SyncServer", description: "A game server; `cached` once it holds the current archive." });
 
 /** How far the current archive has reached the game servers; `pendingSync` = `totalServers` − `cachedOn`. */
 export const SyncResponse = z.object({
-  slug: z.string(),
-  totalServers: z.int().min(0),
-  cachedOn: z.int().min(0),
-  pendingSync: z.int().min(0),
+  slug: slugText,
+  totalServers: z.int().min(0).meta({ example: 3 }),
+  cachedOn: z.int().min(0).meta({ example: 2 }),
+  pendingSync: z.int().min(0).meta({ description: "`totalServers` − `cachedOn`.", example: 1 }),
   servers: z.array(SyncServer),
-});
+}).meta({ id: "Sync", description: "How far the current archive has reached the game servers." });
 export type SyncResponse = z.infer<typeof SyncResponse>;
 
 export const UploadResponse = z.object({
   status: z.literal("ok"),
-  slug: z.string(),
-  /** Bytes of the archive as sent. */
-  size: z.int().min(0),
-  checksum: z.string().regex(/^sha256:[0-9a-f]{64}$/),
-});
+  slug: slugText,
+  size: z.int().min(0).meta({ description: "Bytes of the archive as sent.", example: 73_400_320 }),
+  checksum: z.string().regex(/^sha256:[0-9a-f]{64}$/).meta({ example: `sha256:${"0f".repeat(32)}` }),
+}).meta({ id: "Upload", description: "The archive is stored and is the game's current version." });
 export type UploadResponse = z.infer<typeof UploadResponse>;
 
 export const PartnerGameParams = z.object({ slug });
