@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
@@ -34,6 +35,17 @@ const signingKeys = z.string().transform((text, context) => {
 const originList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
   .pipe(z.array(origin));
 
+/** The file's content, in the place of its name. */
+const providersFile = z.string().trim().default("").transform((file, context): ProviderConfig[] => {
+  if (file === "") return [];
+  try {
+    return readProviders(file);
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : String(error));
+    return z.NEVER;
+  }
+});
+
 const stores = {
   DATABASE_URL: databaseUrl,
   DATABASE_POOL_SIZE: whole(10, 1, 200),
@@ -60,6 +72,9 @@ const Environment = z.object({
   BCRYPT_COST: whole(limits.auth.bcryptCost, 4, 16),
   PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
   TOKEN_LIFETIME_SECONDS: whole(limits.auth.tokenLifetimeSeconds, 60, 400 * 86_400),
+  SESSION_MAX_SECONDS: whole(0, 0, 3650 * 86_400),
+  AUTH_PROVIDERS_FILE: providersFile,
+  SIGN_IN_PAGE_URL: z.union([z.literal(""), z.url({ protocol: /^https?$/, error: "must be an http or https address" })]).default(""),
   SESSIONS_NAMESPACE: words("joypod-sessions"),
   POD_NAMESPACE: words("joypod"),
   POD_NAME: words("api"),
@@ -77,6 +92,7 @@ const Environment = z.object({
   STOP_WAIT_SECONDS: whole(limits.gameSession.stopWaitSeconds, 1, 600),
   LAUNCHES_PER_MINUTE: whole(limits.gameSession.launchesPerMinute, 1, 100_000),
   LAUNCHES_PER_HOUR: whole(limits.gameSession.launchesPerHour, 1, 100_000),
+  POLLS_PER_MINUTE: whole(limits.gameSession.pollsPerMinute, 1, 1_000_000),
   CATALOG_REQUESTS_PER_MINUTE: whole(limits.catalog.requestsPerMinute, 1, 1_000_000),
   PARTNER_REQUESTS_PER_MINUTE: whole(limits.partner.requestsPerMinute, 1, 100_000),
   PARTNER_UPLOADS_PER_HOUR: whole(limits.partner.uploadsPerHour, 1, 100_000),
@@ -104,6 +120,8 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     /** Undefined: the API serves no pages. */
     webRoot: env.WEB_ROOT === "" ? undefined : env.WEB_ROOT,
     defaultAvatarUrl: env.DEFAULT_AVATAR_URL,
+    /** The page that players sign in on: one that is named, that of the pages we serve, or else undefined for our own plain form. */
+    signInPageUrl: env.SIGN_IN_PAGE_URL === "" ? (env.WEB_ROOT === "" ? undefined : `${env.BASE_URL}/signin`) : env.SIGN_IN_PAGE_URL,
     postgres: { url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE },
     redis: { url: env.REDIS_URL, commandTimeoutMs: env.REDIS_TIMEOUT_MS },
     objectStore: {
@@ -115,6 +133,9 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       bcryptCost: env.BCRYPT_COST,
       passwordWorkers: env.PASSWORD_WORKERS,
       tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
+      /** Of a sign-in however often it is used; undefined for no end. */
+      absoluteLifetimeSeconds: env.SESSION_MAX_SECONDS === 0 ? undefined : env.SESSION_MAX_SECONDS,
+      providers: env.AUTH_PROVIDERS_FILE,
     },
     cluster: {
       sessionsNamespace: env.SESSIONS_NAMESPACE,
@@ -135,6 +156,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       stopWaitSeconds: env.STOP_WAIT_SECONDS,
       launchesPerMinute: env.LAUNCHES_PER_MINUTE,
       launchesPerHour: env.LAUNCHES_PER_HOUR,
+      pollsPerMinute: env.POLLS_PER_MINUTE,
     },
     catalog: { requestsPerMinute: env.CATALOG_REQUESTS_PER_MINUTE },
     partner: {

@@ -3,6 +3,8 @@ import { AuthSessions } from "./auth/authSessions.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { CsrfTokens } from "./auth/csrfTokens.ts";
 import { Lockout } from "./auth/lockout.ts";
+import { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
+import { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { connectCluster } from "./cluster/connectCluster.ts";
@@ -19,24 +21,24 @@ import { StreamerClient } from "./stream/streamerClient.ts";
 
 /** Builds everything that requests use. Nothing is asked of any store yet. */
 export function createDeps(config: Config, logger: Logger, clock: Clock = systemClock): Deps {
-  const { signingKeys, tokenLifetimeSeconds: lifetimeSeconds, pepper, bcryptCost, passwordWorkers } = config.auth;
+  const { signingKeys, tokenLifetimeSeconds: lifetimeSeconds, absoluteLifetimeSeconds, pepper, bcryptCost, passwordWorkers } = config.auth;
   const metrics = new Metrics();
   const postgres = connectPostgres({ ...config.postgres, logger });
   const redis = connectRedis(config.redis, logger);
+  const rateLimits = new RateLimits(redis, config);
   const passwords = new Passwords({ pepper, cost: bcryptCost, workers: passwordWorkers });
   metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
   return {
-    config, logger, clock, metrics, postgres, redis, passwords,
+    config, logger, clock, metrics, postgres, redis, rateLimits, passwords,
     ...connectCluster(config, logger),
     streamers: new StreamerClient(),
     objectStore: connectObjectStore(config.objectStore),
-    rateLimits: new RateLimits(redis, config),
     audit: new Audit(postgres, logger),
     tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: sessionCookieName(config), clock }),
     csrfTokens: new CsrfTokens(signingKeys),
-    authSessions: new AuthSessions({ postgres, redis, clock, lifetimeSeconds }),
+    authSessions: new AuthSessions({ postgres, redis, rateLimits, clock, lifetimeSeconds }),
     lockout: new Lockout(redis, clock),
     lifecycle: { isStopping: false },
   };

@@ -1,26 +1,49 @@
 import type { Clock } from "#kube/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
+import { away, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../stores/rateLimits.ts";
+import type { Queryable } from "../stores/queryable.ts";
 import type { Redis } from "../stores/redis.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
 
 const cacheSeconds = 60;
 /** This process remembers its own sign-outs for longer than a stale "active" can live in the cache. */
 const revokedMemory = { milliseconds: 2 * cacheSeconds * 1000, entries: 10_000 };
-const active = "1";
-const revoked = "0";
+/** What the cache says of a sign-in: the second that it began in, or this. */
+const revoked = "revoked";
+
+export interface AuthSessionsOptions {
+  postgres: Postgres;
+  redis: Redis;
+  clock: Clock;
+  /** Of a token that is not renewed. */
+  lifetimeSeconds: number;
+  /** Of a sign-in, however often it is renewed; undefined for no end. */
+  absoluteLifetimeSeconds: number | undefined;
+}
+
+export interface AuthSessionsOptions {
+  postgres: Postgres;
+  redis: Redis;
+  rateLimits: RateLimits;
+  clock: Clock;
+  lifetimeSeconds: number;
+}
 
 /** Sign-ins, kept in the database so that a sign-out is final; Redis only saves asking for each request. */
 export class AuthSessions {
   readonly #postgres: Postgres;
   readonly #redis: Redis;
+  readonly #rateLimits: RateLimits;
   readonly #clock: Clock;
   readonly #lifetimeSeconds: number;
+  readonly #absoluteLifetimeSeconds: number | undefined;
   /** By id, when it was revoked: holds even where Redis could not be told. */
   readonly #revokedHere = new Map<string, number>();
 
-  constructor({ postgres, redis, clock, lifetimeSeconds }: { postgres: Postgres; redis: Redis; clock: Clock; lifetimeSeconds: number }) {
+  constructor({ postgres, redis, rateLimits, clock, lifetimeSeconds }: AuthSessionsOptions) {
     this.#postgres = postgres;
     this.#redis = redis;
+    this.#rateLimits = rateLimits;
     this.#clock = clock;
     this.#lifetimeSeconds = lifetimeSeconds;
   }
@@ -38,13 +61,24 @@ export class AuthSessions {
 
   /** Whether the sign-in still holds. Throws when neither Redis nor the database can say. */
   async isActive(id: string, userId: string): Promise<boolean> {
-    if (this.#revokedHere.has(id)) return false;
-    const cached = await this.#redis.get(cacheKey(id)).catch(() => null);
-    if (cached !== null) return cached === active;
-    const isActive = await this.#touch(id, userId);
-    // NX: a sign-out that happened meanwhile must not be overwritten.
-    if (isActive) await this.#redis.set(cacheKey(id), active, "EX", cacheSeconds, "NX").catch(() => null);
-    return isActive;
+    return await this.admit(id, userId, []) !== undefined;
+  }
+
+  /**
+   * Counts a request of the sign-in's user under the limits; undefined, and nothing is counted, when the sign-in is over. One
+   * question to Redis does both; once a minute the database is asked besides. Throws when neither can say.
+   */
+  async admit(id: string, userId: string, limits: readonly RateLimitName[]): Promise<RateLimitOutcome[] | undefined> {
+    if (this.#revokedHere.has(id)) return undefined;
+    const gate = { key: cacheKey(id), open: active };
+    let counted = await this.#rateLimits.consumeIf(gate, limits, userId);
+    if (counted.gate === undefined || counted.gate === away) {
+      if (!await this.#touch(id, userId)) return undefined;
+      // A sign-out that happened meanwhile has set the gate, and keeps it.
+      if (counted.gate === undefined) counted = await this.#rateLimits.consumeIf({ ...gate, openSeconds: cacheSeconds }, limits, userId);
+      if (counted.gate === away) return this.#rateLimits.consumeHere(limits, userId);
+    }
+    return counted.gate === active ? counted.outcomes : undefined;
   }
 
   /** Ends one sign-in, first in the database: what is in the cache alone could be lost. */
@@ -57,24 +91,37 @@ export class AuthSessions {
     await this.#announceRevoked([id]);
   }
 
-  /** Ends every sign-in of a user, for a change of password or a disabled account. */
-  async revokeAllOf(userId: string): Promise<void> {
-    const { rows } = await this.#postgres.pool.query<{ id: string }>(
-      "UPDATE auth_sessions SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL RETURNING id", [userId],
-    );
-    await this.#announceRevoked(rows.map(({ id }) => id));
+  /** Ends every sign-in of a user together with `change` of them, such as of the password: both happen or neither. */
+  async revokeAllOf(userId: string, change: (transaction: Queryable) => Promise<void> = () => Promise.resolve()): Promise<void> {
+    const ids = await this.#postgres.transaction(async (transaction) => {
+      await change(transaction);
+      const { rows } = await transaction.query<{ id: string }>(
+        "UPDATE auth_sessions SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL RETURNING id", [userId],
+      );
+      return rows.map(({ id }) => id);
+    });
+    await this.#announceRevoked(ids);
   }
 
-  /** Marks the sign-in as seen, unless it is over; with the cache in front this happens once a minute at most. */
-  async #touch(id: string, userId: string): Promise<boolean> {
-    const { rowCount } = await this.#postgres.pool.query({
+  /**
+   * Marks the sign-in as seen, unless it is over, and gives the second that it began in; with the cache in front this happens
+   * once a minute at most.
+   */
+  async #touch(id: string, userId: string): Promise<number | undefined> {
+    const { rows: [row] } = await this.#postgres.pool.query<{ startedAt: number }>({
       name: "authSession.touch",
       text: `UPDATE auth_sessions SET last_seen_at = now() FROM users
              WHERE auth_sessions.id = $1 AND auth_sessions.user_id = $2 AND auth_sessions.revoked_at IS NULL
-               AND users.id = auth_sessions.user_id AND users.disabled_at IS NULL`,
+               AND users.id = auth_sessions.user_id AND users.disabled_at IS NULL
+             RETURNING floor(extract(epoch FROM auth_sessions.created_at))::float8 AS "startedAt"`,
       values: [id, userId],
     });
-    return rowCount === 1;
+    return row?.startedAt;
+  }
+
+  #endOf(startedAtSeconds: number): Date | undefined {
+    if (this.#absoluteLifetimeSeconds === undefined) return undefined;
+    return new Date((Math.floor(startedAtSeconds) + this.#absoluteLifetimeSeconds) * 1000);
   }
 
   async #announceRevoked(ids: string[]): Promise<void> {
@@ -86,6 +133,10 @@ export class AuthSessions {
     for (const id of ids) this.#revokedHere.set(id, now);
     await Promise.all(ids.map((id) => this.#redis.set(cacheKey(id), revoked, "EX", this.#lifetimeSeconds).catch(() => null)));
   }
+}
+
+function isSecond(cached: string | null): cached is string {
+  return cached !== null && /^\d{9,12}$/.test(cached);
 }
 
 function cacheKey(id: string): string {

@@ -2,23 +2,38 @@ import { authSessionIdOf } from "../auth/tokens.ts";
 import { clearCookie, sessionCookieName, setCookie } from "../auth/cookies.ts";
 import { unauthorized } from "../errors.ts";
 import type { AppContext, UserPrincipal } from "../routing/appContext.ts";
+import { enforceRateLimits } from "../routing/applyRateLimits.ts";
+import type { RateLimitName, RateLimitOutcome } from "../stores/rateLimits.ts";
 
-/** The signed-in user of the request, whose cookie is renewed; throws 401 and clears the cookie when there is none. */
-export async function requireUser(ctx: AppContext): Promise<UserPrincipal> {
-  const signedIn = await findUser(ctx);
+/**
+ * The signed-in user of the request, who is counted under the limits and whose cookie is renewed. Throws 401 and clears the
+ * cookie when there is none, 429 when a limit is used up.
+ */
+export async function requireUser(ctx: AppContext, limits: readonly RateLimitName[]): Promise<UserPrincipal> {
+  const signedIn = await findUser(ctx, limits);
   if (signedIn === undefined) throw unauthorized();
+  enforceRateLimits(ctx, signedIn.outcomes);
   return signedIn.user;
 }
 
-/** The same where nobody need be signed in, with the end of the renewed cookie. */
-export async function findUser(ctx: AppContext): Promise<{ user: UserPrincipal; expiresAt: Date } | undefined> {
+/** Who is signed in, where nobody need be. */
+export interface SignedIn {
+  user: UserPrincipal;
+  /** End of the renewed cookie. */
+  expiresAt: Date;
+  outcomes: RateLimitOutcome[];
+}
+
+/** The same where nobody need be signed in. */
+export async function findUser(ctx: AppContext, limits: readonly RateLimitName[] = []): Promise<SignedIn | undefined> {
   const { config, tokens, authSessions } = ctx.deps;
   const cookie = sessionCookieName(config);
   // Nobody to look for, and no cookie to clear.
   if (ctx.cookies.get(cookie) === undefined) return undefined;
   const claims = await tokens.verify(ctx);
   const authSessionId = claims === undefined ? "" : authSessionIdOf(claims.sid);
-  if (claims === undefined || !await authSessions.isActive(authSessionId, claims.sub)) {
+  const outcomes = claims === undefined ? undefined : await authSessions.admit(authSessionId, claims.sub, limits);
+  if (claims === undefined || outcomes === undefined) {
     clearCookie(ctx, cookie);
     return undefined;
   }
@@ -26,5 +41,5 @@ export async function findUser(ctx: AppContext): Promise<{ user: UserPrincipal; 
   setCookie(ctx, cookie, token, expiresAt);
   const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId };
   ctx.state.user = user;
-  return { user, expiresAt };
+  return { user, expiresAt, outcomes };
 }

@@ -7,8 +7,12 @@ const countedBefore = new WeakMap<AppContext, RateLimitOutcome[]>();
 
 /** Counts the request under every named limit, tells the caller where it stands, and throws 429 when one is used up. */
 export async function applyRateLimits(ctx: AppContext, names: readonly RateLimitName[], key: string): Promise<void> {
-  if (names.length === 0) return;
-  const outcomes = await Promise.all(names.map((name) => ctx.deps.rateLimits.consume(name, key)));
+  enforceRateLimits(ctx, await ctx.deps.rateLimits.consumeAll(names, key));
+}
+
+/** The same for a request that is counted already. */
+export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
+  if (outcomes.length === 0) return;
   const counted = [...countedBefore.get(ctx) ?? [], ...outcomes];
   countedBefore.set(ctx, counted);
   const headers = rateLimitHeaders(counted);

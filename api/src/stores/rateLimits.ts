@@ -1,7 +1,9 @@
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { limits } from "#contracts/limits.ts";
 import type { Config } from "../config.ts";
+import { clientNetworkOf } from "./clientNetwork.ts";
 import type { Redis } from "./redis.ts";
+import { RedisScript } from "./redisScript.ts";
 
 /** So many requests in a window that starts with the first of them. */
 interface RateLimitPolicy {
@@ -20,7 +22,7 @@ function policiesOf(config: Config) {
     catalog: minute(config.catalog.requestsPerMinute),
     launch: minute(config.gameSession.launchesPerMinute),
     launchHourly: { points: config.gameSession.launchesPerHour, windowSeconds: 3600 },
-    poll: minute(gameSession.pollsPerMinute),
+    poll: minute(config.gameSession.pollsPerMinute),
     stop: minute(gameSession.stopsPerMinute),
     signalling: minute(gameSession.pollsPerMinute),
     partner: minute(config.partner.requestsPerMinute),
@@ -33,72 +35,140 @@ export type RateLimitName = keyof ReturnType<typeof policiesOf>;
 export interface RateLimitOutcome extends RateLimitPolicy {
   name: RateLimitName;
   isAllowed: boolean;
+  /** The first request of the window that is refused, whichever replica it came to. */
+  isFirstRefusal: boolean;
   remaining: number;
   /** Until the window ends. */
   resetSeconds: number;
 }
 
+/** A Redis key that decides whether a request counts at all. */
+export interface Gate {
+  key: string;
+  /** The value that lets requests through. */
+  open: string;
+  /** Sets the gate open for so long, unless it has a value already. */
+  openSeconds?: number;
+}
+
+/** The gate's value (undefined when it has none), or that Redis is away; the request was counted only if the gate is open. */
+export interface GatedCount {
+  gate: string | undefined | typeof away;
+  outcomes: RateLimitOutcome[];
+}
+
+export const away = Symbol("Redis is away");
+
+interface Limit extends RateLimitPolicy {
+  name: RateLimitName;
+  keyPrefix: string;
+  /** Stands in while Redis is away. */
+  local: RateLimiterMemory;
+}
+
 /** Counts in Redis for all replicas together; while Redis is away each counts for itself, so nothing is ever unlimited. */
 export class RateLimits {
-  readonly #limiters: Map<RateLimitName, RateLimiterRedis>;
+  readonly #redis: Redis;
+  readonly #limits: ReadonlyMap<RateLimitName, Limit>;
 
   constructor(redis: Redis, config: Config) {
+    this.#redis = redis;
     const policies = Object.entries(policiesOf(config)) as [RateLimitName, RateLimitPolicy][];
-    this.#limiters = new Map(policies.map(([name, { points, windowSeconds: duration }]) => [name, new RateLimiterRedis({
-      storeClient: redis,
-      keyPrefix: `joypod:limit:${name}`,
-      points,
-      duration,
-      insuranceLimiter: new RateLimiterMemory({ keyPrefix: name, points, duration }),
-    })]));
+    this.#limits = new Map(policies.map(([name, policy]) => [name, {
+      ...policy, name, keyPrefix: `joypod:limit:${name}:`,
+      local: new RateLimiterMemory({ keyPrefix: name, points: policy.points, duration: policy.windowSeconds }),
+    }]));
   }
 
   /** Counts one request of `key`; a refused one does not make the wait longer. */
   async consume(name: RateLimitName, key: string): Promise<RateLimitOutcome> {
-    const limiter = this.#limiterOf(name);
+    const [outcome] = await this.consumeAll([name], key);
+    if (outcome === undefined) throw new Error(`The limit ${name} was not counted.`);
+    return outcome;
+  }
+
+  /** Counts one request of `key` under each limit. */
+  async consumeAll(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
+    if (names.length === 0) return [];
+    const { gate, outcomes } = await this.consumeIf({ key: "", open: "" }, names, key);
+    return gate === away ? this.consumeHere(names, key) : outcomes;
+  }
+
+  /** Looks at the gate and, if it is open, counts the request under each limit: both in one question. */
+  async consumeIf(gate: Gate, names: readonly RateLimitName[], key: string): Promise<GatedCount> {
+    const wanted = names.map((name) => this.#limitOf(name));
     try {
-      return toOutcome(name, limiter, await limiter.consume(key), true);
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      return toOutcome(name, limiter, refusal, false);
+      const keys = [gate.key, ...wanted.map(({ keyPrefix }) => keyPrefix + key)];
+      const values = [gate.open, gate.openSeconds ?? 0, ...wanted.map(({ windowSeconds }) => windowSeconds)];
+      const [value, ...counts] = await countScript.run(this.#redis, keys, values) as [string, ...number[]];
+      const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
+      return { gate: value === "" ? undefined : value, outcomes };
+    } catch {
+      return { gate: away, outcomes: [] };
     }
+  }
+
+  /** Counts one request in this process alone. */
+  async consumeHere(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
+    return Promise.all(names.map(async (name) => {
+      const limit = this.#limitOf(name);
+      const { consumedPoints, msBeforeNext } = await limit.local.consume(key).catch((refusal: unknown) => {
+        if (refusal instanceof RateLimiterRes) return refusal;
+        throw refusal;
+      });
+      return outcomeOf(limit, consumedPoints, msBeforeNext);
+    }));
   }
 
   /** Takes one request back, for what turned out not to count. */
   async giveBack(name: RateLimitName, key: string): Promise<void> {
-    await this.#limiterOf(name).reward(key);
+    const { keyPrefix, local } = this.#limitOf(name);
+    await giveBackScript.run(this.#redis, [keyPrefix + key], []).catch(() => local.reward(key));
   }
 
   /** The key of a client's address: a whole /64 for IPv6, which one household commands. */
   addressKey(address: string): string {
-    return networkOf(address);
+    return clientNetworkOf(address);
   }
 
-  #limiterOf(name: RateLimitName): RateLimiterRedis {
-    const limiter = this.#limiters.get(name);
-    if (limiter === undefined) throw new Error(`There is no rate limit ${name}.`);
-    return limiter;
+  #limitOf(name: RateLimitName): Limit {
+    const limit = this.#limits.get(name);
+    if (limit === undefined) throw new Error(`There is no rate limit ${name}.`);
+    return limit;
   }
 }
 
-function toOutcome(name: RateLimitName, limiter: RateLimiterRedis, result: RateLimiterRes, isAllowed: boolean): RateLimitOutcome {
+function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs: number): RateLimitOutcome {
   return {
-    name,
-    isAllowed,
-    points: limiter.points,
-    windowSeconds: limiter.duration,
-    remaining: Math.max(0, result.remainingPoints),
-    resetSeconds: Math.max(0, result.msBeforeNext) / 1000,
+    name, points, windowSeconds, isAllowed: count <= points, isFirstRefusal: count === points + 1,
+    remaining: Math.max(0, points - count), resetSeconds: Math.max(0, leftMs) / 1000,
   };
 }
 
-/** `address` without what one subscriber can change at will: an IPv4 address as it is, an IPv6 one down to its /64. */
-function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
-  if (!plain.includes(":")) return plain;
-  const [head = "", tail = ""] = plain.split("::", 2);
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === "" ? [] : tail.split(":");
-  const groups = plain.includes("::") ? [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill("0"), ...right] : left;
-  return `${groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "").toLowerCase()).join(":")}::/64`;
-}
+/**
+ * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's open value, the seconds to open it for, then
+ * the limits' windows. Gives the gate's value and, when that is open, each counter's count and milliseconds left.
+ */
+const countScript = new RedisScript(`
+local open, openSeconds = ARGV[1], tonumber(ARGV[2])
+local gate = open
+if KEYS[1] ~= '' then
+  if openSeconds > 0 then redis.call('SET', KEYS[1], open, 'EX', openSeconds, 'NX') end
+  gate = redis.call('GET', KEYS[1]) or ''
+end
+local answer = { gate }
+if gate ~= open then return answer end
+for i = 2, #KEYS do
+  local count = redis.call('INCR', KEYS[i])
+  local left = redis.call('PTTL', KEYS[i])
+  if left < 0 then
+    left = ARGV[i + 1] * 1000
+    redis.call('PEXPIRE', KEYS[i], left)
+  end
+  answer[#answer + 1] = count
+  answer[#answer + 1] = left
+end
+return answer`);
+
+/** A counter that has run out stays away: taking back must not leave one that never ends. */
+const giveBackScript = new RedisScript("if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end");
