@@ -10,6 +10,8 @@ import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Lockout } from "./auth/lockout.ts";
 import type { Metrics } from "./metrics.ts";
+import type { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
+import type { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import type { ObjectStore } from "./stores/objectStore.ts";
 import type { Passwords } from "./auth/passwords.ts";
 import type { Postgres } from "./stores/postgres.ts";
@@ -32,6 +34,9 @@ export interface Deps {
   tokens: Tokens;
   csrfTokens: CsrfTokens;
   authSessions: AuthSessions;
+  /** External providers of sign-ins, by id. */
+  oauthProviders: ReadonlyMap<string, OAuthProvider>;
+  oauthTransactions: OAuthTransactions;
   passwords: Passwords;
   lockout: Lockout;
   /** The Kubernetes API server; most things go through the three below. */

@@ -1,0 +1,157 @@
+import * as client from "openid-client";
+import type { Clock } from "#kube/clock.ts";
+import { createBoundedFetch } from "./boundedFetch.ts";
+import { OAuthFailure } from "./oauthFailure.ts";
+import { profileOfClaims, profileOfUserinfo, type Profile } from "./profile.ts";
+import type { ProviderConfig } from "./providerConfig.ts";
+
+/** Of each request to a provider. */
+const requestSeconds = 5;
+/** How long a provider's metadata is used before they are read again; an unsuccessful reading is repeated after a minute. */
+const metadataMs = { used: 3600_000, retried: 60_000 };
+
+/** What ties a sign-in's way back to its way out. */
+export interface Proof {
+  state: string;
+  /** Only with OpenID Connect. */
+  nonce: string | undefined;
+  verifier: string;
+}
+
+/** Parameters that a page may add to the provider's address, as the Auth.js client does. */
+const extraParameters = ["prompt", "login_hint", "ui_locales", "display"] as const;
+
+/**
+ * One external provider. Its metadata are read when they are first needed, so that the API starts while a provider is away,
+ * and asking again is the retry.
+ */
+export class OAuthProvider {
+  readonly #config: ProviderConfig;
+  readonly #redirectUri: string;
+  readonly #clock: Clock;
+  #known: client.Configuration | undefined;
+  #freshUntilMs = 0;
+  #pending: Promise<client.Configuration> | undefined;
+
+  constructor({ config, baseUrl, clock }: { config: ProviderConfig; baseUrl: string; clock: Clock }) {
+    this.#config = config;
+    this.#redirectUri = `${baseUrl}/api/auth/callback/${config.id}`;
+    this.#clock = clock;
+  }
+
+  get id(): string {
+    return this.#config.id;
+  }
+
+  get name(): string {
+    return this.#config.name;
+  }
+
+  get type(): "oidc" | "oauth" {
+    return this.#config.type;
+  }
+
+  get trustsEmail(): boolean {
+    return this.#config.trustsEmail;
+  }
+
+  createProof(): Proof {
+    return {
+      state: client.randomState(),
+      nonce: this.#config.type === "oidc" ? client.randomNonce() : undefined,
+      verifier: client.randomPKCECodeVerifier(),
+    };
+  }
+
+  /** Where the browser goes to sign in. Throws OAuthSignin when the provider cannot be asked. */
+  async authorizationUrl({ state, nonce, verifier }: Proof, wished: URLSearchParams): Promise<string> {
+    try {
+      const parameters = new URLSearchParams();
+      for (const name of extraParameters) {
+        const value = wished.get(name);
+        if (value !== null) parameters.set(name, value.slice(0, 254));
+      }
+      if (this.#config.scopes.length > 0) parameters.set("scope", this.#config.scopes.join(" "));
+      parameters.set("redirect_uri", this.#redirectUri);
+      parameters.set("state", state);
+      if (nonce !== undefined) parameters.set("nonce", nonce);
+      parameters.set("code_challenge", await client.calculatePKCECodeChallenge(verifier));
+      parameters.set("code_challenge_method", "S256");
+      return client.buildAuthorizationUrl(await this.#client(), parameters).href;
+    } catch (cause) {
+      throw new OAuthFailure("OAuthSignin", "The provider cannot be asked.", cause);
+    }
+  }
+
+  /** Who came back with this query. Throws AccessDenied when they declined, OAuthCallback for all that is not as it must be. */
+  async profileOf(querystring: string, proof: Proof): Promise<Profile> {
+    try {
+      const url = new URL(this.#redirectUri);
+      url.search = querystring;
+      return await this.#redeem(await this.#client(), url, proof);
+    } catch (cause) {
+      const isDenied = cause instanceof client.AuthorizationResponseError && cause.error === "access_denied";
+      throw new OAuthFailure(isDenied ? "AccessDenied" : "OAuthCallback", isDenied ? "The sign-in was declined." : "The provider's answer was refused.", cause);
+    }
+  }
+
+  async #redeem(configuration: client.Configuration, url: URL, { state, nonce, verifier }: Proof): Promise<Profile> {
+    const checks = { expectedState: state, pkceCodeVerifier: verifier };
+    if (this.#config.type === "oauth") {
+      const tokens = await client.authorizationCodeGrant(configuration, url, checks);
+      const address = new URL(this.#config.userinfoEndpoint);
+      const response = await client.fetchProtectedResource(configuration, tokens.access_token, address, "GET", null, new Headers({ accept: "application/json" }));
+      if (response.status !== 200) throw new TypeError(`The profile was answered with ${response.status}.`);
+      return profileOfUserinfo(this.#config, await response.json());
+    }
+    if (nonce === undefined) throw new TypeError("There is no nonce for this provider.");
+    const tokens = await client.authorizationCodeGrant(configuration, url, { ...checks, expectedNonce: nonce, idTokenExpected: true });
+    const claims = tokens.claims();
+    if (claims === undefined) throw new TypeError("There is no ID token.");
+    const hasMore = claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
+    const more = hasMore ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
+    return profileOfClaims(claims.iss, { ...more, ...claims });
+  }
+
+  #client(): Promise<client.Configuration> {
+    if (this.#known !== undefined && this.#clock.monotonicMs() < this.#freshUntilMs) return Promise.resolve(this.#known);
+    this.#pending ??= this.#renew().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  async #renew(): Promise<client.Configuration> {
+    try {
+      this.#known = await this.#load();
+      this.#freshUntilMs = this.#clock.monotonicMs() + metadataMs.used;
+    } catch (error) {
+      if (this.#known === undefined) throw error;
+      this.#freshUntilMs = this.#clock.monotonicMs() + metadataMs.retried;
+    }
+    return this.#known;
+  }
+
+  async #load(): Promise<client.Configuration> {
+    const config = this.#config;
+    const { clientId, allowInsecure } = config;
+    const authentication = authenticationOf(config);
+    const customFetch = createBoundedFetch({ allowInsecure });
+    // The ID token's signature is checked although it comes straight from the provider: a proxy in between could be anybody's.
+    const execute = [...(config.type === "oidc" ? [client.enableNonRepudiationChecks] : []), ...(allowInsecure ? [client.allowInsecureRequests] : [])];
+    if (config.type === "oidc") {
+      return client.discovery(new URL(config.issuer), clientId, undefined, authentication, { timeout: requestSeconds, execute, [client.customFetch]: customFetch });
+    }
+    const { issuer, authorizationEndpoint: authorization_endpoint, tokenEndpoint: token_endpoint } = config;
+    const configuration = new client.Configuration({ issuer, authorization_endpoint, token_endpoint }, clientId, undefined, authentication);
+    configuration.timeout = requestSeconds;
+    configuration[client.customFetch] = customFetch;
+    for (const extension of execute) extension(configuration);
+    return Promise.resolve(configuration);
+  }
+}
+
+function authenticationOf({ clientSecret, clientAuthentication }: ProviderConfig): client.ClientAuth {
+  if (clientSecret === undefined) return client.None();
+  return clientAuthentication === "basic" ? client.ClientSecretBasic(clientSecret) : client.ClientSecretPost(clientSecret);
+}

@@ -1,0 +1,93 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { z } from "zod";
+import type { Clock } from "#kube/clock.ts";
+import { deriveKey } from "../tokens.ts";
+
+const lifetimeSeconds = 10 * 60;
+const kept = { transactions: 5, bytes: 6 * 1024 };
+const ivBytes = 12;
+const tagBytes = 16;
+
+const Transaction = z.object({
+  provider: z.string(),
+  state: z.string(),
+  nonce: z.string().optional(),
+  verifier: z.string(),
+  /** Where to go afterwards; checked when the transaction began. */
+  callbackUrl: z.string(),
+  /** The sign-in that wants this identity linked to its user, by the id of its row. */
+  linkTo: z.string().optional(),
+  /** Seconds of the epoch. */
+  startedAt: z.int(),
+});
+
+/** One way out to a provider and back, as the browser keeps it: sealed, so that it can neither be read nor made up. */
+export type OAuthTransaction = z.infer<typeof Transaction>;
+
+/** Seals and opens transactions, under a key for this purpose alone. */
+export class OAuthTransactions {
+  readonly #keys: Buffer[];
+  readonly #clock: Clock;
+
+  /** `signingKeys` newest first, as for the session tokens. */
+  constructor(signingKeys: ReadonlyMap<string, Buffer>, clock: Clock) {
+    this.#keys = [...signingKeys.values()].map((key) => deriveKey(key, "oauth"));
+    this.#clock = clock;
+  }
+
+  /** The cookie's value, and when it ends; `name` of the cookie is sealed with it, so that no cookie can take another's place. */
+  seal(name: string, transaction: Omit<OAuthTransaction, "startedAt">): { value: string; expiresAt: Date } {
+    const [newest] = this.#keys;
+    if (newest === undefined) throw new Error("There is no signing key.");
+    const startedAt = this.#nowSeconds();
+    const iv = randomBytes(ivBytes);
+    const cipher = createCipheriv("aes-256-gcm", newest, iv).setAAD(Buffer.from(name));
+    const text = Buffer.concat([cipher.update(JSON.stringify({ ...transaction, startedAt }), "utf8"), cipher.final()]);
+    const value = Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64url");
+    return { value, expiresAt: new Date((startedAt + lifetimeSeconds) * 1000) };
+  }
+
+  /** The transaction in a cookie of ours that is not too old; undefined for anything else. */
+  open(name: string, value: string): OAuthTransaction | undefined {
+    const bytes = Buffer.from(value, "base64url");
+    if (bytes.length <= ivBytes + tagBytes || bytes.length > kept.bytes) return undefined;
+    for (const key of this.#keys) {
+      const transaction = Transaction.safeParse(decrypt(key, name, bytes)).data;
+      if (transaction === undefined) continue;
+      const age = this.#nowSeconds() - transaction.startedAt;
+      return age < lifetimeSeconds ? transaction : undefined;
+    }
+    return undefined;
+  }
+
+  /** Of the transactions a browser has, the cookies that must go to make room for another of `bytes`: the oldest, and what is none. */
+  superfluous(cookies: ReadonlyMap<string, string>, bytes: number): string[] {
+    const byAge = [...cookies].map(([name, value]) => ({ name, size: name.length + value.length, startedAt: this.open(name, value)?.startedAt ?? -1 }))
+      .sort((a, b) => b.startedAt - a.startedAt);
+    let total = bytes;
+    return byAge.filter(({ size, startedAt }, index) => {
+      total += size;
+      return startedAt < 0 || index + 1 >= kept.transactions || total > kept.bytes;
+    }).map(({ name }) => name);
+  }
+
+  #nowSeconds(): number {
+    return Math.floor(this.#clock.now().getTime() / 1000);
+  }
+}
+
+/** What the cookie of a transaction is called by: not the state itself, which is a secret of the way back. */
+export function transactionIdOf(state: string): string {
+  return createHash("sha256").update(state).digest("base64url").slice(0, 22);
+}
+
+function decrypt(key: Buffer, name: string, bytes: Buffer): unknown {
+  try {
+    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, ivBytes)).setAAD(Buffer.from(name))
+      .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+    const text = Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString("utf8");
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Sealed by another key, or by nobody: the next key may fit.
+  }
+}

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { limits } from "#contracts/limits.ts";
+import { isEmail, normalizeEmail } from "../email.ts";
+import type { OAuthProviderConfig } from "./providerConfig.ts";
+
+/** Who signed in at a provider, as far as it can be believed. `issuer` and `subject` together name the account there. */
+export interface Profile {
+  issuer: string;
+  subject: string;
+  /** Normalised; undefined when there is none that could be an address. */
+  email: string | undefined;
+  isEmailVerified: boolean;
+  name: string | undefined;
+  image: string | undefined;
+}
+
+const subject = z.string().min(1).max(255).regex(/^[^\p{Cc}]+$/u);
+const imageLengthMax = 2048;
+
+/** The profile in the claims of an ID token, or of the answer about its subject. Throws without a usable subject. */
+export function profileOfClaims(issuer: string, claims: Readonly<Record<string, unknown>>): Profile {
+  return {
+    issuer,
+    subject: subject.parse(claims["sub"]),
+    ...emailOf(claims["email"], claims["email_verified"]),
+    name: nameOf(claims["name"]),
+    image: imageOf(claims["picture"]),
+  };
+}
+
+/** The profile in whatever a plain OAuth provider answers, by the configured names of its fields. */
+export function profileOfUserinfo({ issuer, userinfo }: OAuthProviderConfig, answer: unknown): Profile {
+  const at = (path: string | undefined): unknown => path === undefined ? undefined : valueAt(answer, path.split("."));
+  const id = at(userinfo.subject);
+  return {
+    issuer,
+    subject: subject.parse(Number.isSafeInteger(id) ? String(id) : id),
+    ...emailOf(at(userinfo.email), at(userinfo.emailVerified)),
+    name: nameOf(at(userinfo.name)),
+    image: imageOf(at(userinfo.image)),
+  };
+}
+
+/** Only the boolean counts: `"false"` is a true string. */
+function emailOf(email: unknown, verified: unknown): Pick<Profile, "email" | "isEmailVerified"> {
+  const normalized = typeof email === "string" ? normalizeEmail(email.slice(0, limits.auth.emailMaxLength + 1)) : "";
+  return isEmail(normalized) ? { email: normalized, isEmailVerified: verified === true } : { email: undefined, isEmailVerified: false };
+}
+
+function nameOf(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const name = value.toWellFormed().replaceAll(/\p{Cc}+/gu, " ").trim().slice(0, limits.auth.nameMaxLength).toWellFormed();
+  return name === "" ? undefined : name;
+}
+
+function imageOf(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length > imageLengthMax || !URL.canParse(value)) return undefined;
+  const url = new URL(value);
+  return url.protocol === "https:" && url.username === "" && url.password === "" ? url.href : undefined;
+}
+
+function valueAt(value: unknown, [name, ...rest]: string[]): unknown {
+  if (name === undefined) return value;
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return valueAt((value as Record<string, unknown>)[name], rest);
+}

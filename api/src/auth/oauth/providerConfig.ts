@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { z } from "zod";
+import { isLoopback } from "./loopback.ts";
+
+const address = z.url({ protocol: /^https?$/, error: "must be an https address" }).max(2048);
+const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, "must be one scope without spaces");
+/** Names of a field of the profile, from the outside in, such as `account.id`. */
+const fieldPath = z.string().regex(/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,4}$/, "must be a field's name, or names joined by dots");
+
+const common = {
+  /** Part of addresses: `/api/auth/callback/<id>`. */
+  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be lower-case letters, digits and '-', at most 32")
+    .refine((id) => id !== "credentials", "is the name of the sign-in by password"),
+  /** Shown on the button. */
+  name: z.string().trim().min(1).max(64),
+  clientId: z.string().min(1).max(512),
+  clientSecret: z.string().min(1).max(4096).optional(),
+  /** File that holds the secret; relative to this configuration. */
+  clientSecretFile: z.string().min(1).optional(),
+  /** How the secret is sent to the token endpoint. */
+  clientAuthentication: z.enum(["basic", "post"]).default("basic"),
+  /** Whether an address that this provider calls verified may be joined with an account that has it already. */
+  trustsEmail: z.boolean().default(false),
+  /** Plain http, to a provider on this machine's loopback only. */
+  allowInsecure: z.boolean().default(false),
+};
+
+const OidcProvider = z.strictObject({
+  ...common,
+  type: z.literal("oidc"),
+  issuer: address,
+  scopes: z.array(scope).max(32).default(["openid", "email", "profile"])
+    .refine((scopes) => scopes.includes("openid"), "must include openid"),
+});
+
+const OAuthProvider = z.strictObject({
+  ...common,
+  type: z.literal("oauth"),
+  /** Names whose accounts these are; never called. */
+  issuer: address,
+  authorizationEndpoint: address,
+  tokenEndpoint: address,
+  userinfoEndpoint: address,
+  scopes: z.array(scope).max(32).default([]),
+  /** Where the profile has what; without `emailVerified` no address of it counts as verified. */
+  userinfo: z.strictObject({
+    subject: fieldPath, email: fieldPath.optional(), emailVerified: fieldPath.optional(), name: fieldPath.optional(), image: fieldPath.optional(),
+  }),
+});
+
+const ProvidersFile = z.strictObject({
+  providers: z.array(z.discriminatedUnion("type", [OidcProvider, OAuthProvider])).max(16),
+});
+
+/** An external provider of sign-ins, with its secret read. */
+export type ProviderConfig = z.infer<typeof OidcProvider> | z.infer<typeof OAuthProvider>;
+export type OAuthProviderConfig = z.infer<typeof OAuthProvider>;
+
+/** Reads the providers' file. Throws with every wrong field named, and never with a secret. */
+export function readProviders(file: string): ProviderConfig[] {
+  const parsed = ProvidersFile.safeParse(parseJson(readText(file)));
+  if (!parsed.success) throw new Error(`is wrong: ${sentencesOf(parsed.error)}`);
+  const { providers } = parsed.data;
+  const ids = providers.map(({ id }) => id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw new Error(`has the id ${twice} twice`);
+  return providers.map((provider) => withSecret(checkedAddresses(provider), dirname(file)));
+}
+
+function checkedAddresses(provider: ProviderConfig): ProviderConfig {
+  const called = provider.type === "oidc" ? [provider.issuer] : [provider.authorizationEndpoint, provider.tokenEndpoint, provider.userinfoEndpoint];
+  for (const text of called) {
+    const url = new URL(text);
+    if (url.username !== "" || url.hash !== "") throw new Error(`has an address with more than it should have, for ${provider.id}: ${url.origin}`);
+    if (url.protocol === "https:" || (provider.allowInsecure && isLoopback(url))) continue;
+    throw new Error(`has a plain http address for ${provider.id}: ${url.origin} must be https (allowInsecure is for 127.0.0.1 and localhost only)`);
+  }
+  return provider;
+}
+
+/** Without any secret the client is a public one, known by its redirect address and PKCE alone. */
+function withSecret(provider: ProviderConfig, folder: string): ProviderConfig {
+  const { clientSecretFile, clientSecret } = provider;
+  if (clientSecretFile === undefined) return provider;
+  if (clientSecret !== undefined) throw new Error(`has both clientSecret and clientSecretFile for ${provider.id}: keep one`);
+  const secret = readText(resolve(folder, clientSecretFile)).trim();
+  if (secret === "") throw new Error(`names an empty clientSecretFile for ${provider.id}`);
+  return { ...provider, clientSecret: secret };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new Error(`names a file that cannot be read: ${file}`, { cause });
+  }
+}
+
+/** The parser's own message would repeat a piece of the file. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error("does not hold valid JSON");
+  }
+}
+
+function sentencesOf({ issues }: z.ZodError): string {
+  return issues.slice(0, 20).map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+}
