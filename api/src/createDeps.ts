@@ -38,7 +38,9 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     audit: new Audit(postgres, logger),
     tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: sessionCookieName(config), clock }),
     csrfTokens: new CsrfTokens(signingKeys),
-    authSessions: new AuthSessions({ postgres, redis, rateLimits, clock, lifetimeSeconds }),
+    authSessions: new AuthSessions({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }),
+    oauthProviders: new Map(config.auth.providers.map((provider) => [provider.id, new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock })])),
+    oauthTransactions: new OAuthTransactions(signingKeys, clock),
     lockout: new Lockout(redis, clock),
     lifecycle: { isStopping: false },
   };

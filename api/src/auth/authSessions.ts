@@ -14,6 +14,7 @@ const revoked = "revoked";
 export interface AuthSessionsOptions {
   postgres: Postgres;
   redis: Redis;
+  rateLimits: RateLimits;
   clock: Clock;
   /** Of a token that is not renewed. */
   lifetimeSeconds: number;
@@ -21,12 +22,11 @@ export interface AuthSessionsOptions {
   absoluteLifetimeSeconds: number | undefined;
 }
 
-export interface AuthSessionsOptions {
-  postgres: Postgres;
-  redis: Redis;
-  rateLimits: RateLimits;
-  clock: Clock;
-  lifetimeSeconds: number;
+/** A request of a sign-in that holds. */
+export interface Admission {
+  outcomes: RateLimitOutcome[];
+  /** When the sign-in ends, however often it is renewed; undefined for no end. */
+  endsAt: Date | undefined;
 }
 
 /** Sign-ins, kept in the database so that a sign-out is final; Redis only saves asking for each request. */
@@ -40,12 +40,13 @@ export class AuthSessions {
   /** By id, when it was revoked: holds even where Redis could not be told. */
   readonly #revokedHere = new Map<string, number>();
 
-  constructor({ postgres, redis, rateLimits, clock, lifetimeSeconds }: AuthSessionsOptions) {
+  constructor({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }: AuthSessionsOptions) {
     this.#postgres = postgres;
     this.#redis = redis;
     this.#rateLimits = rateLimits;
     this.#clock = clock;
     this.#lifetimeSeconds = lifetimeSeconds;
+    this.#absoluteLifetimeSeconds = absoluteLifetimeSeconds;
   }
 
   /** Begins a sign-in and gives its sid. */
@@ -59,26 +60,28 @@ export class AuthSessions {
     return sid;
   }
 
-  /** Whether the sign-in still holds. Throws when neither Redis nor the database can say. */
-  async isActive(id: string, userId: string): Promise<boolean> {
-    return await this.admit(id, userId, []) !== undefined;
-  }
-
   /**
    * Counts a request of the sign-in's user under the limits; undefined, and nothing is counted, when the sign-in is over. One
    * question to Redis does both; once a minute the database is asked besides. Throws when neither can say.
    */
-  async admit(id: string, userId: string, limits: readonly RateLimitName[]): Promise<RateLimitOutcome[] | undefined> {
+  async admit(id: string, userId: string, limits: readonly RateLimitName[]): Promise<Admission | undefined> {
     if (this.#revokedHere.has(id)) return undefined;
-    const gate = { key: cacheKey(id), open: active };
-    let counted = await this.#rateLimits.consumeIf(gate, limits, userId);
-    if (counted.gate === undefined || counted.gate === away) {
-      if (!await this.#touch(id, userId)) return undefined;
-      // A sign-out that happened meanwhile has set the gate, and keeps it.
-      if (counted.gate === undefined) counted = await this.#rateLimits.consumeIf({ ...gate, openSeconds: cacheSeconds }, limits, userId);
-      if (counted.gate === away) return this.#rateLimits.consumeHere(limits, userId);
-    }
-    return counted.gate === active ? counted.outcomes : undefined;
+    const gate = { key: cacheKey(id), closed: revoked };
+    const counted = await this.#rateLimits.consumeIf(gate, limits, userId);
+    if (counted.gate === revoked) return undefined;
+    if (counted.gate !== undefined && counted.gate !== away) return this.#admission(Number(counted.gate), counted.outcomes);
+    const startedAt = await this.#touch(id, userId);
+    if (startedAt === undefined) return undefined;
+    if (counted.gate === away) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
+    const again = await this.#rateLimits.consumeIf({ ...gate, opening: { value: String(startedAt), seconds: cacheSeconds } }, limits, userId);
+    // A sign-out that happened meanwhile has set the gate, and keeps it.
+    if (again.gate === revoked) return undefined;
+    return this.#admission(startedAt, again.gate === away ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
+  }
+
+  #admission(startedAt: number, outcomes: RateLimitOutcome[]): Admission | undefined {
+    const endsAt = this.#endOf(startedAt);
+    return endsAt !== undefined && endsAt <= this.#clock.now() ? undefined : { outcomes, endsAt };
   }
 
   /** Ends one sign-in, first in the database: what is in the cache alone could be lost. */
@@ -133,10 +136,6 @@ export class AuthSessions {
     for (const id of ids) this.#revokedHere.set(id, now);
     await Promise.all(ids.map((id) => this.#redis.set(cacheKey(id), revoked, "EX", this.#lifetimeSeconds).catch(() => null)));
   }
-}
-
-function isSecond(cached: string | null): cached is string {
-  return cached !== null && /^\d{9,12}$/.test(cached);
 }
 
 function cacheKey(id: string): string {

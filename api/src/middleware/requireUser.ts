@@ -32,8 +32,8 @@ export async function findUser(ctx: AppContext, limits: readonly RateLimitName[]
   if (ctx.cookies.get(cookie) === undefined) return undefined;
   const claims = await tokens.verify(ctx);
   const authSessionId = claims === undefined ? "" : authSessionIdOf(claims.sid);
-  const outcomes = claims === undefined ? undefined : await authSessions.admit(authSessionId, claims.sub, limits);
-  if (claims === undefined || outcomes === undefined) {
+  const admission = claims === undefined ? undefined : await authSessions.admit(authSessionId, claims.sub, limits);
+  if (claims === undefined || admission === undefined) {
     clearCookie(ctx, cookie);
     return undefined;
   }
@@ -41,5 +41,5 @@ export async function findUser(ctx: AppContext, limits: readonly RateLimitName[]
   setCookie(ctx, cookie, token, expiresAt);
   const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId };
   ctx.state.user = user;
-  return { user, expiresAt, outcomes };
+  return { user, expiresAt, outcomes: admission.outcomes };
 }

@@ -6,13 +6,13 @@ import type { Redis } from "./redis.ts";
 import { RedisScript } from "./redisScript.ts";
 
 /** So many requests in a window that starts with the first of them. */
-interface RateLimitPolicy {
+export interface RateLimitPolicy {
   points: number;
   windowSeconds: number;
 }
 
 /** Every limit there is, by name. */
-function policiesOf(config: Config) {
+export function policiesOf(config: Config) {
   const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
   const { auth, gameSession } = limits;
   return {
@@ -42,13 +42,12 @@ export interface RateLimitOutcome extends RateLimitPolicy {
   resetSeconds: number;
 }
 
-/** A Redis key that decides whether a request counts at all. */
+/** A Redis key that decides whether a request counts at all: it has to have a value that is not the closed one. */
 export interface Gate {
   key: string;
-  /** The value that lets requests through. */
-  open: string;
-  /** Sets the gate open for so long, unless it has a value already. */
-  openSeconds?: number;
+  closed: string;
+  /** Sets the gate, unless it has a value already. */
+  opening?: { value: string; seconds: number };
 }
 
 /** The gate's value (undefined when it has none), or that Redis is away; the request was counted only if the gate is open. */
@@ -90,7 +89,7 @@ export class RateLimits {
   /** Counts one request of `key` under each limit. */
   async consumeAll(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
     if (names.length === 0) return [];
-    const { gate, outcomes } = await this.consumeIf({ key: "", open: "" }, names, key);
+    const { gate, outcomes } = await this.consumeIf({ key: "", closed: "" }, names, key);
     return gate === away ? this.consumeHere(names, key) : outcomes;
   }
 
@@ -99,7 +98,7 @@ export class RateLimits {
     const wanted = names.map((name) => this.#limitOf(name));
     try {
       const keys = [gate.key, ...wanted.map(({ keyPrefix }) => keyPrefix + key)];
-      const values = [gate.open, gate.openSeconds ?? 0, ...wanted.map(({ windowSeconds }) => windowSeconds)];
+      const values = [gate.closed, gate.opening?.value ?? "", gate.opening?.seconds ?? 0, ...wanted.map(({ windowSeconds }) => windowSeconds)];
       const [value, ...counts] = await countScript.run(this.#redis, keys, values) as [string, ...number[]];
       const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
       return { gate: value === "" ? undefined : value, outcomes };
@@ -146,23 +145,23 @@ function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs
 }
 
 /**
- * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's open value, the seconds to open it for, then
- * the limits' windows. Gives the gate's value and, when that is open, each counter's count and milliseconds left.
+ * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's closed value, the value to open it with and for
+ * how many seconds, then the limits' windows. Gives the gate's value and, when that is open, each count and milliseconds left.
  */
 const countScript = new RedisScript(`
-local open, openSeconds = ARGV[1], tonumber(ARGV[2])
-local gate = open
+local closed, opening, seconds = ARGV[1], ARGV[2], ARGV[3]
+local gate = ''
 if KEYS[1] ~= '' then
-  if openSeconds > 0 then redis.call('SET', KEYS[1], open, 'EX', openSeconds, 'NX') end
+  if opening ~= '' then redis.call('SET', KEYS[1], opening, 'EX', seconds, 'NX') end
   gate = redis.call('GET', KEYS[1]) or ''
+  if gate == '' or gate == closed then return { gate } end
 end
 local answer = { gate }
-if gate ~= open then return answer end
 for i = 2, #KEYS do
   local count = redis.call('INCR', KEYS[i])
   local left = redis.call('PTTL', KEYS[i])
   if left < 0 then
-    left = ARGV[i + 1] * 1000
+    left = ARGV[i + 2] * 1000
     redis.call('PEXPIRE', KEYS[i], left)
   end
   answer[#answer + 1] = count
