@@ -6,6 +6,7 @@ import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
+const isOn = z.enum(["on", "off"]).default("on").transform((word) => word === "on");
 const origin = z.url({ protocol: /^https?$/, error: "must be an http or https address", abort: true })
   .refine((text) => new URL(text).pathname === "/" && !/[?#]/.test(text), "must be an origin: scheme, host and port only")
   .transform((text) => new URL(text).origin);
@@ -46,6 +47,10 @@ const providersFile = z.string().trim().default("").transform((file, context): P
   }
 });
 
+const secondsList = (fallback: readonly number[]) => z.string().default(fallback.join(","))
+  .transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== "").map(Number))
+  .pipe(z.array(z.int().min(1).max(86_400)).max(10));
+
 const stores = {
   DATABASE_URL: databaseUrl,
   DATABASE_POOL_SIZE: whole(10, 1, 200),
@@ -65,6 +70,8 @@ const Environment = z.object({
   BASE_URL: origin,
   ALLOWED_ORIGINS: originList,
   TRUSTED_PROXIES: whole(0, 0, 10),
+  HEALTH_ROUTES: isOn,
+  OPENAPI_ROUTE: isOn,
   WEB_ROOT: z.string().trim().default(""),
   DEFAULT_AVATAR_URL: z.string().trim().default(""),
   SIGNING_KEYS: signingKeys,
@@ -90,13 +97,23 @@ const Environment = z.object({
   MAX_DURATION_SECONDS: whole(limits.gameSession.maxDurationSeconds, 60, 7 * 86_400),
   TTL_SECONDS_AFTER_FINISHED: whole(limits.gameSession.ttlSecondsAfterFinished, 0, 86_400),
   STOP_WAIT_SECONDS: whole(limits.gameSession.stopWaitSeconds, 1, 600),
+  EVENT_HEARTBEAT_SECONDS: whole(limits.gameSession.eventHeartbeatSeconds, 1, 600),
+  EXPIRY_WARNING_SECONDS: secondsList(limits.gameSession.expiryWarningSeconds),
   LAUNCHES_PER_MINUTE: whole(limits.gameSession.launchesPerMinute, 1, 100_000),
   LAUNCHES_PER_HOUR: whole(limits.gameSession.launchesPerHour, 1, 100_000),
   POLLS_PER_MINUTE: whole(limits.gameSession.pollsPerMinute, 1, 1_000_000),
   CATALOG_REQUESTS_PER_MINUTE: whole(limits.catalog.requestsPerMinute, 1, 1_000_000),
   PARTNER_REQUESTS_PER_MINUTE: whole(limits.partner.requestsPerMinute, 1, 100_000),
   PARTNER_UPLOADS_PER_HOUR: whole(limits.partner.uploadsPerHour, 1, 100_000),
+  UPLOAD_IDLE_MS: whole(30_000, 100, 600_000),
+  UPLOAD_WINDOW_MS: whole(60_000, 100, 600_000),
+  UPLOAD_MIN_BYTES_PER_SECOND: whole(16 * 1024, 1, 2 ** 30),
   UPLOAD_MAX_BYTES: whole(limits.archive.packedBytes, 1, Number.MAX_SAFE_INTEGER),
+  MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
+  HEADERS_TIMEOUT_MS: whole(15_000, 100, 600_000),
+  BODY_TIMEOUT_MS: whole(10_000, 100, 600_000),
+  STALLED_ANSWER_MS: whole(60_000, 100, 3_600_000),
+  CONNECTION_CHECK_MS: whole(5_000, 50, 60_000),
   SHUTDOWN_SECONDS: whole(20, 1, 600),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
@@ -117,6 +134,8 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     allowedOrigins: new Set([env.BASE_URL, ...env.ALLOWED_ORIGINS]),
     /** Proxies in front that append to X-Forwarded-For. */
     trustedProxies: env.TRUSTED_PROXIES,
+    /** What is served outside /api, besides pages. */
+    serves: { health: env.HEALTH_ROUTES, document: env.OPENAPI_ROUTE },
     /** Undefined: the API serves no pages. */
     webRoot: env.WEB_ROOT === "" ? undefined : env.WEB_ROOT,
     defaultAvatarUrl: env.DEFAULT_AVATAR_URL,
@@ -154,6 +173,10 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       maxDurationSeconds: env.MAX_DURATION_SECONDS,
       ttlSecondsAfterFinished: env.TTL_SECONDS_AFTER_FINISHED,
       stopWaitSeconds: env.STOP_WAIT_SECONDS,
+      /** Between signs of life on event streams. */
+      eventHeartbeatSeconds: env.EVENT_HEARTBEAT_SECONDS,
+      /** Before the idle end, when players are warned. */
+      expiryWarningSeconds: env.EXPIRY_WARNING_SECONDS,
       launchesPerMinute: env.LAUNCHES_PER_MINUTE,
       launchesPerHour: env.LAUNCHES_PER_HOUR,
       pollsPerMinute: env.POLLS_PER_MINUTE,
@@ -163,6 +186,17 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       requestsPerMinute: env.PARTNER_REQUESTS_PER_MINUTE,
       uploadsPerHour: env.PARTNER_UPLOADS_PER_HOUR,
       uploadMaxBytes: env.UPLOAD_MAX_BYTES,
+      /** How slowly an archive may come: far below any line that could upload a game, far above what ties up a connection for nothing. */
+      uploadPace: {
+        idleMs: env.UPLOAD_IDLE_MS, windowMs: env.UPLOAD_WINDOW_MS, minBytesPerWindow: env.UPLOAD_MIN_BYTES_PER_SECOND * env.UPLOAD_WINDOW_MS / 1000,
+      },
+    },
+    http: {
+      connections: env.MAX_CONNECTIONS,
+      headersTimeoutMs: env.HEADERS_TIMEOUT_MS,
+      bodyTimeoutMs: env.BODY_TIMEOUT_MS,
+      stalledAnswerMs: env.STALLED_ANSWER_MS,
+      checkingIntervalMs: env.CONNECTION_CHECK_MS,
     },
     shutdownSeconds: env.SHUTDOWN_SECONDS,
     logLevel: env.LOG_LEVEL,

@@ -13,8 +13,8 @@ const logger = createLogger({ level: config.logLevel });
 const deps = createDeps(config, logger);
 const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
 const background = createBackground(deps);
-const server = createHttpServer(createApp(deps, pages).callback());
-const metricsServer = createMetricsServer(deps.metrics);
+const server = createHttpServer(createApp(deps, pages).callback(), config.http);
+const metricsServer = createMetricsServer(deps.metrics, config.http);
 
 process.on("unhandledRejection", (error) => {
   logger.error({ err: error }, "a promise was left to fail: ending, for the state is unknown");
@@ -30,6 +30,7 @@ logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: confi
 const signal = await Promise.race([once(process, "SIGTERM").then(() => "SIGTERM"), once(process, "SIGINT").then(() => "SIGINT")]);
 logger.info({ signal }, "ending: open requests may finish");
 deps.lifecycle.isStopping = true;
+deps.gameSessionEvents.close();
 // Whatever hangs, the process ends.
 setTimeout(() => process.exit(1), (config.shutdownSeconds + 5) * 1000).unref();
 await close(server, config.shutdownSeconds * 1000);

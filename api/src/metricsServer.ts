@@ -1,9 +1,9 @@
 import type { Server } from "node:http";
 import type { Metrics } from "./metrics.ts";
-import { createHttpServer } from "./server.ts";
+import { createHttpServer, type ServerLimits } from "./server.ts";
 
 /** `/metrics` on a port of its own, which no player's request ever reaches. */
-export function createMetricsServer({ registry }: Metrics): Server {
+export function createMetricsServer({ registry }: Metrics, limits: ServerLimits): Server {
   return createHttpServer(async (request, response) => {
     if (request.url !== "/metrics") {
       response.writeHead(404).end();
@@ -15,5 +15,5 @@ export function createMetricsServer({ registry }: Metrics): Server {
     } catch {
       response.writeHead(500).end();
     }
-  });
+  }, limits);
 }

@@ -81,7 +81,7 @@ export class TestApi {
     const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
     const background = options.kube === true ? createBackground(deps) : undefined;
     await background?.start();
-    const server = createHttpServer(createApp(deps, pages).callback());
+    const server = createHttpServer(createApp(deps, pages).callback(), config.http);
     await listen(server, port, "127.0.0.1");
     await eventually(() => deps.redis.ping(), { what: "the connection to Redis" });
     return new TestApi({ deps, url: `http://127.0.0.1:${port}`, database, logLines, kube: cluster.kube, minio, server, background }, cleanUps);
@@ -104,6 +104,7 @@ export class TestApi {
 
   async stop(): Promise<void> {
     this.deps.lifecycle.isStopping = true;
+    this.deps.gameSessionEvents.close();
     await close(this.#server, 2_000);
     await this.#background?.stop();
     await closeDeps(this.deps);
@@ -111,8 +112,8 @@ export class TestApi {
   }
 
   async #signIn({ id, name, email }: { id: string; name: string; email: string }): Promise<{ cookie: string; authSessionId: string }> {
-    const sid = await this.deps.authSessions.create(id);
-    const { token } = this.deps.tokens.issue({ sub: id, name, email, sid });
+    const { sid, endsAt } = await this.deps.authSessions.create(id);
+    const { token } = this.deps.tokens.issue({ sub: id, name, email, sid }, endsAt);
     return { cookie: `${sessionCookieName(this.deps.config)}=${token}`, authSessionId: authSessionIdOf(sid) };
   }
 }

@@ -10,7 +10,7 @@ import { currentDigest, dropUploadLease, lockJudgedGame, switchVersion, type Upl
 import type { ArchiveBody } from "../upload/archiveBody.ts";
 import { ArchiveStore } from "../upload/archiveStore.ts";
 import type { ArchiveUpload } from "../upload/archiveUpload.ts";
-import { uploadPace, TooSlow } from "../upload/paced.ts";
+import { TooSlow } from "../upload/paced.ts";
 import { ArchiveTooLarge, DigestMismatch, receiveArchive, type ReceivedArchive } from "../upload/receiveArchive.ts";
 import { holdUploadLease } from "../upload/uploadLease.ts";
 import { noSuchGame } from "./updateGame.ts";
@@ -64,8 +64,8 @@ async function takeIn(deps: UploadDeps, lease: UploadLease, game: PartnerGame, b
 }
 
 async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
-  const maxBytes = config.partner.uploadMaxBytes;
-  return receiveArchive({ body: body.open(), game, upload, expectedDigests: body.expectedDigests, maxBytes, pace: uploadPace, signal });
+  const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
+  return receiveArchive({ body: body.open(), game, upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
 }
 
 /** The lease is the fence: whoever lost it must not switch, however late it wakes up. */

@@ -2,20 +2,27 @@ import type { Next } from "koa";
 import { randomBase32 } from "../base32.ts";
 import type { AppContext } from "../routing/appContext.ts";
 
+/** A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail. */
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
+
 /** Gives every request an id, and one log line and one measurement when its answer has ended. */
 export async function observeRequests(ctx: AppContext, next: Next): Promise<void> {
-  const { clock, logger, metrics } = ctx.deps;
+  const { clock, lifecycle } = ctx.deps;
   const startedMs = clock.monotonicMs();
-  ctx.state.requestId = randomBase32(20);
+  const given = ctx.req.headers["x-request-id"];
+  ctx.state.requestId = typeof given === "string" && idPattern.test(given) ? given : randomBase32(20);
   ctx.set("X-Request-Id", ctx.state.requestId);
-  ctx.res.once("close", () => {
-    const seconds = (clock.monotonicMs() - startedMs) / 1000;
-    const { requestId, route = "none", user, partner } = ctx.state;
-    metrics.requestDone({ method: ctx.method, route, status: ctx.res.statusCode, seconds });
-    logger.debug({
-      requestId, method: ctx.method, route, status: ctx.res.statusCode, milliseconds: Math.round(seconds * 1000),
-      ...(user && { user: user.id }), ...(partner && { partner: partner.id }), ...(!ctx.res.writableFinished && { isCut: true }),
-    }, "request answered");
-  });
+  ctx.res.once("close", () => observe(ctx, (clock.monotonicMs() - startedMs) / 1000));
   await next();
+  // Clients take their next request elsewhere.
+  if (lifecycle.isStopping) ctx.set("Connection", "close");
+}
+
+function observe({ deps: { logger, metrics }, method, res, state }: AppContext, seconds: number): void {
+  const { requestId, route = "none", user, partner } = state;
+  metrics.requestDone({ method, route, status: res.statusCode, seconds });
+  logger.debug({
+    requestId, method, route, status: res.statusCode, milliseconds: Math.round(seconds * 1000),
+    ...(user && { user: user.id }), ...(partner && { partner: partner.id }), ...(!res.writableFinished && { isCut: true }),
+  }, "request answered");
 }

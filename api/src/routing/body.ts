@@ -5,7 +5,6 @@ import type { AppContext } from "./appContext.ts";
 export const jsonType = "application/json";
 export const formType = "application/x-www-form-urlencoded";
 
-const deadlineMs = 10_000;
 const depthMax = 10;
 
 /** A JSON body of at most `maxBytes`. */
@@ -51,7 +50,8 @@ async function readText(ctx: AppContext, maxBytes: number): Promise<string> {
   }
 }
 
-function readBytes({ req }: AppContext, maxBytes: number): Promise<Buffer> {
+function readBytes({ req, deps }: AppContext, maxBytes: number): Promise<Buffer> {
+  const deadlineMs = deps.config.http.bodyTimeoutMs;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

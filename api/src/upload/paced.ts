@@ -7,9 +7,6 @@ export interface Pace {
   minBytesPerWindow: number;
 }
 
-/** A minute of 16 KiB/s: far below any line that could upload a game, far above what ties up a connection for nothing. */
-export const uploadPace: Pace = { idleMs: 30_000, windowMs: 60_000, minBytesPerWindow: 60 * 16 * 1024 };
-
 /** The sender fell silent or keeps a connection busy with next to nothing. */
 export class TooSlow extends Error {
   override readonly name = "TooSlow";

@@ -1,0 +1,30 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+interface Progress {
+  /** Bytes that the client's side has taken. */
+  taken: number;
+  sinceMs: number;
+}
+
+/**
+ * Cuts connections whose client takes nothing of its answer: each holds the answer's memory. A look now and then at what is
+ * still unsent costs requests nothing.
+ */
+export function cutStalledAnswers(server: Server, { stalledAnswerMs, checkingIntervalMs }: { stalledAnswerMs: number; checkingIntervalMs: number }): void {
+  const connections = new Map<Socket, Progress>();
+  server.on("connection", (socket: Socket) => {
+    connections.set(socket, { taken: 0, sinceMs: performance.now() });
+    socket.once("close", () => connections.delete(socket));
+  });
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    for (const [socket, progress] of connections) {
+      const taken = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength === 0 || taken !== progress.taken) connections.set(socket, { taken, sinceMs: nowMs });
+      else if (nowMs - progress.sinceMs >= stalledAnswerMs) socket.destroy();
+    }
+  }, checkingIntervalMs);
+  timer.unref();
+  server.once("close", () => clearInterval(timer));
+}
