@@ -49,15 +49,16 @@ export class AuthSessions {
     this.#absoluteLifetimeSeconds = absoluteLifetimeSeconds;
   }
 
-  /** Begins a sign-in and gives its sid. */
-  async create(userId: string): Promise<string> {
+  /** Begins a sign-in: its sid, and when it ends however often it is renewed. */
+  async create(userId: string): Promise<{ sid: string; endsAt: Date | undefined }> {
     const sid = createSid();
+    const startedAt = this.#clock.now();
     await this.#postgres.pool.query({
       name: "authSession.create",
-      text: "INSERT INTO auth_sessions (id, user_id) VALUES ($1, $2)",
-      values: [authSessionIdOf(sid), userId],
+      text: "INSERT INTO auth_sessions (id, user_id, created_at) VALUES ($1, $2, $3)",
+      values: [authSessionIdOf(sid), userId, startedAt],
     });
-    return sid;
+    return { sid, endsAt: this.#endOf(startedAt.getTime() / 1000) };
   }
 
   /**

@@ -14,8 +14,8 @@ export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrig
 }
 
 /** The page that players sign in on, with what went wrong before. */
-export function signInPageUrl(baseUrl: string, query: Record<string, string | undefined> = {}): string {
-  const url = new URL("/signin", baseUrl);
+export function signInPageUrl({ baseUrl, signInPageUrl: page }: Pick<Config, "baseUrl" | "signInPageUrl">, query: Record<string, string | undefined> = {}): string {
+  const url = new URL(page ?? `${baseUrl}/api/auth/signin`);
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, value);
   }

@@ -11,6 +11,22 @@ export function csrfCookieName({ isSecure }: Pick<Config, "isSecure">): string {
   return isSecure ? "__Host-auth.csrf-token" : "auth.csrf-token";
 }
 
+/** What the names of all cookies of sign-ins under way at external providers begin with. */
+export function transactionCookiePrefix({ isSecure }: Pick<Config, "isSecure">): string {
+  return isSecure ? "__Host-auth.oauth." : "auth.oauth.";
+}
+
+/** The request's cookies whose names begin so. Koa's own reader keeps every name that it was ever asked for. */
+export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const pair of (ctx.req.headers.cookie ?? "").split(";")) {
+    const at = pair.indexOf("=");
+    const name = pair.slice(0, at).trim();
+    if (at > 0 && name.startsWith(prefix) && !found.has(name)) found.set(name, pair.slice(at + 1).trim());
+  }
+  return found;
+}
+
 /**
  * Sets a cookie that scripts cannot read and other sites' requests do not carry; without `expires` it ends with the browser.
  * Written by hand because Koa's own refuses Secure ones behind a proxy that ends TLS.

@@ -58,10 +58,10 @@ export class Tokens {
     this.#verifyCookie = koaJwt(options);
   }
 
-  /** A token for the sign-in `sid`, and when it ends: with its lifetime, or by `endsBy`. */
-  issue(claims: Pick<TokenClaims, "sub" | "name" | "email" | "sid">, endsBy?: Date): { token: string; expiresAt: Date } {
+  /** A token for the sign-in `sid`, and when it ends: with its lifetime, or by `endsAt`. */
+  issue(claims: Pick<TokenClaims, "sub" | "name" | "email" | "sid">, endsAt?: Date): { token: string; expiresAt: Date } {
     const iat = Math.floor(this.#clock.now().getTime() / 1000);
-    const exp = Math.min(iat + this.#lifetimeSeconds, endsBy === undefined ? Infinity : Math.floor(endsBy.getTime() / 1000));
+    const exp = Math.min(iat + this.#lifetimeSeconds, endsAt === undefined ? Infinity : Math.floor(endsAt.getTime() / 1000));
     const { sub, name, email, sid } = claims;
     const key = this.#keys.get(this.#newestKid);
     if (key === undefined) throw new Error("The newest signing key is gone.");

@@ -37,7 +37,7 @@ export async function findUser(ctx: AppContext, limits: readonly RateLimitName[]
     clearCookie(ctx, cookie);
     return undefined;
   }
-  const { token, expiresAt } = tokens.issue(claims);
+  const { token, expiresAt } = tokens.issue(claims, admission.endsAt);
   setCookie(ctx, cookie, token, expiresAt);
   const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId };
   ctx.state.user = user;

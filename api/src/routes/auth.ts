@@ -4,17 +4,17 @@ import {
 } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import { callbackUrlOf } from "../auth/callbackUrl.ts";
-import { clearCookie, csrfCookieName, sessionCookieName, setCookie } from "../auth/cookies.ts";
-import { authSessionIdOf } from "../auth/tokens.ts";
+import { clearCookie, sessionCookieName } from "../auth/cookies.ts";
 import { signIn } from "../commands/signIn.ts";
-import type { Deps } from "../deps.ts";
 import { findUser } from "../middleware/requireUser.ts";
+import { presentAuthProviders } from "../presenters/authProviders.ts";
 import { presentAuthSession } from "../presenters/authSession.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { empty, json, redirect } from "../routing/answers.ts";
 import { publicRoute } from "../routing/route.ts";
-import { findUserById, type User } from "../stores/users.ts";
+import { findUserById } from "../stores/users.ts";
 import { answerForm, answerUrl, limitPosts, requireCsrf } from "./authAnswer.ts";
+import { beginAuthSession, csrfTokenFor, endAuthSession } from "./authSession.ts";
 
 const session = publicRoute({
   method: "GET",
@@ -58,16 +58,8 @@ const csrf = publicRoute({
   limits: ["authReads"],
   answers: { 200: json(CsrfResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: [],
-  handle: ({ ctx, deps }) => {
-    const name = csrfCookieName(deps.config);
-    const present = deps.csrfTokens.read(ctx.cookies.get(name));
-    if (present !== undefined) {
-      ctx.body = { csrfToken: present };
-      return;
-    }
-    const { token, cookie } = deps.csrfTokens.create();
-    setCookie(ctx, name, cookie);
-    ctx.body = { csrfToken: token };
+  handle: ({ ctx }) => {
+    ctx.body = { csrfToken: csrfTokenFor(ctx) };
   },
 });
 
@@ -79,14 +71,9 @@ const providers = publicRoute({
   limits: ["authReads"],
   answers: { 200: ProvidersResponse },
   errors: [],
-  handle: ({ ctx, deps: { config } }) => {
-    const url = `${config.baseUrl}/api/auth`;
-    ctx.body = {
-      credentials: {
-        id: "credentials", name: "E-mail and password", type: "credentials",
-        signinUrl: `${url}/signin/credentials`, callbackUrl: `${url}/callback/credentials`,
-      },
-    } satisfies ProvidersResponse;
+  handle: ({ ctx, deps: { config, oauthProviders } }) => {
+    const ways = [{ id: "credentials", name: "E-mail and password", type: "credentials" as const }, ...oauthProviders.values()];
+    ctx.body = presentAuthProviders(ways, config.baseUrl);
   },
 });
 
@@ -108,7 +95,7 @@ const credentials = publicRoute({
       await limitPosts(ctx);
       requireCsrf(ctx, form);
       const user = await signIn(deps, { ...form, address: ctx.ip, requestId: ctx.state.requestId });
-      await beginAuthSession(ctx, deps, user);
+      await beginAuthSession(ctx, user, "credentials");
       answerUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
     });
   },
@@ -132,7 +119,7 @@ const signOut = publicRoute({
     await answerForm(ctx, form, async (isJson) => {
       await limitPosts(ctx);
       requireCsrf(ctx, form);
-      await endAuthSession(ctx, deps);
+      await endAuthSession(ctx);
       answerUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
     });
   },
@@ -159,27 +146,6 @@ async function answerSession(ctx: AppContext): Promise<void> {
   const user = signedIn === undefined ? undefined : await findUserById(postgres, signedIn.user.id);
   if (signedIn !== undefined && user === undefined) clearCookie(ctx, sessionCookieName(config));
   ctx.body = signedIn === undefined || user === undefined ? {} : presentAuthSession(user, signedIn.expiresAt, config.defaultAvatarUrl);
-}
-
-/** A new sign-in never continues the one that the browser had. */
-async function beginAuthSession(ctx: AppContext, deps: Deps, user: User): Promise<void> {
-  const { config, tokens, authSessions, audit } = deps;
-  const before = await tokens.verify(ctx);
-  if (before !== undefined) await authSessions.revoke(authSessionIdOf(before.sid));
-  const { sid, endsBy } = await authSessions.create(user.id);
-  const { token, expiresAt } = tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsBy);
-  setCookie(ctx, sessionCookieName(config), token, expiresAt);
-  await audit.record({ action: "signIn.succeeded", actor: { kind: "user", id: user.id }, address: ctx.ip, requestId: ctx.state.requestId });
-}
-
-/** Ends the sign-in for good: copies of the cookie are worth nothing afterwards. */
-async function endAuthSession(ctx: AppContext, { config, tokens, authSessions, audit }: Deps): Promise<void> {
-  const claims = await tokens.verify(ctx);
-  if (claims !== undefined) {
-    await authSessions.revoke(authSessionIdOf(claims.sid));
-    await audit.record({ action: "signOut", actor: { kind: "user", id: claims.sub }, address: ctx.ip, requestId: ctx.state.requestId });
-  }
-  clearCookie(ctx, sessionCookieName(config));
 }
 
 export const authRoutes = [session, updateSession, csrf, providers, credentials, signOut, clientLog];

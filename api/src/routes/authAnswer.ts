@@ -1,5 +1,6 @@
 import { signInPageUrl } from "../auth/callbackUrl.ts";
 import { csrfCookieName } from "../auth/cookies.ts";
+import { OAuthFailure } from "../auth/oauth/oauthFailure.ts";
 import { HttpError, rateLimited } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
 
@@ -36,9 +37,10 @@ export async function answerForm(ctx: AppContext, form: AuthForm, work: (isJson:
     await work(isJson);
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
-    const url = signInPageUrl(ctx.deps.config.baseUrl, reasonOf(error));
+    const failure = error.cause instanceof OAuthFailure ? error.cause : undefined;
+    const url = signInPageUrl(ctx.deps.config, failure === undefined ? reasonOf(error) : { error: failure.reason });
     const { code, message, hasMessage, headers } = error;
-    if (isJson || error.status >= 500) {
+    if (isJson || (error.status >= 500 && failure === undefined)) {
       throw new HttpError(code, { ...(hasMessage && { message }), headers, extra: { url }, cause: error });
     }
     answerUrl(ctx, false, url);
@@ -62,6 +64,7 @@ export async function limitPosts(ctx: AppContext): Promise<void> {
 
 function reasonOf({ code }: HttpError): Record<string, string> {
   if (code === "csrf") return { error: "MissingCSRF", csrf: "true" };
+  if (code === "not_found") return { error: "OAuthSignin" };
   if (code === "invalid_credentials") return { error: "CredentialsSignin", code: "credentials" };
   return { error: "CredentialsSignin", code };
 }

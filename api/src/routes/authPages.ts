@@ -1,38 +1,60 @@
+import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import { callbackUrlOf, signInPageUrl } from "../auth/callbackUrl.ts";
+import { presentSignInPage, presentSignOutPage, type AuthPage } from "../presenters/authPage.ts";
+import { media, redirect } from "../routing/answers.ts";
 import type { AppContext } from "../routing/appContext.ts";
-import { redirect } from "../routing/answers.ts";
 import { publicRoute } from "../routing/route.ts";
 import { answerUrl } from "./authAnswer.ts";
+import { csrfTokenFor } from "./authSession.ts";
 
-/** Addresses that the Auth.js client navigates to; the pages themselves are the web app's. A GET never signs in or out. */
+const page = media(["text/html"], "A page without scripts, where no other sign-in page is configured.", { optionalHeaders: ["Set-Cookie"] });
+
+/** Addresses that the Auth.js client navigates to. A GET never signs in or out. */
 export const authPageRoutes = [
   publicRoute({
     method: "GET", path: "/api/auth/signin", name: "showSignIn", summary: "Go to the sign-in page", limits: ["authReads"],
-    answers: { 302: redirect("To the web's sign-in page.") }, errors: [],
-    handle: ({ ctx }) => toSignInPage(ctx),
+    answers: { 200: page, 302: redirect("To the configured sign-in page.") }, errors: [],
+    handle: ({ ctx }) => showSignIn(ctx),
   }),
   publicRoute({
     method: "GET", path: "/api/auth/error", name: "showSignInError", summary: "Go to the sign-in page with an error", limits: ["authReads"],
-    answers: { 302: redirect("To the web's sign-in page.") }, errors: [],
-    handle: ({ ctx }) => toSignInPage(ctx),
+    answers: { 200: page, 302: redirect("To the configured sign-in page.") }, errors: [],
+    handle: ({ ctx }) => showSignIn(ctx),
   }),
   publicRoute({
-    method: "GET", path: "/api/auth/signout", name: "showSignOut", summary: "Go to the home page", limits: ["authReads"],
+    method: "GET", path: "/api/auth/signout", name: "showSignOut", summary: "Go to where one can sign out", limits: ["authReads"],
     description: "A GET never signs out.",
-    answers: { 302: redirect("To the home page.") }, errors: [],
-    handle: ({ ctx, deps }) => answerUrl(ctx, false, `${deps.config.baseUrl}/`),
+    answers: { 200: page, 302: redirect("To the home page, where a sign-in page is configured.") }, errors: [],
+    handle: ({ ctx, deps: { config } }) => {
+      const home = callbackUrlOf(undefined, config);
+      if (config.signInPageUrl === undefined) answerPage(ctx, presentSignOutPage({ csrfToken: csrfTokenFor(ctx), callbackUrl: home }));
+      else answerUrl(ctx, false, home);
+    },
   }),
 ];
 
-function toSignInPage(ctx: AppContext): void {
-  const { config } = ctx.deps;
+function showSignIn(ctx: AppContext): void {
+  const { config, oauthProviders } = ctx.deps;
   const query = new URLSearchParams(ctx.querystring);
-  const wished = query.get("callbackUrl");
-  answerUrl(ctx, false, signInPageUrl(config.baseUrl, {
-    error: word(query.get("error")),
-    code: word(query.get("code")),
-    callbackUrl: wished === null ? undefined : callbackUrlOf(wished, config),
+  const error = word(query.get("error"));
+  const code = word(query.get("code"));
+  const wished = query.get("callbackUrl") ?? undefined;
+  if (config.signInPageUrl !== undefined) {
+    answerUrl(ctx, false, signInPageUrl(config, { error, code, callbackUrl: wished === undefined ? undefined : callbackUrlOf(wished, config) }));
+    return;
+  }
+  answerPage(ctx, presentSignInPage({
+    csrfToken: csrfTokenFor(ctx),
+    callbackUrl: callbackUrlOf(wished, config),
+    sentence: error === undefined ? undefined : sentenceForSignIn(error, code ?? null),
+    providers: [...oauthProviders.values()],
   }));
+}
+
+function answerPage(ctx: AppContext, { html, policy }: AuthPage): void {
+  ctx.set("Content-Security-Policy", policy);
+  ctx.type = "html";
+  ctx.body = html;
 }
 
 /** Only a word is passed on: the page shows a sentence of its own for it. */

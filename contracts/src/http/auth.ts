@@ -31,6 +31,8 @@ export const AuthProvider = z.object({
   signinUrl: z.url(),
   callbackUrl: z.url(),
 }).meta({ id: "AuthProvider", description: "A way to sign in." });
+export type AuthProvider = z.infer<typeof AuthProvider>;
+
 /** `GET /api/auth/providers`, keyed by provider id. */
 export const ProvidersResponse = z.record(z.string(), AuthProvider).meta({ description: "The ways to sign in, by id." });
 export type ProvidersResponse = z.infer<typeof ProvidersResponse>;
@@ -47,6 +49,14 @@ const formFields = {
 };
 export const SignOutForm = z.object(formFields).meta({ id: "SignOutForm", description: "Other fields are ignored." });
 export type SignOutForm = z.infer<typeof SignOutForm>;
+
+/** Begins a sign-in at an external provider. */
+export const ProviderForm = z.object(formFields).meta({ id: "ProviderForm", description: "Other fields are ignored." });
+export type ProviderForm = z.infer<typeof ProviderForm>;
+
+export const ProviderParams = z.object({
+  provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/).meta({ description: "Id of the provider, from `GET /api/auth/providers`.", example: "example" }),
+});
 
 export const CredentialsForm = z.object({
   ...formFields,
@@ -72,3 +82,24 @@ export const signInErrors = [
   "OAuthAccountNotLinked", "OAuthCreateAccount",
 ] as const;
 export type SignInError = (typeof signInErrors)[number];
+
+/** What players read for each of them. */
+export const signInErrorSentences: Readonly<Record<SignInError, string>> = {
+  CredentialsSignin: "That e-mail and password do not match an account.",
+  MissingCSRF: "That took too long. Please try again.",
+  SessionRequired: "Please sign in to go on.",
+  AccessDenied: "The sign-in was declined.",
+  Configuration: "This way to sign in is not set up correctly. Please use another one.",
+  OAuthSignin: "That provider does not answer just now. Please try again in a moment, or sign in another way.",
+  OAuthCallback: "The sign-in was not completed. Please try again.",
+  OAuthAccountNotLinked: "There is an account with this e-mail already. Sign in the way you did before; then you can add this provider.",
+  OAuthCreateAccount: "The provider did not confirm your e-mail address, so no account could be made with it.",
+};
+
+/** The sentence for the `error` and `code` of the sign-in page's address, whatever stands there. */
+export function sentenceForSignIn(error: string, code: string | null): string {
+  if (code === "locked") return "Too many failed sign-ins. For your safety this account is locked for a while; try again later.";
+  if (code === "rate_limited") return "That was too often in a short time. Try again in a few minutes.";
+  const known = signInErrors.find((name) => name === error);
+  return known === undefined ? "The sign-in did not work. Please try again." : signInErrorSentences[known];
+}

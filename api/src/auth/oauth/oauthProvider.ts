@@ -138,7 +138,10 @@ export class OAuthProvider {
     const authentication = authenticationOf(config);
     const customFetch = createBoundedFetch({ allowInsecure });
     // The ID token's signature is checked although it comes straight from the provider: a proxy in between could be anybody's.
-    const execute = [...(config.type === "oidc" ? [client.enableNonRepudiationChecks] : []), ...(allowInsecure ? [client.allowInsecureRequests] : [])];
+    const execute: ((configuration: client.Configuration) => void)[] = [];
+    if (config.type === "oidc") execute.push(client.enableNonRepudiationChecks);
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so that it is not used by accident; ours is for the loopback
+    if (allowInsecure) execute.push(client.allowInsecureRequests);
     if (config.type === "oidc") {
       return client.discovery(new URL(config.issuer), clientId, undefined, authentication, { timeout: requestSeconds, execute, [client.customFetch]: customFetch });
     }

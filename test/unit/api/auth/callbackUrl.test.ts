@@ -24,8 +24,15 @@ describe("callbackUrlOf", () => {
 });
 
 describe("signInPageUrl", () => {
+  const baseUrl = "https://play.test";
+
   it("carries only what is given, encoded", () => {
-    expect(signInPageUrl("https://play.test", { error: "A&b=c", code: undefined })).to.equal("https://play.test/signin?error=A%26b%3Dc");
-    expect(signInPageUrl("https://play.test")).to.equal("https://play.test/signin");
+    const signInPage = { baseUrl, signInPageUrl: "https://play.test/signin" };
+    expect(signInPageUrl(signInPage, { error: "A&b=c", code: undefined })).to.equal("https://play.test/signin?error=A%26b%3Dc");
+    expect(signInPageUrl(signInPage)).to.equal("https://play.test/signin");
+  });
+
+  it("is the plain form where there is no page", () => {
+    expect(signInPageUrl({ baseUrl, signInPageUrl: undefined }, { error: "X" })).to.equal("https://play.test/api/auth/signin?error=X");
   });
 });

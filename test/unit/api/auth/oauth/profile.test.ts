@@ -1,0 +1,52 @@
+import { expect } from "chai";
+import { profileOfClaims, profileOfUserinfo } from "../../../../../api/src/auth/oauth/profile.ts";
+import type { OAuthProviderConfig } from "../../../../../api/src/auth/oauth/providerConfig.ts";
+
+const issuer = "https://id.test";
+
+describe("profileOfClaims", () => {
+  it("takes the account's name there, its address in our spelling, and what can be shown", () => {
+    expect(profileOfClaims(issuer, { sub: "1", email: " Ada@B.test", email_verified: true, name: " Ada\u0000Player ", picture: "https://pictures.test/a" })).to.deep.equal({
+      issuer, subject: "1", email: "ada@b.test", isEmailVerified: true, name: "Ada Player", image: "https://pictures.test/a",
+    });
+  });
+
+  for (const verified of ["true", 1, {}, "false", null, undefined, false]) {
+    it(`takes ${JSON.stringify(verified)} for not verified`, () => {
+      expect(profileOfClaims(issuer, { sub: "1", email: "a@b.test", email_verified: verified }).isEmailVerified).to.be.false;
+    });
+  }
+
+  it("drops what is no address, no name and no https picture", () => {
+    for (const email of ["no address", 5, `${"x".repeat(300)}@b.test`, "a@b\u0000"]) {
+      expect(profileOfClaims(issuer, { sub: "1", email, email_verified: true })).to.include({ email: undefined, isEmailVerified: false });
+    }
+    for (const picture of ["javascript:alert(1)", "http://a.test/", "https://u:p@a.test/", 5, `https://a.test/${"x".repeat(2100)}`]) {
+      expect(profileOfClaims(issuer, { sub: "1", picture }).image).to.equal(undefined);
+    }
+    expect(profileOfClaims(issuer, { sub: "1", name: "\u0000" }).name).to.equal(undefined);
+    expect(profileOfClaims(issuer, { sub: "1", name: "n".repeat(500) }).name).to.have.length(120);
+  });
+
+  for (const sub of [undefined, "", 5, "x".repeat(256), "a\u0000"]) {
+    it(`refuses the subject ${String(sub).slice(0, 20)}`, () => expect(() => profileOfClaims(issuer, { sub })).to.throw());
+  }
+});
+
+describe("profileOfUserinfo", () => {
+  const config = { issuer, userinfo: { subject: "account.id", email: "mail", emailVerified: "flags.mail", name: "login" } } as unknown as OAuthProviderConfig;
+
+  it("finds the fields by their configured names; a number may name an account", () => {
+    expect(profileOfUserinfo(config, { account: { id: 42 }, mail: "a@b.test", flags: { mail: true }, login: "ada" })).to.deep.equal({
+      issuer, subject: "42", email: "a@b.test", isEmailVerified: true, name: "ada", image: undefined,
+    });
+  });
+
+  it("refuses an answer without the account's name, and inherits nothing", () => {
+    for (const answer of [null, [], "x", {}, { account: {} }, { account: { id: 1.5 } }, { account: { id: 2 ** 60 } }, { account: null }]) {
+      expect(() => profileOfUserinfo(config, answer), JSON.stringify(answer)).to.throw();
+    }
+    const prototype = { ...config, userinfo: { subject: "constructor.name" } } as unknown as OAuthProviderConfig;
+    expect(() => profileOfUserinfo(prototype, {})).to.throw();
+  });
+});
