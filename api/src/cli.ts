@@ -1,6 +1,7 @@
 import { text } from "node:stream/consumers";
 import { CommanderError } from "commander";
 import { Passwords } from "./auth/passwords.ts";
+import { announceOnce } from "./cli/announceOnce.ts";
 import { CliError, exitCodes } from "./cli/cliError.ts";
 import { createProgram } from "./cli/program.ts";
 import { parseCliConfig } from "./config.ts";
@@ -23,6 +24,10 @@ const program = createProgram({
     const { pepper, bcryptCost: cost } = parseCliConfig(process.env);
     if (pepper === undefined) throw new CliError("invalid", "PASSWORD_PEPPER is not set: it must be the API's own, or the password will not be accepted.");
     return passwords ??= new Passwords({ pepper, cost, workers: 1 });
+  },
+  announce: async (authSessionIds) => {
+    const { redisUrl, tokenLifetimeSeconds } = parseCliConfig(process.env);
+    return redisUrl !== undefined && await announceOnce({ url: redisUrl, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
   },
   readStdin: () => text(process.stdin),
   print: (result, sentence, json) => console.log(json ? JSON.stringify(result) : sentence),

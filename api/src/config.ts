@@ -203,14 +203,22 @@ export function parseConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** What the command line needs of the same environment: the database, and the pepper for new passwords. */
+/** What the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended sign-ins. */
 export function parseCliConfig(environment: Record<string, string | undefined>) {
   const env = parse(z.object({
     ...stores,
     PASSWORD_PEPPER: Environment.shape.PASSWORD_PEPPER.optional(),
     BCRYPT_COST: Environment.shape.BCRYPT_COST,
+    REDIS_URL: redisUrl.optional(),
+    TOKEN_LIFETIME_SECONDS: Environment.shape.TOKEN_LIFETIME_SECONDS,
   }), environment, "The environment is wrong.");
-  return { postgres: { url: env.DATABASE_URL, poolSize: 2 }, pepper: env.PASSWORD_PEPPER, bcryptCost: env.BCRYPT_COST };
+  return {
+    postgres: { url: env.DATABASE_URL, poolSize: 2 },
+    pepper: env.PASSWORD_PEPPER,
+    bcryptCost: env.BCRYPT_COST,
+    redisUrl: env.REDIS_URL,
+    tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
+  };
 }
 
 function parse<T>(schema: z.ZodType<T>, environment: Record<string, string | undefined>, sentence: string): T {

@@ -1,15 +1,13 @@
 import type { Clock } from "#kube/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { away, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../stores/rateLimits.ts";
-import type { Queryable } from "../stores/queryable.ts";
 import type { Redis } from "../stores/redis.ts";
+import { announceRevoked, authSessionCacheKey, revoked, revokeRowsOf } from "./revocations.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
 
 const cacheSeconds = 60;
 /** This process remembers its own sign-outs for longer than a stale "active" can live in the cache. */
 const revokedMemory = { milliseconds: 2 * cacheSeconds * 1000, entries: 10_000 };
-/** What the cache says of a sign-in: the second that it began in, or this. */
-const revoked = "revoked";
 
 export interface AuthSessionsOptions {
   postgres: Postgres;
@@ -67,7 +65,7 @@ export class AuthSessions {
    */
   async admit(id: string, userId: string, limits: readonly RateLimitName[]): Promise<Admission | undefined> {
     if (this.#revokedHere.has(id)) return undefined;
-    const gate = { key: cacheKey(id), closed: revoked };
+    const gate = { key: authSessionCacheKey(id), closed: revoked };
     const counted = await this.#rateLimits.consumeIf(gate, limits, userId);
     if (counted.gate === revoked) return undefined;
     if (counted.gate !== undefined && counted.gate !== away) return this.#admission(Number(counted.gate), counted.outcomes);
@@ -95,16 +93,9 @@ export class AuthSessions {
     await this.#announceRevoked([id]);
   }
 
-  /** Ends every sign-in of a user together with `change` of them, such as of the password: both happen or neither. */
-  async revokeAllOf(userId: string, change: (transaction: Queryable) => Promise<void> = () => Promise.resolve()): Promise<void> {
-    const ids = await this.#postgres.transaction(async (transaction) => {
-      await change(transaction);
-      const { rows } = await transaction.query<{ id: string }>(
-        "UPDATE auth_sessions SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL RETURNING id", [userId],
-      );
-      return rows.map(({ id }) => id);
-    });
-    await this.#announceRevoked(ids);
+  /** Ends every sign-in of a user, for a change of password or a disabled account. */
+  async revokeAllOf(userId: string): Promise<void> {
+    await this.#announceRevoked(await revokeRowsOf(this.#postgres.pool, userId));
   }
 
   /**
@@ -135,10 +126,6 @@ export class AuthSessions {
       this.#revokedHere.delete(id);
     }
     for (const id of ids) this.#revokedHere.set(id, now);
-    await Promise.all(ids.map((id) => this.#redis.set(cacheKey(id), revoked, "EX", this.#lifetimeSeconds).catch(() => null)));
+    await announceRevoked(this.#redis, ids, this.#lifetimeSeconds);
   }
-}
-
-function cacheKey(id: string): string {
-  return `joypod:authSession:${id}`;
 }

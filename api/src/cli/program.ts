@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import { disableUser, enableUser, setPassword, type ChangedUser } from "../commands/changeUser.ts";
 import { createPartner } from "../commands/createPartner.ts";
 import { createUser } from "../commands/createUser.ts";
 import { issuePartnerKey, revokePartnerKey } from "../commands/partnerKeys.ts";
@@ -12,6 +13,8 @@ export interface CliEnvironment {
   databaseUrl(): string;
   stores(): { postgres: Postgres; audit: Audit };
   passwords(): Passwords;
+  /** Tells running API servers which sign-ins are over; false when they could not be told. */
+  announce(authSessionIds: readonly string[]): Promise<boolean>;
   readStdin(): Promise<string>;
   /** Writes the result: one JSON object, or the sentence. */
   print(result: Record<string, unknown>, sentence: string, asJson: boolean): void;
@@ -38,17 +41,46 @@ export function createProgram(environment: CliEnvironment): Command {
       environment.print({ applied }, sentence, options.json === true);
     });
 
+  addUserCommands(command, program, environment);
+  addPartnerCommands(command, program, environment);
+  return program;
+}
+
+function addUserCommands(
+  command: (parent: Command, name: string, description: string) => Command, program: Command, environment: CliEnvironment,
+): void {
   const user = program.command("user").description("players");
+  const { announce } = environment;
+  const readPassword = async (): Promise<string> => (await environment.readStdin()).replace(/\r?\n$/, "");
+  const print = (changed: ChangedUser, what: string, options: Json): void => {
+    const wait = changed.isAnnounced ? "" : " The API could not be told: the ended sign-ins may work for another minute (set REDIS_URL to the API's own).";
+    environment.print({ ...changed }, `${what} Sign-ins ended: ${changed.endedSignIns}.${wait}`, options.json === true);
+  };
+
   command(user, "create", "create a player; exit code 3 when there is one of that address")
     .requiredOption("--email <address>").requiredOption("--name <name>").requiredOption("--password-stdin", "read the password from standard input")
     .action(async ({ email, name, ...options }: Json & { email: string; name: string }) => {
-      const password = (await environment.readStdin()).replace(/\r?\n$/, "");
+      const password = await readPassword();
       const created = await createUser({ ...environment.stores(), passwords: environment.passwords() }, { email, name, password });
       environment.print(created, `Created the player ${created.email}.`, options.json === true);
     });
-
-  addPartnerCommands(command, program, environment);
-  return program;
+  command(user, "set-password", "give a player another password and end their sign-ins")
+    .requiredOption("--email <address>").requiredOption("--password-stdin", "read the password from standard input")
+    .action(async ({ email, ...options }: Json & { email: string }) => {
+      const password = await readPassword();
+      const changed = await setPassword({ ...environment.stores(), announce, passwords: environment.passwords() }, { email, password });
+      print(changed, `The player ${changed.email} has a new password.`, options);
+    });
+  command(user, "disable", "keep a player from signing in and end their sign-ins").requiredOption("--email <address>")
+    .action(async ({ email, ...options }: Json & { email: string }) => {
+      const changed = await disableUser({ ...environment.stores(), announce }, email);
+      print(changed, `The player ${changed.email} is disabled.`, options);
+    });
+  command(user, "enable", "let a disabled player sign in again").requiredOption("--email <address>")
+    .action(async ({ email, ...options }: Json & { email: string }) => {
+      const changed = await enableUser({ ...environment.stores(), announce }, email);
+      print(changed, `The player ${changed.email} is enabled.`, options);
+    });
 }
 
 function addPartnerCommands(

@@ -4,8 +4,7 @@ import type { Passwords } from "../auth/passwords.ts";
 import { CliError } from "../cli/cliError.ts";
 import type { Audit } from "../stores/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
-
-const passwordMinLength = 8;
+import { requirePassword } from "./passwordRule.ts";
 
 export interface NewUser {
   email: string;
@@ -23,9 +22,7 @@ export async function createUser(
   if (name === "" || name.length > limits.auth.nameMaxLength || /\p{Cc}/u.test(name)) {
     throw new CliError("invalid", `The name must have 1 to ${limits.auth.nameMaxLength} characters in one line.`);
   }
-  if (password.length < passwordMinLength || password.length > limits.auth.passwordMaxLength) {
-    throw new CliError("invalid", `The password must have ${passwordMinLength} to ${limits.auth.passwordMaxLength} characters; it is read from standard input.`);
-  }
+  requirePassword(password);
   const { rows } = await postgres.pool.query<{ id: string }>(
     `INSERT INTO users (email, name, password_hash, email_verified_at) VALUES ($1, $2, $3, now())
      ON CONFLICT (email) DO NOTHING RETURNING id`,

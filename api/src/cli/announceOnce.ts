@@ -1,0 +1,19 @@
+import { once } from "node:events";
+import { announceRevoked } from "../auth/revocations.ts";
+import type { Logger } from "../logger.ts";
+import { connectRedis } from "../stores/redis.ts";
+
+const connectMs = 3_000;
+
+/** Opens a connection to Redis for this one message; false when it cannot be delivered. */
+export async function announceOnce({ url, seconds }: { url: string; seconds: number }, authSessionIds: readonly string[], logger: Logger): Promise<boolean> {
+  const redis = connectRedis({ url, commandTimeoutMs: connectMs }, logger);
+  try {
+    await once(redis, "ready", { signal: AbortSignal.timeout(connectMs) });
+    return await announceRevoked(redis, authSessionIds, seconds);
+  } catch {
+    return false; // Away, or not in time: the caller tells what that means.
+  } finally {
+    redis.disconnect();
+  }
+}
