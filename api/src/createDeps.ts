@@ -11,6 +11,7 @@ import { connectCluster } from "./cluster/connectCluster.ts";
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Logger } from "./logger.ts";
+import { GameSessionEvents } from "./gameSessionEvents/gameSessionEvents.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./stores/audit.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
@@ -30,9 +31,12 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
+  const cluster = connectCluster(config, logger);
+  const gameSessionEvents = new GameSessionEvents({ postgres, cluster: cluster.cluster, clock, logger, config });
+  metrics.gauge("joypod_event_streams", "Open streams of game session events.", () => gameSessionEvents.followers);
   return {
-    config, logger, clock, metrics, postgres, redis, rateLimits, passwords,
-    ...connectCluster(config, logger),
+    config, logger, clock, metrics, postgres, redis, rateLimits, passwords, gameSessionEvents,
+    ...cluster,
     streamers: new StreamerClient(),
     objectStore: connectObjectStore(config.objectStore),
     audit: new Audit(postgres, logger),

@@ -6,6 +6,7 @@ import type { ClusterView } from "./cluster/clusterView.ts";
 import type { Config } from "./config.ts";
 import type { CsrfTokens } from "./auth/csrfTokens.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
+import type { GameSessionEvents } from "./gameSessionEvents/gameSessionEvents.ts";
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Lockout } from "./auth/lockout.ts";
@@ -44,6 +45,7 @@ export interface Deps {
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
   gameCacheWriter: GameCacheWriter;
+  gameSessionEvents: GameSessionEvents;
   streamers: StreamerClient;
   /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
   lifecycle: { isStopping: boolean };

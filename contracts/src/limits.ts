@@ -28,6 +28,13 @@ export const limits = {
     popularWindowDays: 30,
   },
   saveSlotsPerGame: 3,
+  idempotency: {
+    keyMaxLength: 255,
+    /** How long an answer is kept for those who ask again. */
+    keptSeconds: 24 * 3600,
+    /** After this a request that has not answered was lost with its process. Longer than any request takes. */
+    leaseSeconds: 60,
+  },
   gameSession: {
     activePerUser: 1,
     launchesPerMinute: 10,
@@ -45,6 +52,14 @@ export const limits = {
     stopWaitSeconds: 30,
     noServersRetryAfterSeconds: 10,
     pollIntervalSeconds: 2,
+    /** Event streams open at once. */
+    eventStreamsPerUser: 6,
+    eventStreamsPerProcess: 2000,
+    /** An event stream ends after this and is opened anew, which renews the sign-in. */
+    eventStreamSeconds: 3600,
+    eventHeartbeatSeconds: 10,
+    /** Before its idle end, when a running session's player is warned. */
+    expiryWarningSeconds: [300, 60],
     keepaliveIntervalSeconds: 60,
     /** Nodes tried for one session before it fails. */
     placementAttempts: 2,

@@ -8,7 +8,7 @@ import { newGameSessionId } from "../gameSessions/id.ts";
 import { chooseSlot, type SlotChoice, type SlotWish } from "../gameSessions/slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
 import { insertGameSession, lockLaunches, readLaunchWorld, type NewGameSession } from "../stores/launchStore.ts";
-import { markCreated } from "../stores/gameSessionStore.ts";
+import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";
 
 type LaunchDeps = Pick<Deps, "config" | "logger" | "clock" | "postgres" | "cluster" | "gameSessionWriter">;
@@ -21,8 +21,11 @@ export interface Launch extends SlotWish {
 /**
  * Stores a new game session and asks the cluster for it; gives its id. Throws not_found, session_active, no_empty_slot,
  * conflict and no_servers, in this order of precedence. Dying anywhere in between leaves a row that the relay goes on with.
+ * `alsoWithin` runs in the transaction that stores the session.
  */
-export async function launchGame(deps: LaunchDeps, userId: string, launch: Launch): Promise<string> {
+export async function launchGame(
+  deps: LaunchDeps, userId: string, launch: Launch, alsoWithin?: (id: string, transaction: Queryable) => Promise<void> | undefined,
+): Promise<string> {
   const session = await deps.postgres.transaction(async (transaction) => {
     await lockLaunches(transaction);
     const world = await readLaunchWorld(transaction, launch.gameSlug, userId);
@@ -39,6 +42,7 @@ export async function launchGame(deps: LaunchDeps, userId: string, launch: Launc
       id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
     };
     if (!await insertGameSession(transaction, stored)) throw new HttpError("session_active", { message: sessionActiveMessage });
+    await alsoWithin?.(stored.id, transaction);
     return stored;
   });
   await createInCluster(deps, session);
@@ -83,8 +87,9 @@ function offeredByCluster({ cluster }: LaunchDeps): number {
   return offeredSlots(cluster.gameNodes.store.list(), cluster.gameSessions.store.list());
 }
 
+/** That it was created is for the recorder to note, who sees the object come. */
 async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): Promise<void> {
-  const { logger, postgres, gameSessionWriter } = deps;
+  const { logger, gameSessionWriter } = deps;
   try {
     await gameSessionWriter.create(id, spec);
   } catch (error) {
@@ -92,8 +97,4 @@ async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): 
     await recordLaunchFailure(deps, id, "The cluster could not take the session.");
     throw noServers("No game server can be reached just now: try again in a moment.", error);
   }
-  // Only tells the relay that there is nothing left to do; it finds out by itself when this fails.
-  await markCreated(postgres.pool, id).catch((error: unknown) => {
-    logger.warn({ err: error, gameSession: id }, "A created game session could not be marked; the relay will.");
-  });
 }

@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import { ArchiveStore } from "../upload/archiveStore.ts";
 import { claimUnusedVersion, markVersionRemoved } from "../stores/gameVersionStore.ts";
+import { deleteOldIdempotencyKeys } from "../stores/idempotencyStore.ts";
 import { beginIdleStops } from "../stores/relayStore.ts";
 import { claimDeadUpload, deleteUpload } from "../stores/uploadStore.ts";
 
@@ -9,6 +10,7 @@ type SweeperDeps = Pick<Deps, "logger" | "postgres" | "objectStore">;
 /** A launch that read the version just before it was superseded has committed long since. */
 const supersededGraceSeconds = 60;
 const mostPerPass = 50;
+const oldKeysAtOnce = 1000;
 
 /** Begins the end of idle sessions; gives their ids, for the recorder to tell the cluster. */
 export async function sweepIdle({ postgres, logger }: SweeperDeps): Promise<string[]> {
@@ -41,6 +43,11 @@ export async function sweepVersions({ postgres, objectStore, logger }: SweeperDe
     logger.info({ version: version.id }, "A superseded archive was removed.");
     return true;
   }));
+}
+
+/** Forgets the answers to keys that are too old to be asked for. */
+export async function sweepIdempotencyKeys({ postgres }: Pick<SweeperDeps, "postgres">): Promise<void> {
+  await upTo(mostPerPass, async () => await deleteOldIdempotencyKeys(postgres.pool, oldKeysAtOnce) === oldKeysAtOnce);
 }
 
 async function upTo(most: number, work: () => Promise<boolean>): Promise<void> {

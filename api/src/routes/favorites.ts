@@ -1,5 +1,6 @@
 import { FavoriteRequest, FavoriteResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
+import { remembering } from "../routing/idempotency.ts";
 import { userRoute } from "../routing/route.ts";
 import { toggleFavorite } from "../stores/favorites.ts";
 
@@ -8,14 +9,16 @@ const toggle = userRoute({
   path: "/api/favorites",
   name: "toggleFavorite",
   summary: "Mark a game, or take the mark away",
+  description: "Each request turns the mark over. A request that may be sent twice needs an `Idempotency-Key`.",
   limits: ["catalog"],
   body: FavoriteRequest,
   answers: { 200: FavoriteResponse },
   errors: ["not_found"],
+  isIdempotent: true,
   handle: async ({ ctx, deps, user, body: { gameId } }) => {
-    const status = await toggleFavorite(deps.postgres, user.id, gameId);
-    if (status === undefined) throw notFound("There is no such game.");
-    ctx.body = { status, gameId } satisfies FavoriteResponse;
+    const answer = await toggleFavorite(deps.postgres, user.id, gameId, remembering(ctx, 200));
+    if (answer === undefined) throw notFound("There is no such game.");
+    ctx.body = answer;
   },
 });
 

@@ -5,7 +5,10 @@ import { keepGameSessionAlive } from "../commands/keepGameSessionAlive.ts";
 import { launchGame } from "../commands/launchGame.ts";
 import { stopGameSession } from "../commands/stopGameSession.ts";
 import { notFound } from "../errors.ts";
+import { streamGameSession } from "../gameSessionEvents/streamGameSession.ts";
 import { presentGameSession, presentGameSessions, presentKeepalive, presentLaunch, presentStop } from "../presenters/gameSession.ts";
+import { eventStream, empty } from "../routing/answers.ts";
+import { remembering } from "../routing/idempotency.ts";
 import { userRoute, type Route } from "../routing/route.ts";
 import { findGameSession, listActiveGameSessions } from "../stores/gameSessionStore.ts";
 
@@ -18,8 +21,10 @@ const launch = userRoute({
   body: LaunchRequest,
   answers: { 202: LaunchResponse },
   errors: ["not_found", "session_active", "no_empty_slot", "conflict", "no_servers"],
+  isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
-    const sessionId = await launchGame(deps, user.id, body);
+    const remember = remembering(ctx, 202);
+    const sessionId = await launchGame(deps, user.id, body, (id, transaction) => remember?.(presentLaunch(id), transaction));
     ctx.status = 202;
     ctx.body = presentLaunch(sessionId);
   },
@@ -39,6 +44,26 @@ const status = userRoute({
     const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
     if (row === undefined) throw notFound("There is no such session.");
     ctx.body = presentGameSession(row, deps.cluster, deps.config.baseUrl);
+  },
+});
+
+const events = userRoute({
+  method: "GET",
+  path: "/api/game/events",
+  name: "followGameSession",
+  summary: "Follow a session",
+  description: "Server-sent events: `stage` while it starts, `running`, `expiring` before an idle end, `stopping`, and `end`, the last one."
+    + " The data of each is what `session-status` would answer; of `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that comes"
+    + " back with `Last-Event-ID` is told only what it does not know.",
+  limits: ["poll"],
+  query: GameSessionRequest,
+  headers: ["Last-Event-ID"],
+  answers: { 200: eventStream("The session's events, until its end."), 204: empty("The session has ended, and the client knows it.") },
+  errors: ["not_found", "rate_limited", "unavailable"],
+  handle: async ({ ctx, deps, user, query }) => {
+    const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
+    if (row === undefined) throw notFound("There is no such session.");
+    streamGameSession(ctx, user, row);
   },
 });
 
@@ -87,4 +112,4 @@ const list = userRoute({
 });
 
 /** Launching, watching, keeping and ending the player's own sessions. */
-export const gameSessionRoutes: readonly Route[] = [launch, status, keepalive, stop, list];
+export const gameSessionRoutes: readonly Route[] = [launch, status, events, keepalive, stop, list];

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { ErrorCode } from "#contracts/http/errors.ts";
 import { isOwnPage, requireOwnPage } from "../middleware/requireOwnPage.ts";
 import { requirePartner } from "../middleware/requirePartner.ts";
@@ -8,7 +9,8 @@ import type { RateLimitName } from "../stores/rateLimits.ts";
 import type { Answers } from "./answers.ts";
 import type { AppContext, PartnerPrincipal, UserPrincipal } from "./appContext.ts";
 import { applyRateLimits } from "./applyRateLimits.ts";
-import { readInput, type Input, type InputSchemas } from "./input.ts";
+import { idempotencyOf, onceForKey } from "./idempotency.ts";
+import { NoQuery, readInput, type Input, type InputSchemas } from "./input.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -37,6 +39,8 @@ interface Description {
   errors: readonly ErrorCode[];
   /** A body that the handler reads itself. */
   rawBody?: RawBody;
+  /** Takes an `Idempotency-Key`: the same request with the same key is done once. */
+  isIdempotent?: true;
 }
 
 /** A body that is not checked by a schema. */
@@ -88,7 +92,8 @@ export function userRoute<Params, Query, Body>(
     // Another site's page must not use up the player's limits.
     const user = await requireUser(ctx, isOwnPage(ctx) ? definition.limits : []);
     requireOwnPage(ctx);
-    return definition.handle({ ctx, deps: ctx.deps, user, ...await checkedInput(ctx, definition) });
+    const input = await checkedStrictly(ctx, definition);
+    return once(ctx, definition, `user:${user.id}`, input, () => definition.handle({ ctx, deps: ctx.deps, user, ...input }));
   });
 }
 
@@ -99,8 +104,16 @@ export function partnerRoute<Params, Query, Body>(
   return toRoute("partner", definition, async (ctx) => {
     const partner = await requirePartner(ctx);
     await applyRateLimits(ctx, definition.limits, partner.keyId);
-    return definition.handle({ ctx, deps: ctx.deps, partner, ...await checkedInput(ctx, definition) });
+    const input = await checkedStrictly(ctx, definition);
+    return once(ctx, definition, `partner:${partner.id}`, input, () => definition.handle({ ctx, deps: ctx.deps, partner, ...input }));
   });
+}
+
+/** A request that may be repeated with a key is told apart by all that it asks for. */
+async function once(
+  ctx: AppContext, { isIdempotent }: Pick<Description, "isIdempotent">, principal: string, input: Input<unknown, unknown, unknown>, work: () => Promise<void> | void,
+): Promise<void> {
+  return isIdempotent ? onceForKey(ctx, principal, input, work) : work();
 }
 
 function toRoute<Params, Query, Body, Request>(
@@ -110,7 +123,7 @@ function toRoute<Params, Query, Body, Request>(
   const schemas = {
     ...(params && { params }), ...(query && { query }), ...(body && { body }), ...(isForm && { isForm }), ...(bodyBytes !== undefined && { bodyBytes }),
   };
-  return { ...description, access, schemas, handle };
+  return { ...description, ...(description.isIdempotent && idempotencyOf(description)), access, schemas, handle };
 }
 
 /** A part without a schema is undefined here and `unknown` or undefined in the handler's types, so that nobody can use it. */
@@ -118,4 +131,9 @@ async function checkedInput<Params, Query, Body>(
   ctx: AppContext, schemas: InputSchemas<Params, Query, Body>,
 ): Promise<Input<Params, Query, Body>> {
   return await readInput(ctx, schemas) as Input<Params, Query, Body>;
+}
+
+/** The same where unknown query parameters are refused even if the route takes none. */
+function checkedStrictly<Params, Query, Body>(ctx: AppContext, schemas: InputSchemas<Params, Query, Body>): Promise<Input<Params, Query, Body>> {
+  return checkedInput(ctx, schemas.query === undefined ? { ...schemas, query: NoQuery as unknown as z.ZodType<Query> } : schemas);
 }

@@ -34,6 +34,16 @@ export async function findGameSession(db: Queryable, id: string, userId: string)
   return rows[0];
 }
 
+/** Sessions of any users, for those who were allowed to follow them; with the database's time. */
+export async function readFollowedGameSessions(db: Queryable, ids: readonly string[]): Promise<(GameSessionRow & { now: Date })[]> {
+  const { rows } = await db.query<GameSessionRow & { now: Date }>({
+    name: "read-followed-game-sessions",
+    text: `SELECT ${columns}, now() AS now FROM game_sessions s JOIN games g ON g.id = s.game_id WHERE s.id = ANY ($1)`,
+    values: [ids],
+  });
+  return rows;
+}
+
 /** The user's sessions that have not ended, the newest first. */
 export async function listActiveGameSessions(db: Queryable, userId: string): Promise<GameSessionRow[]> {
   const { rows } = await db.query<GameSessionRow>({

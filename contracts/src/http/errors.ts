@@ -23,6 +23,7 @@ export const errors = {
   payload_too_large: { status: 413, meaning: "The body is larger than the route takes." },
   offer_too_large: { status: 413, meaning: "The offer is larger than the stream takes." },
   unsupported_media_type: { status: 415, meaning: "The body is of another type than the route takes, or is encoded; `Accept` lists the types." },
+  idempotency_key_reused: { status: 422, meaning: "The `Idempotency-Key` was used for another request within the last day: take a new one." },
   invalid_archive: { status: 422, meaning: "The archive breaks a packaging rule; `message` names the entry." },
   locked: { status: 429, meaning: "Too many failed sign-ins for this e-mail: try again after `Retry-After`." },
   rate_limited: { status: 429, meaning: "Too many requests: try again after `Retry-After`." },

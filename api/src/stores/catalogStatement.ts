@@ -1,0 +1,123 @@
+import { limits } from "#contracts/limits.ts";
+import type { GamesQuery } from "#contracts/http/catalog.ts";
+
+/** One statement that gives `total` and the page's `games`; the caller's `$1` goes before the values. */
+export interface CatalogStatement {
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+const isListed = "g.status = 'active' AND g.deleted_at IS NULL";
+
+/** What the five indexes of the catalogue are ordered by: ties go by title, then id. */
+const keys = {
+  title: (direction: string) => `g.title_key ${direction}, g.id ${direction}`,
+  createdAt: (direction: string, tie: string) => `g.created_at ${direction}, g.title_key ${tie}, g.id ${tie}`,
+  popular: (direction: string, tie: string) => `g.popularity ${direction}, g.title_key ${tie}, g.id ${tie}`,
+} satisfies Record<GamesQuery["sort"], (direction: string, tie: string) => string>;
+
+const opposite = { asc: "desc", desc: "asc" } as const;
+
+/** Trigrams can find nothing shorter. */
+const trigramLength = 3;
+/** So many matches or fewer are sorted; more are read in the index's order. */
+const fewMost = 500;
+
+/**
+ * The catalogue's page. However far in it lies, its ids come from an index in the sort's order, read from whichever end is
+ * nearer; only then are rows fetched, `columns` of each.
+ */
+export function catalogStatement(query: GamesQuery, columns: string): CatalogStatement {
+  const { sort, order, search, tag, page, limit } = query;
+  const filter = filterOf(search, tag);
+  const text = `
+    WITH ${filter === undefined ? countAll : countFound(filter)},
+    -- Read from the end, a page of the second half begins that many games before it.
+    place AS (
+      SELECT isfew, $3::int * 2 > total AS isback, greatest(0, total - $3::int - $2::int) AS back, greatest(0, least($2::int, total - $3::int)) AS size
+      FROM count
+    ), page AS (
+      ${filter === undefined ? "" : `(SELECT g.id FROM few g WHERE (SELECT isfew FROM place)
+        ORDER BY ${keys[sort](order, "asc")} LIMIT $2::int OFFSET $3::int)
+      UNION ALL`}
+      (SELECT g.id FROM games g WHERE ${isListed}${filter === undefined ? "" : ` AND ${filter.walked}`}
+        ORDER BY ${keys[sort](order, "asc")}
+        LIMIT (SELECT CASE WHEN isfew OR isback THEN 0 ELSE size END FROM place) OFFSET $3::int)
+      UNION ALL
+      (SELECT g.id FROM games g WHERE ${isListed}${filter === undefined ? "" : ` AND ${filter.walked}`}
+        ORDER BY ${keys[sort](opposite[order], "desc")}
+        LIMIT (SELECT CASE WHEN isfew OR NOT isback THEN 0 ELSE size END FROM place) OFFSET (SELECT back FROM place))
+      -- Cuts nothing off: tells Postgres how few rows it will have to fetch.
+      LIMIT ${limits.catalog.pageSizeMax}
+    )
+    SELECT (SELECT total FROM count) AS total, (SELECT coalesce(json_agg(row_to_json(listed)), '[]') FROM (
+      SELECT ${columns} FROM page JOIN games g USING (id) ORDER BY ${keys[sort](order, "asc")}
+    ) listed) AS games`;
+  return {
+    name: `catalog.${sort}.${order}.${filter?.name ?? "all"}`,
+    text,
+    values: [limit, (page - 1) * limit, ...filter?.values ?? []],
+  };
+}
+
+const countAll = "count AS (SELECT listed AS total, false AS isfew FROM catalog_totals)";
+
+/**
+ * Few matches are found by what finds them fastest, and sorted. Many are not: Postgres would sort thousands for one page, or,
+ * left to choose, walk the sort's index for the few. So it is told first how many there are; the part that does not apply has
+ * `LIMIT 0` and is not run.
+ */
+function countFound({ found, walked }: Filter): string {
+  return `
+    few AS MATERIALIZED (
+      SELECT g.id, g.title_key, g.created_at, g.popularity FROM games g WHERE ${isListed} AND ${found} LIMIT ${fewMost + 1}
+    ), count AS MATERIALIZED (
+      SELECT CASE WHEN n <= ${fewMost} THEN n ELSE (SELECT count(*)::int FROM games g WHERE ${isListed} AND ${walked}) END AS total,
+        n <= ${fewMost} AS isfew
+      FROM (SELECT count(*)::int AS n FROM few) counted
+    )`;
+}
+
+/** One question in two forms that mean the same. */
+interface Filter {
+  name: string;
+  /** As the search indexes know it. */
+  found: string;
+  /** As only a scan in the sort's order, or of all, can test it. */
+  walked: string;
+  values: string[];
+}
+
+function filterOf(search: string | undefined, tag: string | undefined): Filter | undefined {
+  const parts: Filter[] = [];
+  if (search) parts.push(searchFilter(search, 4));
+  if (tag) parts.push(tagFilter(tag, 4 + parts.flatMap(({ values }) => values).length));
+  if (parts.length === 0) return undefined;
+  return {
+    name: parts.map(({ name }) => name).join("."),
+    found: parts.map(({ found }) => found).join(" AND "),
+    walked: parts.map(({ walked }) => walked).join(" AND "),
+    values: parts.flatMap(({ values }) => values),
+  };
+}
+
+function searchFilter(term: string, n: number): Filter {
+  const walked = `strpos(g.search_text, ${folded(`$${n}`)}) > 0`;
+  if (Array.from(term).length < trigramLength) return { name: "short", found: walked, walked, values: [term] };
+  return { name: "search", found: `g.search_text LIKE ${folded(`$${n + 1}`)}`, walked, values: [term, `%${escapeLike(term)}%`] };
+}
+
+function tagFilter(tag: string, n: number): Filter {
+  return { name: "tag", found: `g.tag_keys @> ARRAY[${folded(`$${n}`)}]`, walked: `${folded(`$${n}`)} = ANY (g.tag_keys)`, values: [tag] };
+}
+
+/** Lower case as the columns are; back in the columns' own collation, without which their indexes are of no use. */
+function folded(parameter: string): string {
+  return `(lower(${parameter}::text COLLATE "und-x-icu") COLLATE "default")`;
+}
+
+/** The text itself, where `%`, `_` and backslash would mean something to LIKE. */
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, (sign) => `\\${sign}`);
+}
