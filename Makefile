@@ -52,7 +52,7 @@ e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_H
 	@npm run --silent e2e
 
 .PHONY: bench
-bench: ready prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL
+bench: ready prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch: that part alone
 	@npm run --silent bench
 
 ##@ Make parts

@@ -8,18 +8,20 @@ export function contentDirectory(root: string, digest: string): string {
   return `${objectDirectory(root, digest)}/content`;
 }
 
-/** Everything the node keeps for one game session. */
+/** Everything the node keeps for one game session; the session's pod mounts it. */
 export function sessionDirectory(root: string, gameSession: string): string {
   return `${root}/v1/sessions/${gameSession}`;
 }
 
-/** The directory that the game writes its saves to. */
+const saveName = "save";
+
+/** The directory that the game writes its saves to. It appears, complete, when the game may start. */
 export function saveDirectory(root: string, gameSession: string): string {
-  return `${sessionDirectory(root, gameSession)}/save`;
+  return `${sessionDirectory(root, gameSession)}/${saveName}`;
 }
 
 /** User and group that session pods run as; the save directory belongs to them. */
 export const sessionUserId = 10_001;
 
-/** Where the pod sees the two directories. */
-export const podPaths = { game: "/game", saves: "/saves", run: "/run/session" } as const;
+/** Where the pod sees the game, the session's directory and the saves in it, and what its containers share. */
+export const podPaths = { game: "/game", session: "/session", saves: `/session/${saveName}`, run: "/run/session" } as const;

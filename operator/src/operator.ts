@@ -14,6 +14,8 @@ import { createCacheController } from "./controllers/gameCache/controller.ts";
 import { createNodeController } from "./controllers/gameNode/controller.ts";
 import { Assignments } from "./controllers/gameSession/assignments.ts";
 import { createSessionController } from "./controllers/gameSession/controller.ts";
+import { askStreamer } from "./controllers/gameSession/askStreamer.ts";
+import { Streams } from "./controllers/gameSession/streams.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { Heartbeats } from "./nodeHealth.ts";
 import { gameCaches, gameNodes, gameSessions } from "./resources.ts";
@@ -62,6 +64,7 @@ export class Operator {
         ...common,
         sessions: new ResourceClient(transport, gameSessions),
         pods: new ResourceClient(transport, pods),
+        streams: new Streams({ pods: cluster.pods, askStreamer, clock, logger }),
         assignments: new Assignments({ cluster, config, heartbeats, clock }),
         config,
         metrics: createOperatorMetrics(registry),

@@ -1,5 +1,6 @@
 // Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
+// `ONLY=launch` (or writes, streams, copy) measures that alone; launches are also told stage by stage. `ROUNDS` is the number of launches.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -13,12 +14,16 @@ import { sessionWrites } from "./kubeWrites.ts";
 import { measureNodeCopy } from "./nodeCopy.ts";
 import { measureLoopbackFirstFrame, measureLoopbackPhoton, measureStreamPhoton } from "./photon.ts";
 import { atLeastRow, atMostRow, countRow, median, table, type BenchRow } from "./row.ts";
-import { keepAlive, launch, stop } from "./session.ts";
+import { LaunchTimeline } from "./launchTimeline.ts";
+import { beginLaunch, keepAlive, launch, stop, whenRunning } from "./session.ts";
 
 const rounds = Number(process.env["ROUNDS"] ?? 5);
 const photonTrials = 30;
 /** The object's deletion after its TTL, which comes too late to be waited for. */
 const writesAfterTtl = 1;
+
+const only = process.env["ONLY"];
+const isWanted = (part: string): boolean => only === undefined || only === part;
 
 const installed = await platform();
 const { slug } = await publishTestCard();
@@ -26,14 +31,16 @@ const players = new Players();
 const rows: BenchRow[] = [];
 try {
   const { game: { page } } = await players.signIn();
-  rows.push(await launches(page, installed));
-  rows.push(...await writes(page, installed));
-  rows.push(...await streams(page));
+  if (isWanted("launch")) rows.push(await launches(page, installed));
+  if (isWanted("writes")) rows.push(...await writes(page, installed));
+  if (isWanted("streams")) rows.push(...await streams(page));
 } finally {
   await players.discard();
 }
-const { agentSeconds, peerSeconds } = await measureNodeCopy({ rounds: 3 });
-rows.push(atLeastRow("node copy of 0.5 GB, curl | tar xz", agentSeconds * 1000, peerSeconds * 1000, 2));
+if (isWanted("copy")) {
+  const { agentSeconds, peerSeconds } = await measureNodeCopy({ rounds: 3 });
+  rows.push(atLeastRow("node copy of 0.5 GB, curl | tar xz", agentSeconds * 1000, peerSeconds * 1000, 2));
+}
 console.log(table(rows));
 process.exitCode = rows.every(({ isPassed }) => isPassed) ? 0 : 1;
 
@@ -42,14 +49,19 @@ async function launches(page: Page, cluster: Platform): Promise<BenchRow> {
   const { items: nodes } = await cluster.gameNodes.list();
   const ours: number[] = [];
   const bare: number[] = [];
+  const timeline = new LaunchTimeline(cluster);
+  await timeline.start();
   for (let round = 0; round < rounds; round++) {
     const node = nodes[round % nodes.length];
     if (node === undefined) throw new Error("The cluster has no game node.");
     bare.push(await measureBarePod(cluster, image, node.metadata.name));
-    const { sessionId, launchMs } = await launch(page, slug);
-    ours.push(launchMs);
-    await stop(page, sessionId);
+    const launched = await launch(page, slug);
+    ours.push(launched.launchMs);
+    await timeline.add(launched);
+    await stop(page, launched.sessionId);
   }
+  await timeline.stop();
+  console.log(timeline.text());
   return atMostRow("launch, 202 → running p50, bare pod", median(ours), median(bare), 3);
 }
 
@@ -91,10 +103,10 @@ async function streams(page: Page): Promise<BenchRow[]> {
     await page.goto(`${origin}/healthz`);
     loopbackFrames.push(...await measureLoopbackFirstFrame(page, 3));
     loopbackPhotons.push(...await measureLoopbackPhoton(page, photonTrials));
-    const { sessionId } = await launch(page, slug);
-    await page.goto(`${origin}/play/${sessionId}`);
-    firstFrames.push(await eventually(async () => await page.evaluate<number | null>("joypodProbe.firstFrameMs()") ?? undefined,
-      { timeoutMs: 30_000, what: "the first decoded frame" }));
+    const sessionId = await beginLaunch(page, slug);
+    const [runningAt] = await Promise.all([whenRunning(page, sessionId), page.goto(`${origin}/play/${sessionId}`)]); // as a player does
+    firstFrames.push(await eventually(async () => await page.evaluate<number | null>("joypodProbe.firstFrameAt()") ?? undefined,
+      { timeoutMs: 30_000, what: "the first decoded frame" }) - runningAt);
     photons.push(...await measureStreamPhoton(page, photonTrials));
     await page.goto(origin);
     await stop(page, sessionId);

@@ -1,27 +1,46 @@
 import type { Page } from "playwright-core";
 import { eventually } from "#test/support/eventually.ts";
 
-export interface Launched { sessionId: string; launchMs: number }
+/** When the answer 202 and the first status `running` came, in milliseconds of the epoch. */
+export interface Launched { sessionId: string; acceptedMs: number; runningMs: number; launchMs: number }
 
-/** Calls the API from the page, so with its cookies. */
+/** Calls the API with the page's cookies, and without the page: what is measured should not wait for a browser. */
 async function call<T>(page: Page, method: "GET" | "POST", path: string, body?: object): Promise<T> {
   const { origin } = new URL(page.url());
-  const options = { ...(body === undefined ? {} : { data: body }), timeout: 60_000 };
-  const response = method === "GET" ? await page.request.get(origin + path, options) : await page.request.post(origin + path, options);
-  if (!response.ok()) throw new Error(`${method} ${path}: ${response.status()} ${await response.text()}`);
+  const cookies = await page.context().cookies(origin);
+  const response = await fetch(origin + path, {
+    method,
+    headers: {
+      cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
+      ...(body === undefined ? {} : { "content-type": "application/json", origin }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   return await response.json() as T;
 }
 
-/** Launches the game and measures from the answer 202 to the first status `running`, asked for every 20 ms. */
+/** Launches the game and measures from the answer 202 to the first status `running`. */
 export async function launch(page: Page, gameSlug: string): Promise<Launched> {
-  const { sessionId } = await call<{ sessionId: string }>(page, "POST", "/api/game/launch", { gameSlug });
-  const started = performance.now();
-  await eventually(async () => {
+  const sessionId = await beginLaunch(page, gameSlug);
+  const acceptedMs = Date.now();
+  const runningMs = await whenRunning(page, sessionId);
+  return { sessionId, acceptedMs, runningMs, launchMs: runningMs - acceptedMs };
+}
+
+/** Launches the game and gives the session's id with the answer 202. */
+export async function beginLaunch(page: Page, gameSlug: string): Promise<string> {
+  return (await call<{ sessionId: string }>(page, "POST", "/api/game/launch", { gameSlug })).sessionId;
+}
+
+/** When the first status `running` arrived, asked for every 20 ms, in milliseconds of the epoch. */
+export async function whenRunning(page: Page, sessionId: string): Promise<number> {
+  return eventually(async () => {
     const { status } = await call<{ status: string }>(page, "GET", `/api/game/session-status?sessionId=${sessionId}`);
     if (status === "error") throw new Error("the session failed");
-    return status === "running";
+    return status === "running" ? Date.now() : undefined;
   }, { timeoutMs: 90_000, intervalMs: 20, what: "the session to run" });
-  return { sessionId, launchMs: performance.now() - started };
 }
 
 export async function keepAlive(page: Page, sessionId: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Condition } from "#contracts/crd/condition.ts";
-import type { GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import type { CacheEntry, GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
 import { pods as podType, type Pod } from "#kube/builtin.ts";
@@ -29,6 +29,10 @@ export interface Behaviour {
   takenPorts: Set<number>;
   /** The agent cannot store saves. */
   isStoreAway: boolean;
+  /** Versions that every node has unpacked. */
+  cached: CacheEntry[];
+  /** The kubelet has seen the streamer run, at this address, and looks no further. */
+  kubeletLooksAway: string | undefined;
   /** The recorder of the API lets finished sessions go. */
   isRecorderAway: boolean;
 }
@@ -36,7 +40,8 @@ export interface Behaviour {
 /** Scheduler, kubelets, node agents and the API's recorder, played on a real API server: they write what the real ones would. */
 export class PlayedParts {
   readonly behaviour: Behaviour = {
-    nodesWithoutContent: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreAway: false, isRecorderAway: false,
+    nodesWithoutContent: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreAway: false,
+    cached: [], kubeletLooksAway: undefined, isRecorderAway: false,
   };
   readonly #sessionStore = new Store<GameSession>();
   readonly #podStore = new Store<Pod>();
@@ -83,7 +88,7 @@ export class PlayedParts {
   /** What the agent of the node reports about itself, with a new heartbeat. */
   async report(nodeName: string, cache: Partial<NonNullable<GameNodeStatus["cache"]>> = {}): Promise<void> {
     const status: GameNode["status"] = {
-      cache: { capacityBytes: 1e12, freeBytes: 1e12, entries: [], ...cache },
+      cache: { capacityBytes: 1e12, freeBytes: 1e12, entries: this.behaviour.cached, ...cache },
       // Another one each time, however quickly they follow.
       heartbeat: { renewedAt: new Date(systemClock.now().getTime() + this.#heartbeats++).toISOString(), agentVersion: "0.1.0" },
     };
@@ -140,6 +145,16 @@ export class PlayedParts {
     if (pod.spec?.nodeName === undefined) return this.#schedule(pod, nodeName);
     if (pod.status?.phase !== "Pending") return;
     const startedAt = systemClock.now().toISOString();
+    const { kubeletLooksAway: podIP } = this.behaviour;
+    if (podIP !== undefined) {
+      if (pod.status.podIP !== undefined) return;
+      await this.#patchStatus(pod.metadata, {
+        podIP, conditions: [{ type: "Ready", status: "False", lastTransitionTime: startedAt }],
+        initContainerStatuses: [containerStatus("streamer", { running: { startedAt } }, { ready: false })],
+        containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })],
+      });
+      return;
+    }
     await this.#patchStatus(pod.metadata, {
       phase: "Running", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "True" }],
       initContainerStatuses: [containerStatus("streamer", { running: { startedAt } })],

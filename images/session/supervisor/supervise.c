@@ -1,11 +1,12 @@
 /*
  * PID 1 of the game's container:  supervise LAUNCHER [ARG...]
  *
- * Waits for the display and the sound socket, starts the launcher in a process group of its own, hands SIGTERM on to that
+ * Waits for the display, the sound socket and the saves, starts the launcher in a process group of its own, hands SIGTERM on to that
  * group and kills what is left of it GAME_GRACE_SECONDS later. It keeps an account of the game, as JSON, in the termination
  * log (where it outlives the container, however that ends) and in the directory shared with the streamer.
  *
- * Environment: DISPLAY, RUN_DIR (/run/session), TERMINATION_LOG (/dev/termination-log), GAME_GRACE_SECONDS (3).
+ * Environment: DISPLAY, RUN_DIR (/run/session), TERMINATION_LOG (/dev/termination-log), GAME_GRACE_SECONDS (3), AWAIT_DIRECTORY
+ * (none: the game starts without waiting for saves).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,15 +29,17 @@
 
 enum {
   DISPLAY_WAIT_MS = 20000,
-  SOCKET_POLL_MS = 20,
+  DIRECTORY_WAIT_MS = 600000, /* the cluster gives the session up long before */
+  POLL_MS = 20,
   ACCOUNT_EVERY_MS = 2000,
   GROUP_POLL_MS = 50,
   EXIT_USAGE = 64,
   EXIT_NO_DISPLAY = 70,
   EXIT_NO_PROCESS = 71,
+  EXIT_NO_DIRECTORY = 72,
 };
 
-static const char *runDir, *terminationLog;
+static const char *runDir, *terminationLog, *awaitedDirectory;
 static char displaySocket[128], soundSocket[256], accountPath[256], accountDraft[256];
 static long graceMs;
 static long startedMs;
@@ -59,6 +62,7 @@ static void readSettings(void) {
   const char *display = setting("DISPLAY", ":99");
   runDir = setting("RUN_DIR", "/run/session");
   terminationLog = setting("TERMINATION_LOG", "/dev/termination-log");
+  awaitedDirectory = setting("AWAIT_DIRECTORY", NULL);
   graceMs = strtol(setting("GAME_GRACE_SECONDS", "3"), NULL, 10) * 1000;
   snprintf(displaySocket, sizeof displaySocket, "/tmp/.X11-unix/X%s", display + strspn(display, ":"));
   snprintf(soundSocket, sizeof soundSocket, "%s/pulse.sock", runDir);
@@ -95,6 +99,11 @@ static bool isSocket(const char *path) {
   return stat(path, &s) == 0 && S_ISSOCK(s.st_mode);
 }
 
+static bool isDirectory(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 /* Takes at most one signal, waiting up to this long for it. Returns its number or 0. */
 static int nextSignal(long waitMs) {
   struct pollfd p = {.fd = signals, .events = POLLIN};
@@ -106,14 +115,25 @@ static int nextSignal(long waitMs) {
 
 static bool isStopSignal(int number) { return number == SIGTERM || number == SIGINT; }
 
-/* False when the display did not come or the stop came first. */
-static bool waitForDisplay(void) {
-  long deadline = nowMs() + DISPLAY_WAIT_MS;
-  while (!isSocket(displaySocket) || !isSocket(soundSocket)) {
+static bool hasDisplay(void) { return isSocket(displaySocket) && isSocket(soundSocket); }
+
+/* The saves appear by one rename when they are complete; a game that started before would begin anew, over them. */
+static bool hasSaves(void) { return !awaitedDirectory || isDirectory(awaitedDirectory); }
+
+/* False when what is waited for did not come or the stop came first. */
+static bool waitFor(bool (*isThere)(void), long forMs) {
+  long deadline = nowMs() + forMs;
+  while (!isThere()) {
     if (nowMs() > deadline) return false;
-    if (isStopSignal(nextSignal(SOCKET_POLL_MS))) { stopping = true; return false; }
+    if (isStopSignal(nextSignal(POLL_MS))) { stopping = true; return false; }
   }
   return true;
+}
+
+/* The exit code of a container whose game never started. */
+static int giveUp(const char *reason, int code) {
+  account(stopping ? "stopped" : reason, stopping ? 0 : code);
+  return stopping ? 0 : code;
 }
 
 static void becomeGame(char **command, const sigset_t *before) {
@@ -189,10 +209,8 @@ int main(int argc, char **argv) {
   sigprocmask(SIG_BLOCK, &mine, &before);
   signals = signalfd(-1, &mine, SFD_CLOEXEC);
 
-  if (!waitForDisplay()) {
-    account(stopping ? "stopped" : "no-display", stopping ? 0 : EXIT_NO_DISPLAY);
-    return stopping ? 0 : EXIT_NO_DISPLAY;
-  }
+  if (!waitFor(hasDisplay, DISPLAY_WAIT_MS)) return giveUp("no-display", EXIT_NO_DISPLAY);
+  if (!waitFor(hasSaves, DIRECTORY_WAIT_MS)) return giveUp("exited", EXIT_NO_DIRECTORY);
   long long oomKillsBefore = readUsage().oomKills;
   account(NULL, 0);
   game = fork();

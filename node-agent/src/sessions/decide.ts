@@ -1,4 +1,4 @@
-import { isEnding, isFinished, isGameRunning, mayWrite, type SessionWorld } from "./world.ts";
+import { hasGameStarted, isEnding, isFinished, isGameRunning, isSaidReady, mayWrite, type SessionWorld } from "./world.ts";
 
 /** What a session needs of its node next. */
 export type SessionStep =
@@ -24,10 +24,9 @@ export function stepFor(world: SessionWorld): SessionStep {
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
   const isOver = isFinished(session) || isEnding(session) || hasGameEnded(world);
   if (!isOver) {
-    if (record === undefined || !isPrepared) return "prepare";
-    if (pod !== undefined && isGameRunning(pod)) return "keepStored";
-    // The directory is there; the conditions may still have to say so.
-    return "prepare";
+    // The pod may be there first, and its container run: the game in it waits for the directory.
+    if (record === undefined || !isPrepared || !isSaidReady(session)) return "prepare";
+    return pod !== undefined && isGameRunning(pod) ? "keepStored" : "prepare";
   }
   if (pod !== undefined && mayWrite(pod)) return isPrepared && isGameRunning(pod) ? "keepStored" : "wait";
   if (record?.outcome !== undefined) return "settle";
@@ -35,7 +34,7 @@ export function stepFor(world: SessionWorld): SessionStep {
   return "storeLast";
 }
 
-/** The game ended by itself, or its pod was taken away. */
+/** The game ended by itself, or its pod was taken away. A pod that the kubelet refused has had no game: another one may follow. */
 function hasGameEnded({ session, pod }: SessionWorld): boolean {
-  return pod === undefined ? session?.status?.podRef !== undefined : !mayWrite(pod);
+  return pod === undefined ? session?.status?.podRef !== undefined : hasGameStarted(pod) && !mayWrite(pod);
 }

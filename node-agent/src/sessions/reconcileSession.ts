@@ -54,15 +54,12 @@ export function createSessionReconcile(deps: SessionDeps): (key: string, context
   async function prepare(session: Stored<GameSession>, known: SessionRecord | undefined, { signal }: ReconcileContext): Promise<Result> {
     const record = known ?? recordOf(session);
     if (known === undefined) await deps.files.write(record);
-    // Asked for first, so that the download runs while the save is restored.
-    await ensureContent(deps, session, signal);
-    const saveRestored = await ensureSave(deps, record, signal);
-    const contentReady = await ensureContent(deps, session, signal);
-    const isNews = await deps.reporter.report(session, [contentReady, saveRestored], undefined, signal);
-    const findings = [contentReady, saveRestored];
-    const isDone = findings.every(({ status }) => status === "True");
+    const findings = [await ensureContent(deps, session, signal)];
+    // The save directory comes last: its appearance starts the game.
+    if (isTrue(findings)) findings.push(await ensureSave(deps, record, signal));
+    const isNews = await deps.reporter.report(session, findings, undefined, signal);
     if (isNews) deps.events.record(session, preparationEvent(findings, deps.node));
-    if (!isDone) return { requeueAfterMs: retryMs };
+    if (!isTrue(findings)) return { requeueAfterMs: retryMs };
     deps.cache.release(session.metadata.name);
     return undefined;
   }
@@ -199,6 +196,10 @@ function preparationEvent(findings: readonly Finding[], node: string): EventNote
   const underWay = findings.find(({ status }) => status !== "True");
   if (underWay !== undefined) return { type: "Normal", reason: underWay.reason, action: "Prepare", note: underWay.message };
   return { type: "Normal", reason: "Prepared", action: "Prepare", note: `The game's files and the save are ready on node ${node}.` };
+}
+
+function isTrue(findings: readonly Finding[]): boolean {
+  return findings.every(({ status }) => status === "True");
 }
 
 function notFinal(reason: string, message: string): Finding {

@@ -26,6 +26,11 @@ export function isFinished(session: GameSession): boolean {
   return conditionStatus(session, "Finished") === "True";
 }
 
+/** Whether the session's conditions say that its game may start. */
+export function isSaidReady(session: GameSession): boolean {
+  return conditionStatus(session, "ContentReady") === "True" && conditionStatus(session, "SaveRestored") === "True";
+}
+
 /** Whether the pod can still write to the save directory. */
 export function mayWrite(pod: Pod): boolean {
   const { phase, containerStatuses } = pod.status ?? {};
@@ -33,6 +38,12 @@ export function mayWrite(pod: Pod): boolean {
   // A pod that was never bound to a node has no kubelet that could start it.
   if (pod.spec?.nodeName === undefined) return false;
   return containerStatuses?.find(({ name }) => name === gameContainer)?.state?.terminated === undefined;
+}
+
+/** Whether the kubelet has made the game's container. */
+export function hasGameStarted(pod: Pod): boolean {
+  const { state, lastState } = pod.status?.containerStatuses?.find(({ name }) => name === gameContainer) ?? {};
+  return [state?.running, state?.terminated, lastState?.terminated].some((time) => time !== undefined);
 }
 
 /** Whether the game's container runs now. */

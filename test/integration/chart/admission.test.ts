@@ -17,7 +17,7 @@ import { buildPod } from "../../../operator/src/controllers/gameSession/pod.ts";
 const run = promisify(execFile);
 const digest = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea";
 const contentPath = `/var/lib/joypod/v1/objects/${digest}/content`;
-const savePath = "/var/lib/joypod/v1/sessions/gs-one/save";
+const sessionPath = "/var/lib/joypod/v1/sessions/gs-one";
 
 /** The chart's policies, as it would install them. */
 async function renderPolicies(): Promise<{ kind: string; metadata: { name: string } }[]> {
@@ -42,11 +42,11 @@ function podSpec() {
     containers: [{
       name: "game", image: "game",
       securityContext: { allowPrivilegeEscalation: false, privileged: false, capabilities: { drop: ["ALL"], add: undefined as string[] | undefined } },
-      volumeMounts: [{ name: "game", mountPath: "/game", readOnly: true }, { name: "saves", mountPath: "/saves", readOnly: false }],
+      volumeMounts: [{ name: "game", mountPath: "/game", readOnly: true }, { name: "session", mountPath: "/session", readOnly: false }],
     }],
     volumes: [
       { name: "game", hostPath: { path: contentPath } },
-      { name: "saves", hostPath: { path: savePath } },
+      { name: "session", hostPath: { path: sessionPath } },
     ],
   };
 }

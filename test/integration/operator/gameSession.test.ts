@@ -1,7 +1,9 @@
+import { createServer } from "node:http";
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { finalizers } from "#contracts/crd/names.ts";
+import type { StreamerStatus } from "#contracts/stream.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/eventually.ts";
 import { OperatorStage } from "#test/support/operatorStage.ts";
@@ -53,6 +55,72 @@ describe("GameSession controller", function () {
     const writes = [...transport.writes, ...stage.joypod.writes];
     expect(writes.length, JSON.stringify(writes, null, 1)).to.be.at.most(12);
     await hasEvents(name, "Scheduled", "PodCreated", "Ready", "Stopping", "Finished");
+  });
+
+  it("makes the pod ahead of the save where the files are unpacked, and does not call it running before the save is there", async () => {
+    await set();
+    const [node = ""] = stage.nodeNames;
+    stage.parts.behaviour.cached.push(aCacheEntry());
+    stage.parts.behaviour.nodesWithoutContent.add(node);
+    await stage.startOperator();
+    const { metadata: { name, namespace } } = await stage.launch();
+    await eventually(async () => (await stage.pods.find({ name, namespace }))?.status?.phase === "Running", { what: "a running pod" });
+    expect(publicStatusOf(await stage.sessions.get({ name, namespace }))).to.equal("starting");
+    stage.parts.behaviour.nodesWithoutContent.delete(node);
+    await stage.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    await stage.session(name, isRunning, "running session");
+    expect(stage.parts.podUids.get(name)?.size).to.equal(1);
+  });
+
+  it("gives a pod made ahead up for one on another node when the save cannot be restored, and does not wait to store one", async () => {
+    await set({ nodes: 2 });
+    const [first = "", second = ""] = stage.nodeNames;
+    stage.parts.behaviour.cached.push(aCacheEntry());
+    stage.parts.behaviour.nodesWithoutContent.add(first).add(second);
+    await stage.startOperator();
+    const { metadata: { name } } = await stage.launch({ startDeadlineSeconds: 600 });
+    await eventually(() => stage.parts.podUids.get(name)?.size === 1, { what: "the first pod" });
+    stage.clock.jump(61_000);
+    await stage.session(name, ({ status }) => status?.nodeName === second, "session on the second node");
+    await eventually(() => stage.parts.podUids.get(name)?.size === 2, { what: "the second pod" });
+    stage.clock.jump(61_000);
+    const failed = await stage.session(name, isFinished, "finished session");
+    expect(failed.status?.failure?.reason).to.equal("DownloadTimedOut");
+    expect(publicStatusOf(failed)).to.equal("error");
+  });
+
+  it("takes the streamer's word that the game runs before the kubelet's, across a restart", async () => {
+    await set();
+    const podIp = "127.0.8.17";
+    const said: StreamerStatus = {
+      ready: true, viewers: 0, connections: 0, lastInputAt: null, game: "waiting", encoder: "x264", codec: "h264", fps: 0, kbps: 0, mediaRestarts: 0,
+    };
+    let questions = 0;
+    const streamer = createServer((_, response) => {
+      questions++;
+      response.end(JSON.stringify(said));
+    }).listen(8080, podIp);
+    try {
+      stage.parts.behaviour.kubeletLooksAway = podIp;
+      const { operator } = await stage.startOperator();
+      const { metadata: { name, namespace } } = await stage.launch();
+      await eventually(() => questions > 1, { what: "the streamer to be asked" });
+      expect(publicStatusOf(await stage.sessions.get({ name, namespace }))).to.equal("starting");
+      said.game = "running";
+      const started = await stage.session(name, isRunning, "running session");
+      expect(started.status?.podRef?.ip).to.equal(podIp);
+
+      await stage.stopOperator(operator);
+      await stage.startOperator();
+      await stage.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+      stage.parts.behaviour.kubeletLooksAway = undefined;
+      const { metadata: { name: other } } = await stage.launch({ userId: "user2" });
+      await stage.session(other, isRunning, "another running session");
+      expect(publicStatusOf(await stage.sessions.get({ name, namespace })), "the kubelet is late, not the game").to.equal("running");
+    } finally {
+      streamer.close();
+      streamer.closeAllConnections();
+    }
   });
 
   it("stops gracefully when the object is deleted, and lets it go after the end", async () => {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/eventually.ts";
 import { OperatorStage } from "#test/support/operatorStage.ts";
 
@@ -21,6 +22,8 @@ describe("An operator that dies", function () {
   for (const [what, goOn] of Object.entries(stories)) {
     it(`after any write: the next one brings a session that ${what} to the same end`, async () => {
       const stage = await OperatorStage.set();
+      // Then the pod is made ahead of the save, as in most launches.
+      stage.parts.behaviour.cached.push(aCacheEntry());
       try {
         const results: { end: unknown; deaths: number }[] = [];
         for (let writes = 1; writes <= mostWrites; writes++) {

@@ -34,6 +34,7 @@ export function createSessionController(
       fromCache(caches.gameSessions, { when: freesSlot, keys: () => unplacedKeys(cluster) }),
       // A pod has its session's name and namespace, so its key is the session's.
       fromCache(caches.pods, { keys: (pod) => (isSessionPod(pod) ? [keyOf(pod)] : []) }),
+      deps.streams,
       fromCache(caches.pods, { when: ({ type }) => type === "deleted", keys: () => unplacedKeys(cluster) }),
       fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
       fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),

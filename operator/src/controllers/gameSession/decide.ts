@@ -1,6 +1,5 @@
 import { endingOf, hasAttemptLeft, hasContentFailed, nodeLost, refusalOf, type Ending } from "./endings.ts";
-import { hasGameRun } from "./podState.ts";
-import { currentPod, isContentReady, isFinished, isSavePersisted, obsoletePod, type SessionWorld } from "./world.ts";
+import { currentPod, isContentReady, isFinished, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
 
 /** The steps by which a session is brought nearer to what is wanted; each may run twice, and each starts from what it observes. */
 export type StepName =
@@ -29,13 +28,16 @@ function runningSteps(world: SessionWorld): StepName[] {
   const refusal = refusalOf(world);
   if (refusal && hasAttemptLeft(world)) return [refusal.isPortConflict ? "changePort" : "moveToAnotherNode"];
   if (shouldMove(world)) return ["moveToAnotherNode"];
-  if (!isContentReady(world.session) && currentPod(world) === undefined) return ["awaitContent"];
+  // Where the version is unpacked only the save is missing: the pod starts meanwhile, and the game in it waits for the save.
+  if (!isContentReady(world.session) && currentPod(world) === undefined && !world.isContentCached) return ["awaitContent"];
   return ["createPod", "reportReadiness"];
 }
 
 function shouldMove(world: SessionWorld): boolean {
-  if (!hasAttemptLeft(world) || world.pod !== undefined) return false;
-  return world.nodeHealth === "Lost" || (!isContentReady(world.session) && hasContentFailed(world));
+  if (!hasAttemptLeft(world)) return false;
+  // A pod that waits for its files has no game to lose, and is removed as the pod of a former place.
+  if (!isContentReady(world.session) && hasContentFailed(world)) return true;
+  return world.nodeHealth === "Lost" && world.pod === undefined;
 }
 
 function endingPlan(world: SessionWorld, ending: Ending): Plan {
@@ -43,7 +45,7 @@ function endingPlan(world: SessionWorld, ending: Ending): Plan {
   const pod = currentPod(world);
   const nodeName = session.status?.nodeName;
   const isLost = world.nodeHealth === "Lost" && nodeName !== undefined;
-  const mayHaveRun = session.status?.podRef !== undefined || (pod !== undefined && hasGameRun(pod));
+  const mayHaveRun = mayHavePlayed(world);
   if (isLost && mayHaveRun && !isSavePersisted(session)) {
     // Nobody is left to end the game or to store its save: waiting would only hide the loss.
     const { failure } = nodeLost(nodeName);

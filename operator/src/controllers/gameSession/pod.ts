@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import { contentDirectory, podPaths, saveDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import { contentDirectory, podPaths, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
@@ -94,7 +94,8 @@ function volumes(session: GameSession, { nodeRoot }: SessionPodConfig): NonNulla
     inMemory("streamer-tmp", "128Mi"),
     inMemory("game-tmp", "256Mi"),
     onNode("game", contentDirectory(nodeRoot, session.spec.contentDigest)),
-    onNode("saves", saveDirectory(nodeRoot, session.metadata.name)),
+    // And not the saves themselves: they appear in it when they are complete, which may be after the pod's start.
+    onNode("session", sessionDirectory(nodeRoot, session.metadata.name)),
   ];
 }
 
@@ -165,7 +166,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       { name: "run", mountPath: podPaths.run },
       { name: "game-tmp", mountPath: "/tmp" },
       { name: "game", mountPath: podPaths.game, readOnly: true },
-      { name: "saves", mountPath: podPaths.saves },
+      { name: "session", mountPath: podPaths.session },
     ],
   };
 }
@@ -175,6 +176,8 @@ const gameEnvironment = {
   PULSE_SERVER: `unix:${podPaths.run}/pulse.sock`,
   SDL_AUDIODRIVER: "pulseaudio",
   HOME: podPaths.saves,
+  // The supervisor starts the game when this is there.
+  AWAIT_DIRECTORY: podPaths.saves,
   RENPY_PATH_TO_SAVES: `${podPaths.saves}/renpy`,
   XDG_RUNTIME_DIR: "/tmp",
   // Shader caches and the sound server's cookie must not end up among the saves.

@@ -41,9 +41,23 @@ export function isReady(pod: Pod): boolean {
   return pod.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
 }
 
+/** Whether the pod was ready and is so no more. The kubelet is late, after a start that it has not seen yet, in saying that it is ready. */
+export function isInterrupted(pod: Pod): boolean {
+  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  const startedAt = gameStatus(pod)?.state?.running?.startedAt;
+  if (ready?.status === "True") return false;
+  if (startedAt === undefined) return gameTerminated(pod) !== undefined;
+  return ready?.lastTransitionTime !== undefined && Date.parse(ready.lastTransitionTime) > new Date(startedAt).getTime();
+}
+
 /** Whether the streamer answers its readiness probe. */
 export function isStreamerReady(pod: Pod): boolean {
   return streamerStatus(pod)?.ready ?? false;
+}
+
+/** Whether the streamer's container runs, ready or not. */
+export function isStreamerRunning(pod: Pod): boolean {
+  return streamerStatus(pod)?.state?.running !== undefined;
 }
 
 /** How the game's container ended, once it has. */

@@ -10,7 +10,7 @@ import { healthOf } from "../../nodeHealth.ts";
 import { runSteps } from "./runSteps.ts";
 import { StatusDraft } from "./statusDraft.ts";
 import type { SessionDeps } from "./steps/step.ts";
-import { isContentReady, isFinished, type SessionWorld } from "./world.ts";
+import { isFinished, type SessionWorld } from "./world.ts";
 
 /** A session that waits for a slot looks again at least this often. */
 const unplacedRetryMs = 5000;
@@ -38,22 +38,26 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
   if (!session) return undefined;
   const nodeName = session.status?.nodeName;
   const pod = cluster.pods.get(key);
-  if (!pod && mayHavePod(session)) {
+  if (!pod && nodeName !== undefined && !isFinished(session)) {
     // An earlier pass may have made a pod that the watch has not shown: to miss it would end or move a running game.
     const live = await deps.pods.find(session.metadata, { signal });
     if (live) cluster.pods.upsert(live);
   }
+  const known = cluster.pods.get(key);
   return {
     now: clock.now(),
     session,
-    pod: cluster.pods.get(key),
+    pod: known,
+    isContentCached: isContentCached(cluster, session),
+    isPlayable: known !== undefined && deps.streams.isPlayable(known),
     nodeHealth: nodeName === undefined ? "Well" : healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)),
     timing: config.timing,
   };
 }
 
-function mayHavePod(session: SessionWorld["session"]): boolean {
-  return session.status?.nodeName !== undefined && !isFinished(session) && (isContentReady(session) || session.status.podRef !== undefined);
+function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }: SessionWorld["session"]): boolean {
+  const entries = status?.nodeName === undefined ? [] : gameNodes.get(status.nodeName)?.status?.cache?.entries ?? [];
+  return entries.some(({ digest, state }) => digest === spec.contentDigest && state === "Ready");
 }
 
 /** Bound to the version that was observed: what was concluded from an older one is void, and the pass is made again. */

@@ -4,7 +4,7 @@ import { isConditionTrue } from "#kube/conditions.ts";
 import type { Stored } from "#kube/object.ts";
 import type { Timing } from "../../config.ts";
 import type { NodeHealth } from "../../nodeHealth.ts";
-import { hostPortsOf, isPodOf, nodeOfPod } from "./podState.ts";
+import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "./podState.ts";
 
 /** All that is observed about one session in a pass; decisions look at nothing else. */
 export interface SessionWorld {
@@ -12,6 +12,10 @@ export interface SessionWorld {
   session: Stored<GameSession>;
   /** The pod of the session's name, whoever made it. */
   pod: Stored<Pod> | undefined;
+  /** The node's agent lists the session's version as unpacked and verified. */
+  isContentCached: boolean;
+  /** The streamer said that the stream can be opened and the game runs, before the kubelet did. */
+  isPlayable: boolean;
   /** Health of the session's node; Well before there is one. */
   nodeHealth: NodeHealth;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
@@ -25,6 +29,12 @@ export function isFinished(session: GameSession): boolean {
 /** Whether the node has the game's files and the restored save ready. */
 export function isContentReady({ status }: GameSession): boolean {
   return isConditionTrue(status?.conditions, "ContentReady") && isConditionTrue(status?.conditions, "SaveRestored");
+}
+
+/** Whether there may be progress to save: the game starts when files and save are ready, and not with its container. */
+export function mayHavePlayed(world: SessionWorld): boolean {
+  const pod = currentPod(world);
+  return world.session.status?.podRef !== undefined || (isContentReady(world.session) && pod !== undefined && hasGameRun(pod));
 }
 
 /** Whether the agent has stored the session's last save. */

@@ -20,12 +20,19 @@ const endedPod = aSessionPod(playing, { status: ended() });
 const waitingPod = aSessionPod(playing, { status: { phase: "Pending", containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })] } });
 const unboundPod = aSessionPod(playing, { isBound: false, status: { phase: "Pending" } });
 const evictedPod = aSessionPod(playing, { status: { ...running, phase: "Failed" } });
+const refusedPod = aSessionPod(playing, { status: { phase: "Failed", reason: "NodePorts" } });
 const prepared = { record, isPrepared: true, pod: undefined };
 
 const cases: [title: string, world: SessionWorld, step: SessionStep][] = [
   ["a new session", { session: placed, pod: undefined, record: undefined, isPrepared: false }, "prepare"],
   ["a half prepared session", { session: placed, pod: undefined, record, isPrepared: false }, "prepare"],
   ["a prepared session whose conditions may be unsaid", { session: placed, ...prepared }, "prepare"],
+  ["a pod made ahead of its files", { session: placed, pod: runningPod, record: undefined, isPrepared: false }, "prepare"],
+  ["a pod made ahead that waits for its save", { session: placed, pod: runningPod, record, isPrepared: false }, "prepare"],
+  ["a game that runs before the conditions could say so", { session: placed, ...prepared, pod: runningPod }, "prepare"],
+  ["a stop of a pod that waits for its save", { session: cancelled, pod: runningPod, record, isPrepared: false }, "wait"],
+  ["a stopped pod whose game never started", { session: cancelled, pod: endedPod, record, isPrepared: false }, "reportNothing"],
+  ["a pod that the kubelet refused, after which another may come", { session: playing, ...prepared, pod: refusedPod }, "prepare"],
   ["a pod that starts", { session: playing, ...prepared, pod: waitingPod }, "prepare"],
   ["a running game", { session: playing, ...prepared, pod: runningPod }, "keepStored"],
   ["a stop while the game still runs", { session: stopping, ...prepared, pod: runningPod }, "keepStored"],

@@ -3,8 +3,8 @@ import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { buildPod } from "../pod.ts";
-import { isPodOf, isReady, isSessionPod, isStreamerReady, waitingFor } from "../podState.ts";
-import { currentPod, isFinished, obsoletePod } from "../world.ts";
+import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, waitingFor } from "../podState.ts";
+import { currentPod, isContentReady, isFinished, obsoletePod } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
 /** The node agent is at work; its report is the next change. */
@@ -22,7 +22,7 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
     deps.cluster.pods.upsert(pod);
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
-    draft.event("Normal", "PodCreated", "Start", `Files and save are ready on node ${place.nodeName}; the pod is made.`);
+    draft.event("Normal", "PodCreated", "Start", `The game's files are on node ${place.nodeName}; the pod is made.`);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     // Made by an earlier pass whose answer or watch event has not come: the next pass judges what is there.
@@ -45,12 +45,15 @@ async function isStillWanted({ world, deps, signal }: StepContext): Promise<bool
 export const reportReadiness: Step = ({ world, draft, deps }) => {
   const pod = currentPod(world);
   if (!pod) return "wait";
-  if (!isReady(pod)) {
+  const { status } = draft;
+  // The streamer's own word is good for the first time only: after it the kubelet has caught up and tells of interruptions.
+  const isPlayable = isReady(pod) || (world.isPlayable && status.readyAt === undefined);
+  if (!isPlayable || !isContentReady(world.session)) {
     // Before the first time nothing is written: "not yet" is what the status says anyway.
-    if (isConditionTrue(draft.status.conditions, "Ready")) reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });
+    const wasReady = isConditionTrue(status.conditions, "Ready");
+    if (wasReady && isInterrupted(pod)) reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });
     return "wait";
   }
-  const { status } = draft;
   const ip = pod.status?.podIP;
   status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid, ...(ip === undefined ? {} : { ip }) };
   draft.set("PodReady", "True", "ContainersReady", "Streamer and game run.");

@@ -11,6 +11,7 @@ import type { Heartbeats } from "../../../nodeHealth.ts";
 import type { Assignments } from "../assignments.ts";
 import type { Ending } from "../endings.ts";
 import type { StatusDraft } from "../statusDraft.ts";
+import type { Streams } from "../streams.ts";
 import type { SessionWorld } from "../world.ts";
 
 /** What the session controller works with. */
@@ -19,6 +20,7 @@ export interface SessionDeps {
   sessions: ResourceClient<GameSession>;
   pods: ResourceClient<Pod>;
   assignments: Assignments;
+  streams: Streams;
   heartbeats: Heartbeats;
   events: EventSink;
   config: Pick<Config, "sessionPod" | "timing">;

@@ -3,9 +3,9 @@ import { isDeleting } from "#kube/finalizers.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
 import type { Ending } from "../endings.ts";
-import { hasGameRun, isGameOver } from "../podState.ts";
+import { isGameOver } from "../podState.ts";
 import { usageOf } from "../usage.ts";
-import { currentPod, isSavePersisted } from "../world.ts";
+import { currentPod, isSavePersisted, mayHavePlayed } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
 /** Writes down why and when the end began before anything is deleted, so that a restart goes on with the same end. */
@@ -49,9 +49,7 @@ export const awaitGameEnd: Step = ({ world }) => {
 
 /** Waits for the node agent to store the last save; a game that never ran has none. */
 export const awaitSave: Step = ({ world, draft }) => {
-  const pod = currentPod(world);
-  const hasRun = world.session.status?.podRef !== undefined || (pod !== undefined && hasGameRun(pod));
-  if (!hasRun || isSavePersisted(world.session)) return "done";
+  if (!mayHavePlayed(world) || isSavePersisted(world.session)) return "done";
   if (!hasGivenUp(world)) return "wait";
   const message = "The last save could not be stored in time. It is still on the node, and will be stored as soon as that is possible.";
   draft.status.failure ??= { reason: "SaveNotStored", message };

@@ -14,18 +14,20 @@ interface Given {
   status?: GameSessionStatus;
   pod?: Parameters<typeof aSessionPod>[1] | Stored<Pod>;
   nodeHealth?: SessionWorld["nodeHealth"];
+  isContentCached?: boolean;
 }
 
-function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Well" }: Given): SessionWorld {
+function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Well", isContentCached = false }: Given): SessionWorld {
   const session = aGameSession({ spec, metadata, ...(status === undefined ? {} : { status }) });
   const stored = pod === undefined ? undefined : "kind" in pod ? pod : aSessionPod(session, pod);
-  return { now, session, pod: stored, nodeHealth, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
+  return { now, session, pod: stored, isContentCached, isPlayable: false, nodeHealth, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
 }
 
 const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as const;
 const contentReady = [aCondition("Scheduled"), aCondition("ContentReady"), aCondition("SaveRestored")];
 const full = aCondition("ContentReady", { status: "False", reason: "InsufficientSpace" });
 const refused = aCondition("ContentReady", { status: "False", reason: "ArchiveRefused" });
+const badSave = aCondition("SaveRestored", { status: "False", reason: "SaveMissing" });
 const pending = { phase: "Pending" };
 const unschedulable = (message: string) => ({
   ...pending, conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime: createdAt }],
@@ -37,6 +39,9 @@ describe("planFor", () => {
     ["a new session is placed", {}, ["addFinalizer", "assignNode"]],
     ["a placed one waits for its files", { status: aPlacedStatus() }, ["awaitContent"]],
     ["with files but without the save it waits", { status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }) }, ["awaitContent"]],
+    ["where the files are unpacked it gets its pod ahead of the save", { status: aPlacedStatus(), isContentCached: true }, ["createPod", "reportReadiness"]],
+    ["a pod made ahead waits for the save", { status: aPlacedStatus(), pod: {}, isContentCached: true }, ["createPod", "reportReadiness"]],
+    ["a pod made ahead stays when the node no longer lists the files", { status: aPlacedStatus(), pod: {} }, ["createPod", "reportReadiness"]],
     ["with both it gets its pod", { status: aPlacedStatus({ conditions: contentReady }) }, ["createPod", "reportReadiness"]],
     ["a pod that runs is reported", { status: aPlacedStatus({ conditions: contentReady }), pod: {} }, ["createPod", "reportReadiness"]],
     ["a running session is watched", { status: aRunningStatus(), pod: {} }, ["createPod", "reportReadiness"]],
@@ -48,6 +53,11 @@ describe("planFor", () => {
     ["a full node is left at once", { status: aPlacedStatus({ conditions: [full] }) }, ["moveToAnotherNode"]],
     ["a refused archive ends it on the second node", { status: aPlacedStatus({ conditions: [refused], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }) },
       ["finish"], "ArchiveRefused"],
+    ["a save that cannot be restored moves a pod made ahead", { status: aPlacedStatus({ conditions: [badSave] }), pod: {}, isContentCached: true }, ["moveToAnotherNode"]],
+    ["a save that nobody can restore ends it with its pod",
+      { status: aPlacedStatus({ conditions: [badSave], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: {} }, toEnd, "SaveMissing"],
+    ["a node that does not restore the save in time is left", { status: aPlacedStatus(), pod: {}, isContentCached: true, now: after(60) }, ["moveToAnotherNode"]],
+    ["a lost node takes a pod made ahead with it", { status: aPlacedStatus(), pod: {}, nodeHealth: "Lost" }, ["finish"], "NodeLost"],
     ["a store that is away is waited for", { status: aPlacedStatus({ conditions: [aCondition("ContentReady", { status: "False", reason: "StoreUnreachable" })] }) }, ["awaitContent"]],
     ["no node in time ends it", { status: { startedAt: createdAt }, now: after(120) }, ["finish"], "NoCapacity"],
     ["time before an operator saw it does not count", { now: after(1000) }, ["addFinalizer", "assignNode"]],

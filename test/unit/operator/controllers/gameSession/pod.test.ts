@@ -47,15 +47,15 @@ describe("buildPod", () => {
     expect(spec.tolerations).to.deep.include({ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" });
   });
 
-  it("mounts the game read-only and the saves for writing, from directories that must exist", () => {
+  it("mounts the game read-only and the session's directory for writing, from directories that must exist", () => {
     const { spec, game, streamer } = podOf();
     expect(spec.volumes?.filter(({ hostPath }) => hostPath)).to.deep.equal([
       { name: "game", hostPath: { path: `/var/lib/joypod/v1/objects/${aDigest}/content`, type: "Directory" } },
-      { name: "saves", hostPath: { path: "/var/lib/joypod/v1/sessions/gs-aaaaaaaaaaaaaaaaaaaa/save", type: "Directory" } },
+      { name: "session", hostPath: { path: "/var/lib/joypod/v1/sessions/gs-aaaaaaaaaaaaaaaaaaaa", type: "Directory" } },
     ]);
     expect(game.volumeMounts).to.deep.include({ name: "game", mountPath: "/game", readOnly: true });
-    expect(game.volumeMounts).to.deep.include({ name: "saves", mountPath: "/saves" });
-    expect(streamer.volumeMounts?.map(({ name }) => name)).to.not.include.members(["game"]).and.not.include.members(["saves"]);
+    expect(game.volumeMounts).to.deep.include({ name: "session", mountPath: "/session" });
+    expect(streamer.volumeMounts?.map(({ name }) => name)).to.not.include.members(["game"]).and.not.include.members(["session"]);
   });
 
   it("tells the streamer its port, address and picture", () => {
@@ -69,11 +69,11 @@ describe("buildPod", () => {
     expect(game.ports).to.deep.equal([{ name: "media", containerPort: 20_003, hostPort: 20_003, protocol: "UDP" }]);
   });
 
-  it("starts the launcher, with the engine's folder, the saves as home and the gamepad's shim", () => {
+  it("starts the launcher when the saves are there, with the engine's folder, the saves as home and the gamepad's shim", () => {
     const { game } = podOf();
     expect(game.args).to.deep.equal(["/game/run.sh"]);
     expect(environmentOf(game)).to.include({
-      ENGINE_DIR: "/game/engine", HOME: "/saves", LIBGL_ALWAYS_SOFTWARE: "1",
+      ENGINE_DIR: "/game/engine", HOME: "/session/save", AWAIT_DIRECTORY: "/session/save", LIBGL_ALWAYS_SOFTWARE: "1",
       JOYPOD_GAMEPAD: "/run/session/pad0", SDL_JOYSTICK_DEVICE: "/run/session/pad0", LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
     });
     expect(game.resources).to.deep.equal({ requests: { cpu: "500m", memory: "536870912" }, limits: { memory: "536870912" } });

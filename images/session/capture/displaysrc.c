@@ -1,0 +1,336 @@
+/*
+ * joypoddisplaysrc: the picture of an X display, as a live GStreamer source.
+ *
+ * A picture is taken the moment something was drawn or the pointer moved, not on a clock of its own: that saves half a frame of
+ * latency on average, and two clocks never drift past each other. Downstream runs in this element's thread, so that each picture
+ * is as new as the encoder is free. A still display is repeated now and then, for the encoder to refine it and for late joiners.
+ */
+#define _GNU_SOURCE
+#include <X11/Xlib.h>
+#include <X11/Xutil.h>
+#include <X11/extensions/XShm.h>
+#include <X11/extensions/Xdamage.h>
+#include <X11/extensions/Xfixes.h>
+#include <gst/base/gstpushsrc.h>
+#include <gst/gst.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#include <unistd.h>
+
+enum { SEGMENTS = 4, BYTES_PER_PIXEL = 4, MAX_RATE = 240 };
+enum { PROPERTY_DISPLAY = 1, PROPERTY_RATE };
+
+/* A game that draws once more because of an input must not wait for its turn: so many pictures may come early. */
+static const gint64 earlyPictures = 2;
+/* The rate is kept to a tenth more, so that early pictures are made up for. */
+static const double rateAllowance = 1.1;
+/* Without anything new the picture is repeated after this many intervals, later than the next one of a game at the full rate. */
+static const double repeatIntervals = 1.5;
+/* A display that is still for this long is repeated at this pace: an encoder has refined it by then. */
+static const gint64 stillAfterUs = 1000000, stillRepeatUs = 50000;
+
+typedef struct {
+  XShmSegmentInfo info;
+  XImage *image;
+  gint isBusy; /* downstream reads it; atomic */
+} Segment;
+
+typedef struct {
+  GstPushSrc parent;
+  char *displayName;
+  gint rate; /* pictures a second at most; atomic */
+  gint isHurried, isFlushing; /* atomic */
+  int wake; /* eventfd: another thread changed one of these */
+
+  Display *display;
+  Window root;
+  int width, height, damageEvent, fixesEvent;
+  Damage damage;
+  Segment segments[SEGMENTS];
+  XFixesCursorImage *cursor;
+  int pointerX, pointerY;
+
+  gboolean isChanged;
+  gint64 takenAt, changedAt, lookAt, turnAt; /* monotonic, in microseconds */
+} DisplaySrc;
+
+typedef struct { GstPushSrcClass parent; } DisplaySrcClass;
+
+GType displaySrc_get_type(void);
+G_DEFINE_TYPE(DisplaySrc, displaySrc, GST_TYPE_PUSH_SRC)
+
+static GstStaticPadTemplate template = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+  GST_STATIC_CAPS("video/x-raw, format=BGRx, width=[1,32767], height=[1,32767], framerate=[1/1,240/1]"));
+
+static void wakeUp(DisplaySrc *self) {
+  guint64 one = 1;
+  if (write(self->wake, &one, sizeof one) < 0) GST_WARNING_OBJECT(self, "the waiting thread could not be woken");
+}
+
+/* --- the display --- */
+
+static gboolean addSegment(DisplaySrc *self, Segment *segment) {
+  int screen = DefaultScreen(self->display);
+  segment->image = XShmCreateImage(self->display, DefaultVisual(self->display, screen), (unsigned)DefaultDepth(self->display, screen),
+    ZPixmap, NULL, &segment->info, (unsigned)self->width, (unsigned)self->height);
+  if (!segment->image || segment->image->bits_per_pixel != 8 * BYTES_PER_PIXEL || segment->image->byte_order != LSBFirst) return FALSE;
+  size_t bytes = (size_t)segment->image->bytes_per_line * (size_t)self->height;
+  segment->info.shmid = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+  if (segment->info.shmid < 0) return FALSE;
+  void *memory = shmat(segment->info.shmid, NULL, 0);
+  gboolean isAttached = memory != (void *)-1;
+  if (isAttached) {
+    segment->info.shmaddr = segment->image->data = memory;
+    segment->info.readOnly = False;
+    isAttached = XShmAttach(self->display, &segment->info);
+    XSync(self->display, False);
+  }
+  shmctl(segment->info.shmid, IPC_RMID, NULL); /* goes with the last who has it */
+  return isAttached;
+}
+
+static gboolean openDisplay(DisplaySrc *self) {
+  int error, major = 5, minor = 0;
+  self->display = XOpenDisplay(self->displayName);
+  if (!self->display) return FALSE;
+  int screen = DefaultScreen(self->display);
+  self->root = RootWindow(self->display, screen);
+  self->width = DisplayWidth(self->display, screen);
+  self->height = DisplayHeight(self->display, screen);
+  if (!XShmQueryExtension(self->display) || !XDamageQueryExtension(self->display, &self->damageEvent, &error) ||
+      !XFixesQueryExtension(self->display, &self->fixesEvent, &error)) return FALSE;
+  XFixesQueryVersion(self->display, &major, &minor);
+  self->damage = XDamageCreate(self->display, self->root, XDamageReportNonEmpty);
+  XFixesSelectCursorInput(self->display, self->root, XFixesDisplayCursorNotifyMask);
+  self->cursor = XFixesGetCursorImage(self->display);
+  for (int i = 0; i < SEGMENTS; i++) if (!addSegment(self, &self->segments[i])) return FALSE;
+  return TRUE;
+}
+
+static gboolean start(GstBaseSrc *base) {
+  DisplaySrc *self = (DisplaySrc *)base;
+  if (openDisplay(self)) return TRUE;
+  GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ, ("The display %s cannot be captured.", self->displayName), (NULL));
+  return FALSE;
+}
+
+static gboolean stop(GstBaseSrc *base) {
+  DisplaySrc *self = (DisplaySrc *)base;
+  for (int i = 0; i < SEGMENTS; i++) {
+    Segment *segment = &self->segments[i];
+    if (segment->image) XDestroyImage(segment->image);
+    segment->image = NULL;
+    if (segment->info.shmaddr && !g_atomic_int_get(&segment->isBusy)) shmdt(segment->info.shmaddr);
+    segment->info.shmaddr = NULL;
+  }
+  if (self->cursor) XFree(self->cursor);
+  self->cursor = NULL;
+  if (self->display) XCloseDisplay(self->display);
+  self->display = NULL;
+  return TRUE;
+}
+
+static void readEvents(DisplaySrc *self) {
+  gboolean hasNewCursor = FALSE;
+  while (XPending(self->display)) {
+    XEvent event;
+    XNextEvent(self->display, &event);
+    if (event.type == self->damageEvent + XDamageNotify) self->isChanged = TRUE;
+    if (event.type == self->fixesEvent + XFixesCursorNotify) hasNewCursor = TRUE;
+  }
+  if (!hasNewCursor) return;
+  if (self->cursor) XFree(self->cursor);
+  self->cursor = XFixesGetCursorImage(self->display);
+  self->isChanged = TRUE;
+}
+
+/* Whether the pointer is elsewhere; the server tells nobody when it draws it. */
+static gboolean followPointer(DisplaySrc *self) {
+  Window root, child;
+  int x = 0, y = 0, windowX, windowY;
+  unsigned buttons;
+  XQueryPointer(self->display, self->root, &root, &child, &x, &y, &windowX, &windowY, &buttons);
+  gboolean hasMoved = x != self->pointerX || y != self->pointerY;
+  self->pointerX = x;
+  self->pointerY = y;
+  return hasMoved;
+}
+
+static guint8 over(guint8 below, gulong pixel, int shift) {
+  guint alpha = pixel >> 24 & 255, color = pixel >> shift & 255; /* premultiplied */
+  return (guint8)MIN(255, color + below * (255 - alpha) / 255);
+}
+
+static void drawPointer(DisplaySrc *self, XImage *image) {
+  const XFixesCursorImage *cursor = self->cursor;
+  if (!cursor) return;
+  int left = self->pointerX - cursor->xhot, top = self->pointerY - cursor->yhot;
+  for (int y = MAX(0, -top); y < cursor->height && top + y < self->height; y++) {
+    for (int x = MAX(0, -left); x < cursor->width && left + x < self->width; x++) {
+      gulong pixel = cursor->pixels[y * cursor->width + x];
+      guint8 *below = (guint8 *)image->data + (top + y) * image->bytes_per_line + (left + x) * BYTES_PER_PIXEL;
+      for (int part = 0; part < 3; part++) below[part] = over(below[part], pixel, 8 * part);
+    }
+  }
+}
+
+/* --- when --- */
+
+static void sleepUntil(DisplaySrc *self, gint64 at) {
+  struct pollfd sources[] = {{.fd = self->wake, .events = POLLIN}, {.fd = ConnectionNumber(self->display), .events = POLLIN}};
+  gint64 restUs = MAX(0, at - g_get_monotonic_time());
+  struct timespec rest = {.tv_sec = restUs / G_USEC_PER_SEC, .tv_nsec = restUs % G_USEC_PER_SEC * 1000};
+  ppoll(sources, 2, &rest, NULL);
+  guint64 count;
+  if (sources[0].revents & POLLIN && read(self->wake, &count, sizeof count) < 0) GST_LOG_OBJECT(self, "woken by two at once");
+}
+
+/* Returns when a picture is to be taken; FALSE when the element stops instead. */
+static gboolean awaitPicture(DisplaySrc *self) {
+  while (!g_atomic_int_get(&self->isFlushing)) {
+    gint64 intervalUs = G_USEC_PER_SEC / g_atomic_int_get(&self->rate);
+    if (g_atomic_int_compare_and_exchange(&self->isHurried, TRUE, FALSE)) {
+      self->turnAt = self->lookAt = 0;
+      return TRUE;
+    }
+    readEvents(self);
+    gint64 now = g_get_monotonic_time();
+    if (!self->isChanged && now >= self->lookAt) {
+      self->isChanged = followPointer(self);
+      self->lookAt = now + intervalUs;
+    }
+    if (self->isChanged) self->changedAt = now;
+    gint64 repeatUs = now - self->changedAt > stillAfterUs ? stillRepeatUs : (gint64)(repeatIntervals * (double)intervalUs);
+    gint64 wantedAt = self->isChanged ? now : self->takenAt + MAX(repeatUs, intervalUs);
+    gint64 dueAt = MAX(wantedAt, self->turnAt - earlyPictures * intervalUs);
+    if (now >= dueAt) return TRUE;
+    sleepUntil(self, self->isChanged ? dueAt : MIN(dueAt, self->lookAt));
+  }
+  return FALSE;
+}
+
+/* --- the picture --- */
+
+static void release(gpointer segment) { g_atomic_int_set(&((Segment *)segment)->isBusy, FALSE); }
+
+static Segment *freeSegment(DisplaySrc *self) {
+  for (int i = 0; i < SEGMENTS; i++) if (!g_atomic_int_get(&self->segments[i].isBusy)) return &self->segments[i];
+  return NULL;
+}
+
+static GstFlowReturn create(GstPushSrc *base, GstBuffer **buffer) {
+  DisplaySrc *self = (DisplaySrc *)base;
+  if (!awaitPicture(self)) return GST_FLOW_FLUSHING;
+  Segment *segment = freeSegment(self);
+  if (!segment) {
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("All pictures are in use downstream."), (NULL));
+    return GST_FLOW_ERROR;
+  }
+  gint64 now = g_get_monotonic_time();
+  gint64 intervalUs = (gint64)(G_USEC_PER_SEC / (rateAllowance * g_atomic_int_get(&self->rate)));
+  self->turnAt = MAX(self->turnAt, now) + intervalUs;
+  self->takenAt = now;
+  self->isChanged = FALSE;
+  XDamageSubtract(self->display, self->damage, None, None); /* before looking: what is drawn from here on is news */
+  followPointer(self);
+  XShmGetImage(self->display, self->root, segment->image, 0, 0, AllPlanes);
+  drawPointer(self, segment->image);
+  gsize bytes = (gsize)segment->image->bytes_per_line * (gsize)self->height;
+  g_atomic_int_set(&segment->isBusy, TRUE);
+  *buffer = gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, segment->image->data, bytes, 0, bytes, segment, release);
+  return GST_FLOW_OK;
+}
+
+static GstCaps *getCaps(GstBaseSrc *base, GstCaps *filter) {
+  DisplaySrc *self = (DisplaySrc *)base;
+  GstCaps *caps = gst_pad_get_pad_template_caps(GST_BASE_SRC_PAD(base));
+  if (self->display) {
+    caps = gst_caps_make_writable(caps);
+    gst_caps_set_simple(caps, "width", G_TYPE_INT, self->width, "height", G_TYPE_INT, self->height, NULL);
+  }
+  if (!filter) return caps;
+  GstCaps *both = gst_caps_intersect_full(filter, caps, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref(caps);
+  return both;
+}
+
+static gboolean unlock(GstBaseSrc *base) {
+  DisplaySrc *self = (DisplaySrc *)base;
+  g_atomic_int_set(&self->isFlushing, TRUE);
+  wakeUp(self);
+  return TRUE;
+}
+
+static gboolean unlockStop(GstBaseSrc *base) {
+  g_atomic_int_set(&((DisplaySrc *)base)->isFlushing, FALSE);
+  return TRUE;
+}
+
+/* --- GObject --- */
+
+static void setProperty(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+  DisplaySrc *self = (DisplaySrc *)object;
+  if (id == PROPERTY_DISPLAY) {
+    g_free(self->displayName);
+    self->displayName = g_value_dup_string(value);
+  } else if (id == PROPERTY_RATE) {
+    g_atomic_int_set(&self->rate, g_value_get_int(value));
+    g_atomic_int_set(&self->isHurried, TRUE);
+    wakeUp(self);
+  } else {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+}
+
+static void getProperty(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+  DisplaySrc *self = (DisplaySrc *)object;
+  if (id == PROPERTY_DISPLAY) g_value_set_string(value, self->displayName);
+  else if (id == PROPERTY_RATE) g_value_set_int(value, g_atomic_int_get(&self->rate));
+  else G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+static void finalize(GObject *object) {
+  DisplaySrc *self = (DisplaySrc *)object;
+  g_free(self->displayName);
+  close(self->wake);
+  G_OBJECT_CLASS(displaySrc_parent_class)->finalize(object);
+}
+
+static void displaySrc_init(DisplaySrc *self) {
+  self->rate = 60;
+  self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  gst_base_src_set_live(GST_BASE_SRC(self), TRUE);
+  gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
+  gst_base_src_set_do_timestamp(GST_BASE_SRC(self), TRUE);
+}
+
+static void displaySrc_class_init(DisplaySrcClass *class) {
+  GObjectClass *object = G_OBJECT_CLASS(class);
+  object->set_property = setProperty;
+  object->get_property = getProperty;
+  object->finalize = finalize;
+  g_object_class_install_property(object, PROPERTY_DISPLAY, g_param_spec_string("display-name", "Display", "Such as :99",
+    NULL, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+  g_object_class_install_property(object, PROPERTY_RATE, g_param_spec_int("rate", "Rate",
+    "Pictures a second, about, at most; setting it takes one at once", 1, MAX_RATE, 60, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+  GstBaseSrcClass *source = GST_BASE_SRC_CLASS(class);
+  source->start = start;
+  source->stop = stop;
+  source->get_caps = getCaps;
+  source->unlock = unlock;
+  source->unlock_stop = unlockStop;
+  GST_PUSH_SRC_CLASS(class)->create = create;
+  gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(class), "Display capture", "Source/Video",
+    "Takes a display's picture as soon as it changes", "Joypod");
+  gst_element_class_add_static_pad_template(GST_ELEMENT_CLASS(class), &template);
+}
+
+static gboolean loadPlugin(GstPlugin *plugin) {
+  return gst_element_register(plugin, "joypoddisplaysrc", GST_RANK_NONE, displaySrc_get_type());
+}
+
+#define PACKAGE "joypod"
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, joypod, "Joypod's capture of a display", loadPlugin, "1.0", GST_LICENSE_UNKNOWN, PACKAGE, "https://joypod.dev")

@@ -1,0 +1,104 @@
+import type { Pod } from "#kube/builtin.ts";
+import { type Clock, slept } from "#kube/clock.ts";
+import { isDeleting } from "#kube/finalizers.ts";
+import type { Logger } from "#kube/logger.ts";
+import { keyOf, type Stored } from "#kube/object.ts";
+import type { Source } from "#kube/source.ts";
+import type { Change, Store } from "#kube/store.ts";
+import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "./podState.ts";
+
+/** The first question follows at once; later ones come ever more slowly, and the kubelet's word comes in the end. */
+const pauses = { firstMs: 25, growth: 1.25, longestMs: 1000 };
+
+export interface StreamsDeps {
+  pods: Pick<Store<Pod>, "list" | "subscribe">;
+  /** Whether the streamer at that address takes viewers and its game runs; rejects without an answer. */
+  askStreamer: (podIp: string, signal: AbortSignal) => Promise<boolean>;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * Asks the streamers of starting sessions whether their game runs. The kubelet looks at containers once a second and would
+ * tell of it up to a second later; where it is quicker, or no answer comes, its word counts. What is known here is lost with
+ * the process, and asked for again by the next.
+ */
+export class Streams implements Source {
+  readonly #deps: StreamsDeps;
+  /** By uid of the pod: the question under way. */
+  readonly #asking = new Map<string, AbortController>();
+  /** Uids of pods whose streamer said yes. */
+  readonly #playable = new Set<string>();
+
+  constructor(deps: StreamsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the pod's streamer has said that the game can be played. */
+  isPlayable({ metadata: { uid } }: Stored<Pod>): boolean {
+    return this.#playable.has(uid);
+  }
+
+  async waitForSync(): Promise<void> {
+    // The pods are waited for by the source that they are themselves.
+  }
+
+  /** Begins to ask, and tells of each session that became playable. */
+  subscribe(enqueue: (key: string) => void): () => void {
+    const { pods } = this.#deps;
+    const follow = (change: Pick<Change<Pod>, "type" | "object">): void => this.#follow(change, enqueue);
+    const unsubscribe = pods.subscribe(follow);
+    for (const object of pods.list()) follow({ type: "added", object });
+    return () => {
+      unsubscribe();
+      for (const uid of this.#asking.keys()) this.#leave(uid);
+    };
+  }
+
+  keys(): string[] {
+    return [];
+  }
+
+  #follow({ type, object: pod }: Pick<Change<Pod>, "type" | "object">, enqueue: (key: string) => void): void {
+    const { uid } = pod.metadata;
+    const podIp = pod.status?.podIP;
+    if (type === "deleted" || podIp === undefined || !isStarting(pod)) {
+      this.#leave(uid);
+      if (type === "deleted") this.#playable.delete(uid);
+      return;
+    }
+    if (this.#asking.has(uid) || this.#playable.has(uid)) return;
+    const asking = new AbortController();
+    this.#asking.set(uid, asking);
+    void this.#ask(podIp, asking.signal).then((isPlayable) => {
+      if (!isPlayable || asking.signal.aborted) return;
+      this.#asking.delete(uid);
+      this.#playable.add(uid);
+      enqueue(keyOf(pod));
+    });
+  }
+
+  #leave(uid: string): void {
+    this.#asking.get(uid)?.abort();
+    this.#asking.delete(uid);
+  }
+
+  /** Until the answer is yes, or the kubelet's word makes it needless. */
+  async #ask(podIp: string, signal: AbortSignal): Promise<boolean> {
+    const { askStreamer, clock, logger } = this.#deps;
+    let pauseMs = pauses.firstMs;
+    do {
+      try {
+        if (await askStreamer(podIp, signal)) return true;
+      } catch (error) {
+        if (!signal.aborted) logger.debug({ err: error, podIp }, "A starting streamer does not answer yet.");
+      }
+      pauseMs = Math.min(pauseMs * pauses.growth, pauses.longestMs);
+    } while (await slept(clock, pauseMs, signal));
+    return false;
+  }
+}
+
+function isStarting(pod: Stored<Pod>): boolean {
+  return isSessionPod(pod) && isStreamerRunning(pod) && !isReady(pod) && !isTerminal(pod) && !isDeleting(pod);
+}

@@ -1,0 +1,102 @@
+import { expect } from "chai";
+import type { Pod } from "#kube/builtin.ts";
+import { silentLogger } from "#kube/logger.ts";
+import { keyOf, type Stored } from "#kube/object.ts";
+import { Store } from "#kube/store.ts";
+import { aGameSession, createdAt } from "#test/factories/gameSession.ts";
+import { aSessionPod, containerStatus, running } from "#test/factories/sessionPod.ts";
+import { FakeClock } from "#test/support/fakeClock.ts";
+import { Streams } from "../../../../../operator/src/controllers/gameSession/streams.ts";
+
+const starting: Pod["status"] = {
+  phase: "Pending", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "False" }],
+  initContainerStatuses: [containerStatus("streamer", { running: { startedAt: createdAt } }, { ready: false })],
+};
+
+describe("Streams", () => {
+  let clock: FakeClock;
+  let pods: Store<Pod>;
+  let answers: (boolean | Error)[];
+  let asked: string[];
+  let told: string[];
+  let streams: Streams;
+  let unsubscribe: () => void;
+  let version = 0;
+
+  const podWith = (status: NonNullable<Pod["status"]>): Stored<Pod> => {
+    const pod = aSessionPod(aGameSession(), { status });
+    return { ...pod, metadata: { ...pod.metadata, resourceVersion: String(++version) } };
+  };
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    pods = new Store<Pod>();
+    [answers, asked, told] = [[], [], []];
+    const askStreamer = async (podIp: string): Promise<boolean> => {
+      asked.push(podIp);
+      const answer = answers.shift() ?? false;
+      if (answer instanceof Error) throw answer;
+      return Promise.resolve(answer);
+    };
+    streams = new Streams({ pods, askStreamer, clock, logger: silentLogger });
+  });
+
+  afterEach(() => unsubscribe());
+
+  const follow = (): void => void (unsubscribe = streams.subscribe((key) => told.push(key)));
+
+  it("asks a starting pod's streamer until it says yes, and tells once", async () => {
+    follow();
+    const pod = podWith(starting);
+    answers = [new Error("refused"), false, true];
+    pods.upsert(pod);
+    await clock.advance(0);
+    expect([asked.length, told, streams.isPlayable(pod)]).to.deep.equal([1, [], false]);
+    await clock.advance(200);
+    expect([asked.length, told, streams.isPlayable(pod)]).to.deep.equal([3, [keyOf(pod)], true]);
+    pods.upsert(podWith(starting));
+    await clock.advance(5000);
+    expect([asked.length, clock.pendingTimers]).to.deep.equal([3, 0]);
+  });
+
+  it("asks more slowly as time goes by", async () => {
+    follow();
+    pods.upsert(podWith(starting));
+    await clock.advance(60_000);
+    expect(asked.length).to.be.within(60, 80);
+  });
+
+  it("asks about pods that were there before it", async () => {
+    pods.upsert(podWith(starting));
+    follow();
+    await clock.advance(0);
+    expect(asked).to.deep.equal(["10.0.0.5"]);
+  });
+
+  const ends: [string, (pod: Stored<Pod>) => void][] = [
+    ["the kubelet knows", () => pods.upsert(podWith(running))],
+    ["the pod has failed", () => pods.upsert(podWith({ ...starting, phase: "Failed" }))],
+    ["the pod is deleted", (pod) => pods.remove(pod)],
+    ["it is stopped", () => unsubscribe()],
+  ];
+  for (const [what, end] of ends) {
+    it(`asks no more when ${what}`, async () => {
+      follow();
+      const pod = podWith(starting);
+      pods.upsert(pod);
+      await clock.advance(0);
+      answers = [true];
+      end(pod);
+      await clock.advance(5000);
+      expect([asked.length, told, clock.pendingTimers]).to.deep.equal([1, [], 0]);
+    });
+  }
+
+  it("does not ask before there is a streamer to ask", async () => {
+    follow();
+    pods.upsert(podWith({ phase: "Pending" }));
+    pods.upsert(podWith({ phase: "Pending", podIP: "10.0.0.5", initContainerStatuses: [containerStatus("streamer", { waiting: { reason: "ContainerCreating" } })] }));
+    await clock.advance(5000);
+    expect(asked).to.deep.equal([]);
+  });
+});
