@@ -8,7 +8,7 @@ import type { WebPages } from "./middleware/serveWeb.ts";
 import { serveWeb } from "./middleware/serveWeb.ts";
 import type { AppExtras, AppState } from "./routing/appContext.ts";
 import { createRouter } from "./routing/router.ts";
-import { routes } from "./routes/table.ts";
+import { createRoutes } from "./routes/table.ts";
 
 /** The web application: every request passes these, top to bottom. */
 export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState, AppExtras> {
@@ -24,7 +24,7 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
     if (ctx.path.startsWith("/api/auth/")) await next();
     else await compressed(ctx, next);
   });
-  app.use(createRouter(routes));
+  app.use(createRouter(createRoutes(deps.config)));
   if (pages !== undefined) app.use(serveWeb(pages));
   return app;
 }

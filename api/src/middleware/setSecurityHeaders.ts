@@ -1,9 +1,8 @@
 import type { Next } from "koa";
+import { apiVersion } from "#contracts/http/version.ts";
 import type { AppContext } from "../routing/appContext.ts";
 
 const hstsSeconds = 365 * 24 * 3600;
-/** Raised when something in the interface changes; the interface itself only ever grows. */
-const apiVersion = "2026-11-21";
 
 /** Headers of every answer, errors included; a handler may set its own cache rule or, for pages, its own policy. */
 export async function setSecurityHeaders(ctx: AppContext, next: Next): Promise<void> {

@@ -6,7 +6,8 @@ const limitItems = (item: string): RegExp => new RegExp(`^"\\w+";${item}(?:, "\\
 /** Every header that an answer's description can name; what Node and Koa set by themselves (Date, Content-Length) is not listed. */
 export const responseHeaders = {
   "API-Version": z.iso.date().meta({ description: "Day of the interface's newest change.", example: "2026-11-21" }),
-  "X-Request-Id": z.string().regex(/^[0-9a-z]{20}$/).meta({ description: "Names this request in our logs.", example: "0123456789abcdefghjk" }),
+  "X-Request-Id": z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/)
+    .meta({ description: "Names this request in our logs; the client's own when it sent one of this form.", example: "0123456789abcdefghjk" }),
   "Cache-Control": z.string().meta({ description: "Who may keep the answer: nobody (`no-store`), or the client alone and only to ask again (`private, no-cache`).", example: "no-store" }),
   "Retry-After": seconds.meta({ description: "Whole seconds after which it may be tried again." }),
   "RateLimit-Policy": z.string().regex(limitItems("q=\\d+;w=\\d+"))

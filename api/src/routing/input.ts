@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { invalidRequest, notFound } from "../errors.ts";
 import type { AppContext } from "./appContext.ts";
 import { readForm, readJson } from "./body.ts";
@@ -20,6 +20,9 @@ export interface Input<Params, Query, Body> {
   query: Query;
   body: Body;
 }
+
+/** For routes that take no parameters: a misspelt one must not be taken for none. */
+export const NoQuery = z.strictObject({});
 
 const issuesShown = 20;
 

@@ -6,13 +6,18 @@ const { catalog } = limits;
 
 /** Positive integers as plain digits: coercion would also take `1e3`, `0x10` and arrays. */
 const pageNumber = z.string().regex(/^\d{1,6}$/, "must be a whole number").transform(Number).pipe(z.int().min(1))
-  .meta({ override: { type: "integer", minimum: 1, maximum: 999_999, pattern: undefined } });
+  .meta({
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.pattern;
+      Object.assign(jsonSchema, { type: "integer", minimum: 1, maximum: 999_999 });
+    },
+  });
 
 /** Query of `GET /api/games`, as strings; a `limit` above the maximum is cut to it. */
 export const GamesQuery = z.strictObject({
-  page: pageNumber.default(catalog.pageDefault).meta({ description: "Page, from 1; a page past the end is empty." }),
+  page: pageNumber.default(catalog.pageDefault).meta({ description: "Page, from 1; a page past the end is empty.", override: { default: catalog.pageDefault } }),
   limit: pageNumber.transform((size) => Math.min(size, catalog.pageSizeMax)).default(catalog.pageSizeDefault)
-    .meta({ description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.` }),
+    .meta({ description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.`, override: { default: catalog.pageSizeDefault } }),
   search: line(catalog.searchMaxLength).trim().optional().meta({ description: "Part of the title or of the developer's name; case does not count.", example: "moon" }),
   tag: line(limits.partner.tagMaxLength).trim().optional().meta({ description: "A whole tag; case does not count.", example: "racing" }),
   sort: z.enum(["title", "createdAt", "popular"]).default("title")
