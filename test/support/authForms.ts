@@ -17,3 +17,10 @@ export async function postSignIn(
 export async function postSignOut(browser: ApiClient, fields: Record<string, string> = { json: "true" }): Promise<ApiResponse> {
   return browser.post("/api/auth/signout", new URLSearchParams({ csrfToken: await csrfToken(browser), ...fields }));
 }
+
+/** Begins a sign-in at an external provider, as the Auth.js client does; gives the answer with the provider's address. */
+export async function postProviderSignIn(
+  browser: ApiClient, provider: string, fields: Record<string, string> = { json: "true" }, query = "",
+): Promise<ApiResponse> {
+  return browser.post(`/api/auth/signin/${provider}${query}`, new URLSearchParams({ csrfToken: await csrfToken(browser), ...fields }));
+}

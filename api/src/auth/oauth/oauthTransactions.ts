@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Clock } from "#kube/clock.ts";
 import { deriveKey } from "../tokens.ts";
 
-const lifetimeSeconds = 10 * 60;
+const lifetimeMs = 10 * 60_000;
 const kept = { transactions: 5, bytes: 6 * 1024 };
 const ivBytes = 12;
 const tagBytes = 16;
@@ -17,7 +17,7 @@ const Transaction = z.object({
   callbackUrl: z.string(),
   /** The sign-in that wants this identity linked to its user, by the id of its row. */
   linkTo: z.string().optional(),
-  /** Seconds of the epoch. */
+  /** Milliseconds of the epoch: several can begin in one second. */
   startedAt: z.int(),
 });
 
@@ -39,12 +39,12 @@ export class OAuthTransactions {
   seal(name: string, transaction: Omit<OAuthTransaction, "startedAt">): { value: string; expiresAt: Date } {
     const [newest] = this.#keys;
     if (newest === undefined) throw new Error("There is no signing key.");
-    const startedAt = this.#nowSeconds();
+    const startedAt = this.#clock.now().getTime();
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv("aes-256-gcm", newest, iv).setAAD(Buffer.from(name));
     const text = Buffer.concat([cipher.update(JSON.stringify({ ...transaction, startedAt }), "utf8"), cipher.final()]);
     const value = Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64url");
-    return { value, expiresAt: new Date((startedAt + lifetimeSeconds) * 1000) };
+    return { value, expiresAt: new Date(startedAt + lifetimeMs) };
   }
 
   /** The transaction in a cookie of ours that is not too old; undefined for anything else. */
@@ -54,8 +54,8 @@ export class OAuthTransactions {
     for (const key of this.#keys) {
       const transaction = Transaction.safeParse(decrypt(key, name, bytes)).data;
       if (transaction === undefined) continue;
-      const age = this.#nowSeconds() - transaction.startedAt;
-      return age < lifetimeSeconds ? transaction : undefined;
+      const ageMs = this.#clock.now().getTime() - transaction.startedAt;
+      return ageMs < lifetimeMs ? transaction : undefined;
     }
     return undefined;
   }
@@ -69,10 +69,6 @@ export class OAuthTransactions {
       total += size;
       return startedAt < 0 || index + 1 >= kept.transactions || total > kept.bytes;
     }).map(({ name }) => name);
-  }
-
-  #nowSeconds(): number {
-    return Math.floor(this.#clock.now().getTime() / 1000);
   }
 }
 

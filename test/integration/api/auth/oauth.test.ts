@@ -1,0 +1,326 @@
+import { expect } from "chai";
+import { aUser, type TestUser } from "../../../factories/catalog.ts";
+import { TestApi } from "../../../support/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
+import { postProviderSignIn, postSignOut } from "../../../support/authForms.ts";
+import { freePort } from "../../../support/childProgram.ts";
+import { clientId, clientSecret, IdentityProvider, type ProviderAccount } from "../../../support/oidc/identityProvider.ts";
+import { ProviderVisitor } from "../../../support/oidc/providerPages.ts";
+import { providersEnv } from "../../../support/oidc/providersFile.ts";
+
+const transactionPrefix = "auth.oauth.";
+const sessionCookie = "auth.session-token";
+
+describe("sign-in through an OpenID provider", () => {
+  let api: TestApi;
+  let provider: IdentityProvider;
+  let logins = 0;
+  const accounts: Record<string, ProviderAccount> = {};
+
+  before(async () => {
+    const port = await freePort();
+    const issuer = `http://127.0.0.1:${port}`;
+    const oidc = { type: "oidc", issuer, clientId, clientSecret, allowInsecure: true };
+    api = await TestApi.start({ env: providersEnv([
+      { ...oidc, id: "example", name: "Example", trustsEmail: true }, { ...oidc, id: "cautious", name: "Not trusted" },
+    ]) });
+    provider = await IdentityProvider.start({
+      port, accounts, redirectUris: ["example", "cautious"].map((id) => `${api.url}/api/auth/callback/${id}`),
+    });
+  });
+  after(async () => {
+    await provider.stop();
+    await api.stop();
+  });
+  beforeEach(() => api.deps.redis.flushdb());
+
+  /** A new account there; by default with an address that is verified. */
+  function anAccount(account: ProviderAccount = {}): string {
+    const login = `login-${++logins}`;
+    accounts[login] = { email: `${login}@example.test`, email_verified: true, name: "Ada at Example", ...account };
+    return login;
+  }
+
+  async function begin(browser: ApiClient, id = "example", callbackUrl = "/library"): Promise<string> {
+    const answer = await postProviderSignIn(browser, id, { json: "true", callbackUrl });
+    expect(answer.status, answer.text).to.equal(200);
+    return answer.json<{ url: string }>().url;
+  }
+
+  /** What the browser then asks of the API. */
+  async function passed(url: string, login: string, declines = false): Promise<string> {
+    const back = new URL(await new ProviderVisitor(provider.issuer).pass(url, { login, declines }));
+    expect(back.origin).to.equal(api.url);
+    return back.pathname + back.search;
+  }
+
+  async function signIn(browser: ApiClient, login: string, id = "example"): Promise<ApiResponse> {
+    return browser.get(await passed(await begin(browser, id), login));
+  }
+
+  function expectRefused(answer: ApiResponse, reason: string): void {
+    expect(answer.status, answer.text).to.equal(302);
+    expect(answer.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=${reason}`);
+  }
+
+  async function userOf(browser: ApiClient): Promise<{ id: string; name: string; email: string } | undefined> {
+    return (await browser.get("/api/auth/session")).json<{ user?: { id: string; name: string; email: string } }>().user;
+  }
+
+  function userCount(): Promise<number> {
+    return api.deps.postgres.prisma.user.count();
+  }
+
+  async function aVerifiedUser(): Promise<TestUser> {
+    const user = await aUser(api.deps);
+    await api.deps.postgres.prisma.user.update({ where: { id: user.id }, data: { emailVerifiedAt: new Date() } });
+    return user;
+  }
+
+  it("lists the providers after the password form", async () => {
+    const providers = (await api.anonymous().get("/api/auth/providers")).json();
+    expect(Object.keys(providers)).to.deep.equal(["credentials", "example", "cautious"]);
+    expect(providers["example"]).to.deep.equal({
+      id: "example", name: "Example", type: "oidc", signinUrl: `${api.url}/api/auth/signin/example`, callbackUrl: `${api.url}/api/auth/callback/example`,
+    });
+  });
+
+  it("asks the provider with proof of everything, and keeps it in one sealed cookie", async () => {
+    const browser = api.anonymous();
+    const answer = await postProviderSignIn(browser, "example", { json: "true" }, "?login_hint=ada&prompt=login&scope=everything&redirect_uri=https://evil.test");
+    const url = new URL(answer.json<{ url: string }>().url);
+    expect(url.origin).to.equal(provider.issuer);
+    const query = Object.fromEntries(url.searchParams);
+    expect(query).to.include({
+      client_id: clientId, response_type: "code", scope: "openid email profile", redirect_uri: `${api.url}/api/auth/callback/example`,
+      code_challenge_method: "S256", login_hint: "ada", prompt: "login",
+    });
+    for (const name of ["state", "nonce", "code_challenge"]) expect(query[name], name).to.have.length.of.at.least(43);
+    const [cookie = ""] = answer.setCookies;
+    expect(cookie).to.match(/^auth\.oauth\.[A-Za-z0-9_-]{22}=[A-Za-z0-9_-]+; Path=\/; HttpOnly; SameSite=Lax; Expires=/);
+    for (const secret of [query["state"], query["nonce"]]) expect(cookie).to.not.contain(secret);
+    const ends = Date.parse(/Expires=([^;]+)/.exec(cookie)?.[1] ?? "");
+    expect(ends - Date.now()).to.be.within(590_000, 601_000);
+  });
+
+  it("makes an account of a verified address, signs in, and finds the same account again", async () => {
+    const login = anAccount({ picture: "https://pictures.test/ada.png" });
+    const browser = api.anonymous();
+    const answer = await signIn(browser, login);
+    expect(answer.status, answer.text).to.equal(302);
+    expect(answer.headers.get("location")).to.equal(`${api.url}/library`);
+    expect([...browser.cookies.keys()].filter((name) => name.startsWith(transactionPrefix))).to.be.empty;
+    const user = await userOf(browser);
+    expect(user).to.include({ name: "Ada at Example", email: `${login}@example.test`, image: "https://pictures.test/ada.png" });
+    const stored = await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user?.id ?? "" }, include: { identities: true } });
+    expect(stored).to.include({ passwordHash: null }).and.have.property("emailVerifiedAt").that.is.a("date");
+    expect(stored.identities).to.have.length(1);
+    expect(stored.identities[0]).to.include({ issuer: provider.issuer, subject: login });
+
+    // The address may change there; the account is known by its subject.
+    accounts[login] = { email: "another@example.test", email_verified: false };
+    const before = await userCount();
+    const second = api.anonymous();
+    expect((await signIn(second, login)).headers.get("location")).to.equal(`${api.url}/library`);
+    expect((await userOf(second))?.id).to.equal(user?.id);
+    expect(await userCount()).to.equal(before);
+    const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { actorId: user?.id ?? "" }, orderBy: { id: "asc" } });
+    expect(trail.map(({ action }) => action)).to.deep.equal(["user.created", "identity.linked", "signIn.succeeded", "signIn.succeeded"]);
+    expect(trail[2]?.details).to.deep.equal({ provider: "example" });
+  });
+
+  it("makes no account of an address that is not verified, or of none", async () => {
+    const before = await userCount();
+    expectRefused(await signIn(api.anonymous(), anAccount({ email_verified: false })), "OAuthCreateAccount");
+    const login = anAccount();
+    accounts[login] = {};
+    expectRefused(await signIn(api.anonymous(), login), "OAuthCreateAccount");
+    expect(await userCount()).to.equal(before);
+    const refusals = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "signIn.refused" }, orderBy: { id: "desc" }, take: 1 });
+    expect(refusals[0]?.details).to.deep.equal({ provider: "example", reason: "OAuthCreateAccount" });
+  });
+
+  it("joins an account by its address only when provider, trust and account all vouch for it", async () => {
+    const verified = await aVerifiedUser();
+    const unproven = await aUser(api.deps);
+    const before = await userCount();
+    expectRefused(await signIn(api.anonymous(), anAccount({ email: verified.email, email_verified: false })), "OAuthAccountNotLinked");
+    expectRefused(await signIn(api.anonymous(), anAccount({ email: verified.email }), "cautious"), "OAuthAccountNotLinked");
+    expectRefused(await signIn(api.anonymous(), anAccount({ email: unproven.email })), "OAuthAccountNotLinked");
+    const browser = api.anonymous();
+    await signIn(browser, anAccount({ email: verified.email.toUpperCase() }));
+    expect((await userOf(browser))?.id).to.equal(verified.id);
+    expect(await userCount()).to.equal(before);
+  });
+
+  it("links what a signed-in player asks for, and gives it to nobody else", async () => {
+    const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
+    const login = anAccount({ email_verified: false });
+    const browser = api.as(user);
+    await browser.get("/api/games");
+    const earlier = browser.cookies.get(sessionCookie) ?? "";
+    expect((await signIn(browser, login)).headers.get("location")).to.equal(`${api.url}/library`);
+    expect((await userOf(browser))?.id).to.equal(user.id);
+    const thief = api.anonymous();
+    thief.cookies.set(sessionCookie, earlier);
+    expectRefusal(await thief.get("/api/games"), 401, "unauthorized");
+    const elsewhere = api.anonymous();
+    await signIn(elsewhere, login);
+    expect((await userOf(elsewhere))?.id).to.equal(user.id);
+    const others = api.as(other);
+    expectRefused(await signIn(others, login), "OAuthAccountNotLinked");
+    expect((await userOf(others))?.id).to.equal(other.id);
+  });
+
+  it("links nothing for a player who signed out, or is somebody else, by the time they are back", async () => {
+    const user = await aUser(api.deps);
+    const browser = api.as(user);
+    const back = await passed(await begin(browser), anAccount());
+    await postSignOut(browser);
+    expectRefused(await browser.get(back), "SessionRequired");
+    expect(await api.deps.postgres.prisma.identity.count({ where: { userId: user.id } })).to.equal(0);
+  });
+
+  it("keeps a disabled player out", async () => {
+    const login = anAccount();
+    const browser = api.anonymous();
+    await signIn(browser, login);
+    const user = await userOf(browser);
+    await api.deps.postgres.prisma.user.update({ where: { id: user?.id ?? "" }, data: { disabledAt: new Date() } });
+    expectRefused(await signIn(api.anonymous(), login), "AccessDenied");
+  });
+
+  it("lets two tabs sign in at once", async () => {
+    const browser = api.anonymous();
+    const [first, second] = [await begin(browser, "example", "/one"), await begin(browser, "example", "/two")];
+    const backs = [await passed(first, anAccount()), await passed(second, anAccount())];
+    expect((await browser.get(backs[1] ?? "")).headers.get("location")).to.equal(`${api.url}/two`);
+    expect((await browser.get(backs[0] ?? "")).headers.get("location")).to.equal(`${api.url}/one`);
+  });
+
+  it("keeps five ways out at most, giving up the oldest", async () => {
+    const browser = api.anonymous();
+    const first = await begin(browser);
+    for (let index = 0; index < 5; index += 1) await begin(browser);
+    const kept = [...browser.cookies].filter(([name]) => name.startsWith(transactionPrefix));
+    expect(kept).to.have.length(5);
+    expect(kept.map(([name, value]) => name.length + value.length).reduce((a, b) => a + b)).to.be.lessThan(6 * 1024);
+    expectRefused(await browser.get(await passed(first, anAccount())), "OAuthCallback");
+  });
+
+  it("lets two arrivals of one new identity be one account", async () => {
+    const login = anAccount();
+    const browsers = [api.anonymous(), api.anonymous(), api.anonymous()];
+    const backs = await Promise.all(browsers.map(async (browser) => passed(await begin(browser), login)));
+    await Promise.all(browsers.map((browser, index) => browser.get(backs[index] ?? "")));
+    const ids = await Promise.all(browsers.map(async (browser) => (await userOf(browser))?.id));
+    expect(new Set(ids).size).to.equal(1);
+    expect(ids[0]).to.be.a("string");
+  });
+
+  it("tells a declined sign-in", async () => {
+    const browser = api.anonymous();
+    expectRefused(await browser.get(await passed(await begin(browser), "", true)), "AccessDenied");
+  });
+
+  describe("on the way back", () => {
+    let browser: ApiClient;
+    let back: URL;
+
+    beforeEach(async () => {
+      browser = api.anonymous();
+      back = new URL(await passed(await begin(browser), anAccount()), api.url);
+    });
+
+    async function expectNoSignIn(from: ApiClient, path: string): Promise<void> {
+      const before = await userCount();
+      expectRefused(await from.get(path), "OAuthCallback");
+      expect(await userOf(from)).to.equal(undefined);
+      expect(await userCount()).to.equal(before);
+    }
+
+    it("refuses another state, and none", async () => {
+      for (const state of [`${back.searchParams.get("state") ?? ""}x`, ""]) {
+        const path = new URL(back);
+        path.searchParams.set("state", state);
+        await expectNoSignIn(browser, path.pathname + path.search);
+      }
+      back.searchParams.delete("state");
+      await expectNoSignIn(browser, back.pathname + back.search);
+    });
+
+    it("refuses a browser that began no sign-in", () => expectNoSignIn(api.anonymous(), back.pathname + back.search));
+
+    it("refuses a cookie that was begun for another state", async () => {
+      const other = api.anonymous();
+      await begin(other);
+      const [value = ""] = [...other.cookies].filter(([name]) => name.startsWith(transactionPrefix)).map(([, text]) => text);
+      const [name = ""] = [...browser.cookies.keys()].filter((key) => key.startsWith(transactionPrefix));
+      browser.cookies.set(name, value);
+      await expectNoSignIn(browser, back.pathname + back.search);
+    });
+
+    it("refuses the answer of one provider at another's address", () => expectNoSignIn(browser, `/api/auth/callback/cautious${back.search}`));
+
+    it("refuses an answer in another issuer's name", async () => {
+      back.searchParams.set("iss", "https://evil.test");
+      await expectNoSignIn(browser, back.pathname + back.search);
+    });
+
+    it("takes a code once, even with its cookie put back", async () => {
+      const cookies = [...browser.cookies];
+      expect((await browser.get(back.pathname + back.search)).headers.get("location")).to.equal(`${api.url}/library`);
+      await postSignOut(browser);
+      await expectNoSignIn(browser, back.pathname + back.search);
+      for (const [name, value] of cookies) browser.cookies.set(name, value);
+      await expectNoSignIn(browser, back.pathname + back.search);
+    });
+
+    it("writes no code, state, cookie or secret to its log", async () => {
+      const cookies = [...browser.cookies].filter(([name]) => name.startsWith(transactionPrefix)).map(([, value]) => value);
+      back.searchParams.set("iss", "https://evil.test");
+      await browser.get(back.pathname + back.search);
+      const log = api.logLines.join("");
+      expect(log).to.contain("a sign-in through a provider was refused");
+      for (const secret of [back.searchParams.get("code"), back.searchParams.get("state"), clientSecret, ...cookies]) expect(log).to.not.contain(secret);
+    });
+  });
+
+  it("wants the form's token, a known provider, and a post", async () => {
+    const browser = api.anonymous();
+    expectRefusal(await browser.post("/api/auth/signin/example", new URLSearchParams({ json: "true" })), 403, "csrf");
+    const plain = await browser.post("/api/auth/signin/example", new URLSearchParams());
+    expect(plain.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=MissingCSRF&csrf=true`);
+    const unknown = await postProviderSignIn(browser, "nowhere");
+    expectRefusal(unknown, 404, "not_found");
+    expect(unknown.json()["url"]).to.equal(`${api.url}/api/auth/signin?error=OAuthSignin`);
+    expectRefusal(await browser.get("/api/auth/signin/example"), 405, "method_not_allowed");
+    expect((await postProviderSignIn(browser, "credentials")).json()["url"]).to.match(/\/api\/auth\/signin\?callbackUrl=/);
+    expect((await browser.get("/api/auth/callback/nowhere?state=x")).headers.get("location")).to.contain("error=OAuthCallback");
+  });
+
+  it("redirects a plain form to the provider", async () => {
+    const answer = await postProviderSignIn(api.anonymous(), "example", {});
+    expect(answer.status).to.equal(302);
+    expect(new URL(answer.headers.get("location") ?? "").origin).to.equal(provider.issuer);
+  });
+
+  it("goes home instead of to another site", async () => {
+    const browser = api.anonymous();
+    const back = await passed(await begin(browser, "example", "https://evil.test/"), anAccount());
+    expect((await browser.get(back)).headers.get("location")).to.equal(`${api.url}/`);
+  });
+
+  it("uses the names and attributes of production when it is reached by https", async () => {
+    const secure = await TestApi.start({ env: { BASE_URL: "https://play.test", ...providersEnv([
+      { type: "oidc", issuer: provider.issuer, clientId, clientSecret, allowInsecure: true, id: "example", name: "Example" },
+    ]) } });
+    try {
+      const answer = await postProviderSignIn(secure.anonymous(), "example");
+      expect(answer.setCookies[0]).to.match(/^__Host-auth\.oauth\.[A-Za-z0-9_-]{22}=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
+      expect(new URL(answer.json<{ url: string }>().url).searchParams.get("redirect_uri")).to.equal("https://play.test/api/auth/callback/example");
+    } finally {
+      await secure.stop();
+    }
+  });
+});
