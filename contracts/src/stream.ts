@@ -10,6 +10,8 @@ export const whep = {
   path: "/whep",
   contentType: "application/sdp",
   maxOfferBytes: 65_536,
+  /** The API holds an offer for a session that is starting at most this long; then it answers `not_ready`, and one offers again. */
+  holdSeconds: 20,
   /** `?client=<id>`: a random id the page keeps in its tab; the same client replaces its own old connection without asking. */
   clientParameter: "client",
   /** `?takeover=true`: this viewer replaces another one, who is told so. */

@@ -2,6 +2,7 @@
  * A game for tests: what it shows depends on nothing but the input it got, so that a test can read it from decoded pixels.
  * README.md says what is where. Keys Q and X end it with exit codes 0 and 3; SIGTERM ends it with 0.
  */
+#define _GNU_SOURCE
 #include <X11/XKBlib.h>
 #include <X11/Xlib.h>
 #include <X11/Xutil.h>
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/input.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <pulse/simple.h>
 #include <signal.h>
@@ -24,6 +26,7 @@
 
 enum {
   WIDTH = 1280, HEIGHT = 720, FRAMES_PER_SECOND = 60,
+  SECOND = 1000000000, /* in nanoseconds */
   BAR_WIDTH = 80, BAR_STEP = 4,
   COUNTER_BITS = 16,
   EXIT_ON_X = 3,
@@ -48,6 +51,7 @@ static struct {
   bool isDown[256];
   bool padSouth;
   int padLeftX;
+  bool isNews; /* something was pressed that the picture does not show yet */
 } state;
 
 static void stop(int signal) { (void)signal; stopping = 1; }
@@ -119,7 +123,6 @@ static int pressKey(XKeyEvent *event) {
     case XK_x: return EXIT_ON_X;
   }
   state.presses++;
-  savePresses();
   return -1;
 }
 
@@ -149,8 +152,29 @@ static int handleEvents(void) {
     }
     if (event.type == ConfigureNotify) resize(event.xconfigure.width, event.xconfigure.height);
     if (code >= 0) return code;
+    if (event.type == KeyPress || event.type == ButtonPress) state.isNews = true;
   }
   return -1;
+}
+
+/* Whether there is input before the next frame. */
+static bool awaitInput(const struct timespec *next) {
+  if (XPending(display)) return true;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  long rest = (next->tv_sec - now.tv_sec) * SECOND + next->tv_nsec - now.tv_nsec;
+  struct timespec wait = {.tv_nsec = rest > 0 ? rest : 0};
+  struct pollfd source = {.fd = ConnectionNumber(display), .events = POLLIN};
+  return rest > 0 && ppoll(&source, 1, &wait, NULL) > 0;
+}
+
+/* A press is shown at once, and kept after it was shown; all else waits for the next frame. */
+static void showNews(long frame) {
+  if (!state.isNews) return;
+  draw(frame);
+  XFlush(display);
+  savePresses();
+  state.isNews = false;
 }
 
 static int openGamepad(void) {
@@ -214,14 +238,16 @@ int main(void) {
   struct timespec next;
   clock_gettime(CLOCK_MONOTONIC, &next);
   for (long frame = 0; !stopping; frame++) {
-    int code = handleEvents();
-    if (code >= 0) return code;
     readGamepad(pad);
     draw(frame);
     XFlush(display);
-    next.tv_nsec += 1000000000 / FRAMES_PER_SECOND;
-    if (next.tv_nsec >= 1000000000) { next.tv_nsec -= 1000000000; next.tv_sec++; }
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    next.tv_nsec += SECOND / FRAMES_PER_SECOND;
+    if (next.tv_nsec >= SECOND) { next.tv_nsec -= SECOND; next.tv_sec++; }
+    while (awaitInput(&next)) {
+      int code = handleEvents();
+      if (code >= 0) return code;
+      showNews(frame);
+    }
   }
   return 0;
 }

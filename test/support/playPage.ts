@@ -58,11 +58,6 @@ export class PlayPage {
     return this.#page.evaluate("joypodProbe.frames()");
   }
 
-  /** From the moment the page knew that the session runs to its first decoded frame; null before that frame. */
-  firstFrameMs(): Promise<number | null> {
-    return this.#page.evaluate("joypodProbe.firstFrameMs()");
-  }
-
   /** Presses a key by its `KeyboardEvent.code`, as the player does. */
   async press(code: string): Promise<void> {
     await this.#page.keyboard.press(code);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
 import { whep, whepErrors, WhepClientId } from "#contracts/stream.ts";
-import { findStreamer } from "../commands/findStreamer.ts";
+import { awaitStreamer, findStreamer } from "../commands/findStreamer.ts";
 import { unavailable } from "../errors.ts";
 import { streamPath } from "../presenters/gameSession.ts";
 import type { AppContext } from "../routing/appContext.ts";
@@ -24,7 +24,7 @@ const offer = userRoute({
   path: `${streamPath}/:sessionId`,
   name: "offerStream",
   summary: "Connect to a session's stream",
-  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here.",
+  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer is held, and answered the moment it runs.",
   limits: ["signalling"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
   answers: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
@@ -35,8 +35,9 @@ const offer = userRoute({
   params: StreamParams,
   query: OfferQuery,
   handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
-    const podIp = await findStreamer(deps, user.id, sessionId);
     const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
+    const podIp = await awaitStreamer(deps, user.id, sessionId);
+    if (ctx.req.socket.destroyed) return; // a page that left while it waited must not become a viewer
     const answer = await deps.streamers.offer(podIp, queryString(query), sdp);
     if (answer.status === 201 && answer.connectionId !== undefined) {
       ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${answer.connectionId}`);

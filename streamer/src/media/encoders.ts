@@ -3,6 +3,9 @@ import type { VideoCodec } from "#contracts/stream.ts";
 /** Keys only on request: at 60 frames a second this is a key frame a minute. */
 const keyFrameDistance = 3_600;
 
+/** Name of the encoder's element in its chain. */
+export const encoderName = "encoder";
+
 export interface Picture {
   width: number;
   height: number;
@@ -14,7 +17,7 @@ export interface Encoder {
   name: string;
   codec: VideoCodec;
   needsGpu: boolean;
-  /** From raw pictures to an encoded stream; the element is named `encoder`. */
+  /** From raw pictures to an encoded stream; the element is named `encoderName`. */
   chain: string;
   bitrateProperty: string;
   /** Value of the property for one kbit/s. */
@@ -28,28 +31,28 @@ export const encoders: readonly Encoder[] = [
   {
     name: "nvh264enc", codec: "h264", needsGpu: true, bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: "videoconvert n-threads=2 ! video/x-raw,format=NV12"
-      + ` ! nvh264enc name=encoder rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
+      + ` ! nvh264enc name=${encoderName} rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
   },
   {
     name: "vah264enc", codec: "h264", needsGpu: true, bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: "videoconvert n-threads=2 ! video/x-raw,format=NV12"
-      + ` ! vah264enc name=encoder rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h264}`,
+      + ` ! vah264enc name=${encoderName} rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h264}`,
   },
   {
     name: "x264enc", codec: "h264", needsGpu: false, bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
-      + " ! x264enc name=encoder tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true"
+      + ` ! x264enc name=${encoderName} tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true`
       + ` aud=false key-int-max=${keyFrameDistance} ! ${h264}`,
   },
   {
     name: "openh264enc", codec: "h264", needsGpu: false, bitrateProperty: "bitrate", bitrateUnit: 1000,
     chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
-      + ` ! openh264enc name=encoder usage-type=screen complexity=low rate-control=bitrate gop-size=${keyFrameDistance} multi-thread=2 ! ${h264}`,
+      + ` ! openh264enc name=${encoderName} usage-type=screen complexity=low rate-control=bitrate gop-size=${keyFrameDistance} multi-thread=2 ! ${h264}`,
   },
   {
     name: "vp8enc", codec: "vp8", needsGpu: false, bitrateProperty: "target-bitrate", bitrateUnit: 1000,
     chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
-      + " ! vp8enc name=encoder deadline=1 cpu-used=-12 end-usage=cbr lag-in-frames=0 threads=2 buffer-size=500 buffer-initial-size=300"
+      + ` ! vp8enc name=${encoderName} deadline=1 cpu-used=-12 end-usage=cbr lag-in-frames=0 threads=2 buffer-size=500 buffer-initial-size=300`
       + ` buffer-optimal-size=400 static-threshold=1 min-quantizer=4 max-quantizer=56 undershoot=95 keyframe-max-dist=${keyFrameDistance}`,
   },
 ];

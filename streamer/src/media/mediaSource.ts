@@ -27,15 +27,16 @@ export interface MediaSourceOptions {
 
 /** Where packets go; at most one receiver at a time. */
 export interface MediaReceiver {
-  onVideo(packet: Buffer): void;
+  /** All packets of one picture. */
+  onVideo(packets: Buffer[]): void;
   onAudio(packet: Buffer): void;
 }
 
 /** Captured and encoded video and audio, from a child that may crash and is then replaced. */
 export interface MediaSource {
-  /** Starts to capture, or goes on with a changed receiver or codec. */
+  /** Captures at the full rate, or goes on with a changed receiver or codec. */
   play(codec: VideoCodec, kbps: number, receiver: MediaReceiver): void;
-  /** Ends capture and encoding; a fresh child waits, loaded, for the next player. */
+  /** Captures at the idle rate again, in a fresh child. */
   rest(): void;
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
@@ -50,7 +51,7 @@ interface Child {
   isPlaying: boolean;
 }
 
-/** Starts the first child at once, loaded with the preferred codec. */
+/** Starts the first child at once, with the preferred codec. */
 export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const { encoders, env, log, now } = options;
   const video = createContinuity(videoClockRate, now);
@@ -77,11 +78,12 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       log.warn({ reason: report.message }, "The media child gave up.");
       return;
     }
-    const packet = Buffer.from(report.packet.buffer, report.packet.byteOffset, report.packet.byteLength);
     if (report.type === "video") {
-      video.apply(packet);
-      receiver?.onVideo(packet);
+      const packets = report.packets.map(bufferOf);
+      for (const packet of packets) video.apply(packet);
+      receiver?.onVideo(packets);
     } else {
+      const packet = bufferOf(report.packet);
       audio.apply(packet);
       receiver?.onAudio(packet);
     }
@@ -112,7 +114,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     video.restart();
     audio.restart();
     child.isPlaying = true;
-    tell({ type: "play", bitrate: bitrateFor(child.codec) });
+    tell({ type: "play", bitrate: bitrateFor(child.codec), fps: options.fps });
   };
   const replaceDead = (dead: Child, reason: number | NodeJS.Signals | null) => {
     if (isClosed) return;
@@ -160,4 +162,8 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       child.process.kill("SIGKILL");
     },
   };
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

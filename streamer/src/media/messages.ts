@@ -1,14 +1,16 @@
 /** What the streamer tells its media child. */
 export type MediaCommand =
-  /** Builds both pipelines and waits, so that playing starts at once. */
+  /** Builds both pipelines and captures at the idle rate, so that playing starts at once. */
   | { type: "load"; video: string; audio: string; bitrateProperty: string }
-  | { type: "play"; bitrate: number }
+  /** Captures at this rate and reports the packets. */
+  | { type: "play"; bitrate: number; fps: number }
   | { type: "bitrate"; bitrate: number }
   | { type: "keyFrame" };
 
 /** What the media child tells the streamer. */
 export type MediaReport =
-  | { type: "video"; packet: Uint8Array }
+  /** All packets of one picture. */
+  | { type: "video"; packets: Uint8Array[] }
   | { type: "audio"; packet: Uint8Array }
   | { type: "failed"; message: string };
 

@@ -4,6 +4,11 @@ import type { Encoder } from "./encoders.ts";
 /** Bytes of an RTP packet: with SRTP, UDP, IP and extensions it fits any usual path. */
 const packetBytes = 1_200;
 
+/** Name of the source, images/session/capture; its `rate` is in pictures a second, and setting it takes one at once. */
+export const captureName = "capture";
+/** Pictures a second while nobody looks: capture and encoder stay ready for a player, at hardly any cost. */
+export const idleRate = 1;
+
 /** Names of the sinks the media child pulls from. */
 export const videoSink = "video";
 export const audioSink = "audio";
@@ -13,10 +18,12 @@ const payloaders: Record<VideoCodec, string> = {
   vp8: `rtpvp8pay mtu=${packetBytes} picture-id-mode=15-bit`,
 };
 
-/** The display, encoded, as RTP packets; a frame that comes while one waits replaces it. */
+/**
+ * The display, encoded, as RTP packets. No queue lies between capture and encoder: a picture is taken when something changed and
+ * the encoder is free, so none gets old. Captures at the idle rate until told otherwise.
+ */
 export function buildVideoPipeline(encoder: Encoder, display: string, fps: number): string {
-  return `ximagesrc display-name=${display} use-damage=false show-pointer=true remote=false ! video/x-raw,framerate=${fps}/1`
-    + " ! queue leaky=downstream max-size-buffers=1 max-size-time=0 max-size-bytes=0"
+  return `joypoddisplaysrc name=${captureName} display-name=${display} rate=${idleRate} ! video/x-raw,framerate=${fps}/1`
     + ` ! ${encoder.chain} ! ${payloaders[encoder.codec]} ! appsink name=${videoSink} sync=false max-buffers=1000`;
 }
 

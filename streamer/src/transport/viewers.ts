@@ -7,7 +7,6 @@ import type { Logger } from "../log.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
 import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
 import type { RtcpEvent } from "./rtcp.ts";
-import { isFrameEnd } from "./rtpPacket.ts";
 import { createViewer, type Viewer } from "./viewer.ts";
 
 /** Capture goes on this long without a viewer, so that a reload finds it running. */
@@ -86,11 +85,13 @@ export function createViewers(options: ViewersOptions): Viewers {
   const play = (viewer: Viewer) => {
     clearTimeout(parting);
     media.play(viewer.codec.codec, options.startKbps, {
-      onVideo(packet) {
-        totals.videoPackets++;
-        totals.videoBytes += packet.length;
-        if (isFrameEnd(packet)) totals.frames++;
-        viewer.sendVideo(packet);
+      onVideo(packets) {
+        totals.frames++;
+        for (const packet of packets) {
+          totals.videoPackets++;
+          totals.videoBytes += packet.length;
+          viewer.sendVideo(packet);
+        }
       },
       onAudio: (packet) => viewer.sendAudio(packet),
     });

@@ -9,7 +9,8 @@ import { launchBrowser, openViewer, type Viewer } from "#test/support/session/vi
 const thisTab = "tab-aaaaaaaa";
 const otherTab = "tab-bbbbbbbb";
 
-describe("viewers of a session", () => {
+describe("viewers of a session", function () {
+  this.timeout(30_000); // capture goes on for some seconds after a viewer left
   let images: SessionImages;
   let archive: string;
   let browser: Browser;

@@ -57,14 +57,17 @@ async function openReference(): Promise<ReferenceStream> {
   let presses = 0;
   let isOpen = true;
   let frames = 0;
-  const draw = (): void => {
-    frames += 1;
+  const paint = (): void => {
     context.fillStyle = "#404040";
     context.fillRect(0, 0, 1280, 720);
     context.fillStyle = "#606060";
     for (let bar = 0; bar < 1280; bar += 80) context.fillRect((bar + frames * 4) % 1280, 0, 40, 720);
     context.fillStyle = presses % 2 === 0 ? "#c00000" : "#00c000";
     context.fillRect(440, 210, 400, 300);
+  };
+  const draw = (): void => {
+    frames += 1;
+    paint();
     if (isOpen) requestAnimationFrame(draw);
   };
   draw();
@@ -73,7 +76,10 @@ async function openReference(): Promise<ReferenceStream> {
   sender.addEventListener("icecandidate", ({ candidate }) => void receiver.addIceCandidate(candidate ?? undefined));
   receiver.addEventListener("icecandidate", ({ candidate }) => void sender.addIceCandidate(candidate ?? undefined));
   const input = receiver.createDataChannel("input");
-  sender.addEventListener("datachannel", ({ channel }) => channel.addEventListener("message", () => (presses += 1)));
+  sender.addEventListener("datachannel", ({ channel }) => channel.addEventListener("message", () => {
+    presses += 1;
+    paint(); // At once, as the test card does.
+  }));
   const transceiver = receiver.addTransceiver("video", { direction: "recvonly" });
   transceiver.setCodecPreferences(h264First());
   transceiver.receiver.jitterBufferTarget = 0;

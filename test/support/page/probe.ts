@@ -38,11 +38,10 @@ Object.assign(globalThis, {
     size: () => ({ width: probeVideo().videoWidth, height: probeVideo().videoHeight }),
     /** Frames that were decoded and shown so far. */
     frames: () => probeVideo().getVideoPlaybackQuality().totalVideoFrames,
-    /** From the moment the page knew that the session runs to its first decoded frame, in milliseconds; null before that. */
-    firstFrameMs: () => {
-      const at = (name: string): number | undefined => performance.getEntriesByName(name).at(-1)?.startTime;
-      const [running, frame] = [at("joypod:running"), at("joypod:firstFrame")];
-      return running === undefined || frame === undefined ? null : frame - running;
+    /** When the page showed its first decoded frame, in milliseconds of the epoch; null before that. */
+    firstFrameAt: () => {
+      const mark = performance.getEntriesByName("joypod:firstFrame").at(-1);
+      return mark === undefined ? null : performance.timeOrigin + mark.startTime;
     },
   },
 });

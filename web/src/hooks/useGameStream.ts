@@ -18,7 +18,7 @@ export interface GameStreamView {
  * A session's stream: prepared while there is no address yet, connected as soon as there is one, closed when that is gone or
  * the component is. `onChange` hears of every change of state.
  */
-export function useGameStream(containerUrl: string | undefined, onChange: (state: StreamState) => void): GameStreamView {
+export function useGameStream(streamUrl: string | undefined, onChange: (state: StreamState) => void): GameStreamView {
   const [stream, setStream] = useState<GameStream>();
   const [state, setState] = useState<StreamState>({ phase: "idle" });
   const [media, setMedia] = useState<MediaStream>();
@@ -45,21 +45,21 @@ export function useGameStream(containerUrl: string | undefined, onChange: (state
   }, [onChange]);
 
   useEffect(() => {
-    if (stream === undefined || containerUrl === undefined) return;
+    if (stream === undefined || streamUrl === undefined) return;
     const hangUp = (): void => stream.close();
     // A page that comes back out of the browser's back-forward cache finds its connection closed.
     const comeBack = ({ persisted }: PageTransitionEvent): void => {
-      if (persisted) stream.connect(containerUrl);
+      if (persisted) stream.connect(streamUrl);
     };
     window.addEventListener("pagehide", hangUp);
     window.addEventListener("pageshow", comeBack);
-    stream.connect(containerUrl);
+    stream.connect(streamUrl);
     return () => {
       window.removeEventListener("pagehide", hangUp);
       window.removeEventListener("pageshow", comeBack);
       stream.close();
     };
-  }, [stream, containerUrl]);
+  }, [stream, streamUrl]);
 
   return { stream, state, media, hello };
 }

@@ -1,5 +1,6 @@
 import { useCallback, useEffect } from "react";
 import { useParams, useSearchParams } from "react-router";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { LaunchProgress } from "../components/LaunchProgress.tsx";
 import { Notice, Spinner } from "../components/Notice.tsx";
@@ -25,16 +26,17 @@ function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | u
   const { noticeError } = useAuth();
   const view = useGameSession(sessionId, noticeError);
   const { session, refresh } = view;
-  const containerUrl = session?.status === "running" && !view.isStopping ? (session.containerUrl ?? undefined) : undefined;
+  const streamUrl = session === undefined || view.isStopping ? undefined : streamUrlOf(session);
   // A stream that is gone may mean that the session is: ask at once why.
   const onStreamChange = useCallback(({ phase }: StreamState) => {
     if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
   }, [refresh]);
-  const stream = useGameStream(containerUrl, onStreamChange);
-  useTitle(session?.gameTitle);
+  const stream = useGameStream(streamUrl, onStreamChange);
+  const hasAnswer = stream.media !== undefined;
   useEffect(() => {
-    if (session?.status === "running") performance.mark("joypod:running");
-  }, [session?.status]);
+    if (hasAnswer) refresh(); // An answered offer means that the session runs: no need to wait for the next turn of asking.
+  }, [hasAnswer, refresh]);
+  useTitle(session?.gameTitle);
   if (session === undefined) return <PlayFrame><NoSession view={view} gameSlug={gameSlug} /></PlayFrame>;
   switch (session.status) {
     case "starting":
@@ -48,6 +50,12 @@ function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | u
     case "error":
       return <PlayFrame><SessionEnded session={session} statistics={view.statistics} gameSlug={gameSlug} /></PlayFrame>;
   }
+}
+
+/** Where the offer goes. While the session starts it is held there, so that the picture comes as soon as there is one. */
+function streamUrlOf({ status, sessionId, serverUrl, containerUrl }: GameSessionStatusResponse): string | undefined {
+  if (status === "starting" && serverUrl !== null) return `${serverUrl}/${sessionId}`;
+  return status === "running" ? (containerUrl ?? undefined) : undefined;
 }
 
 function Saving({ title }: { title: string }) {

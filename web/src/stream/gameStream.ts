@@ -2,7 +2,7 @@ import type { StreamInput, StreamNotice } from "#contracts/stream.ts";
 import { backOffMs } from "./backOff.ts";
 import { Emitter } from "./emitter.ts";
 import { StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
-import { outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
+import { isStillStarting, outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
 import { StreamRefused } from "./whep.ts";
 
 export interface GameStreamEvents {
@@ -38,7 +38,10 @@ export class GameStream extends Emitter<GameStreamEvents> {
     this.#prepared.prepare().catch(() => undefined);
   }
 
-  /** Connects to the session's stream, as session-status names it, unless another tab or browser plays already. */
+  /**
+   * Connects to the session's stream, as session-status names it, unless another tab or browser plays already. The session may
+   * still be starting: the offer is answered the moment it runs.
+   */
   connect(containerUrl: string): void {
     this.#containerUrl = containerUrl;
     this.#start(false);
@@ -98,6 +101,10 @@ export class GameStream extends Emitter<GameStreamEvents> {
       });
       if (signal.aborted) return;
       if (outcome.kind === "lost") lastUp = performance.now();
+      if (isStillStarting(outcome)) { // its start has deadlines of its own
+        lastUp = performance.now();
+        attempt = 0;
+      }
       const next = stateAfter(outcome, performance.now() - lastUp);
       if (next !== undefined) {
         this.#setState(next);

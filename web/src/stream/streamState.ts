@@ -43,6 +43,11 @@ export function stateAfter(outcome: ConnectionOutcome, brokenForMs: number): Str
   return { phase: "failed", code: "gave_up", message: "The stream could not be reached for two minutes." };
 }
 
+/** Whether the session only needs more time before it has a stream. */
+export function isStillStarting(outcome: ConnectionOutcome): boolean {
+  return outcome.kind === "unreached" && outcome.code === "not_ready";
+}
+
 /** The outcome that a notice announces, for the two that end a connection. */
 export function outcomeOf(notice: StreamNotice): ConnectionOutcome | undefined {
   if (notice.t === "taken-over") return { kind: "takenOver" };

@@ -1,6 +1,7 @@
 import { whep } from "#contracts/stream.ts";
 
-const requestTimeoutMs = 15_000;
+/** Longer than offers are held while a session starts. */
+const requestTimeoutMs = (whep.holdSeconds + 15) * 1_000;
 
 /** An offer that was refused or never answered. `code` is the `error` word of the answer, or `unreachable`. */
 export class StreamRefused extends Error {
