@@ -14,27 +14,49 @@ export interface TarEntrySpec {
   /** Magic and version; POSIX unless given. */
   magic?: string;
   prefix?: string;
+  /** How size and time are written; octal digits unless given. */
+  numbers?: "octal" | "spaces" | "base256";
+  /** How the checksum is written; six digits, NUL and a space unless given. */
+  checksum?: "usual" | "spaces" | "digits";
+  /** What fills the last block; zeros unless given. */
+  paddingByte?: number;
 }
 
 /** The header block and the padded body of one entry. */
-export function tarEntry({ name, type, body = "", size, mode = 0o644, linkName = "", mtimeSeconds = 1_700_000_000, magic = "ustar\x0000", prefix = "" }: TarEntrySpec): Buffer {
+export function tarEntry({
+  name, type, body = "", size, mode = 0o644, linkName = "", mtimeSeconds = 1_700_000_000, magic = "ustar\x0000", prefix = "",
+  numbers = "octal", checksum = "usual", paddingByte = 0,
+}: TarEntrySpec): Buffer {
   const content = Buffer.from(body);
   const header = Buffer.alloc(512);
-  const put = (text: string, offset: number): void => void header.write(text, offset, "utf8");
-  const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, "0");
-  put(name, 0);
-  put(octal(mode, 7), 100);
-  put(octal(0, 7), 108);
-  put(octal(0, 7), 116);
-  put(octal(size ?? content.length, 11), 124);
-  put(octal(mtimeSeconds, 11), 136);
-  put(type ?? (name.endsWith("/") ? "5" : "0"), 156);
-  put(linkName, 157);
-  put(magic, 257);
-  put(prefix, 345);
+  const put = (text: string, offset: number, length: number): void => void header.write(text, offset, length, "utf8");
+  put(name, 0, 100);
+  put(octal(mode, 7), 100, 8);
+  put(octal(0, 7), 108, 8);
+  put(octal(0, 7), 116, 8);
+  writeNumber(header.subarray(124, 136), size ?? content.length, numbers);
+  writeNumber(header.subarray(136, 148), mtimeSeconds, numbers);
+  put(type ?? (name.endsWith("/") ? "5" : "0"), 156, 1);
+  put(linkName, 157, 100);
+  put(magic, 257, 8);
+  put(prefix, 345, 155);
   header.fill(" ", 148, 156);
-  put(`${octal(header.reduce((sum, byte) => sum + byte, 0), 6)}\0 `, 148);
-  return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  put({ usual: `${octal(sum, 6)}\0 `, spaces: `${sum.toString(8).padStart(6, " ")}\0 `, digits: octal(sum, 8) }[checksum], 148, 8);
+  return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512, paddingByte)]);
+}
+
+function writeNumber(field: Buffer, value: number, way: "octal" | "spaces" | "base256"): void {
+  if (way === "base256") {
+    field.writeUInt8(0x80, 0);
+    field.writeBigUInt64BE(BigInt(value), field.length - 8);
+  } else {
+    field.write(way === "octal" ? octal(value, field.length - 1) : `${value.toString(8).padStart(field.length - 1, " ")} `, 0, "latin1");
+  }
+}
+
+function octal(value: number, digits: number): string {
+  return value.toString(8).padStart(digits, "0");
 }
 
 /** The two blocks of zeros that end an archive. */
@@ -52,13 +74,18 @@ export function aTarGz(entries: readonly TarEntrySpec[]): Buffer {
 
 /** An extended header (type `x`, or `g` for all that follows) with the given records. */
 export function paxHeader(records: Record<string, string>, type: "x" | "g" = "x"): TarEntrySpec {
+  return { name: "PaxHeaders/entry", type, body: paxBody(records) };
+}
+
+/** The records of an extended header, each with its own length. */
+export function paxBody(records: Record<string, string>): string {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = Buffer.byteLength(` ${key}=${value}\n`);
     let length = rest + 1;
     while (rest + String(length).length !== length) length += 1;
     return `${length} ${key}=${value}\n`;
   });
-  return { name: "PaxHeaders/entry", type, body: lines.join("") };
+  return lines.join("");
 }
 
 /** The smallest archive of a game that passes: launcher, engine, and a file of the given content. */

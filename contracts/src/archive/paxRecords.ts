@@ -43,7 +43,10 @@ function* records(body: Buffer): Generator<[key: string, value: Buffer]> {
     if (length > rest.length || equals < 0 || equals >= length || rest[length - 1] !== 0x0a) {
       throw new ArchiveRefused("is damaged: an extended header cannot be read");
     }
-    yield [decodeUtf8(rest.subarray(space + 1, equals)), rest.subarray(equals + 1, length - 1)];
+    const key = decodeUtf8(rest.subarray(space + 1, equals));
+    // GNU tar passes over blanks before a key, others take them as part of it: they would read different names.
+    if (!/^[^\s\0]+$/.test(key)) throw new ArchiveRefused("is damaged: an extended header has no proper key");
+    yield [key, rest.subarray(equals + 1, length - 1)];
     rest = rest.subarray(length);
   }
 }

@@ -71,9 +71,9 @@ function number(block: Buffer, start: number, length: number, what: string): num
 }
 
 function octal(block: Buffer, start: number, length: number): number | undefined {
-  const match = /^ *([0-7]*)[ \0]*$/.exec(block.toString("latin1", start, start + length));
-  if (match === null) return undefined;
-  const value = Number.parseInt(`0${match[1] ?? ""}`, 8);
+  const [, digits] = /^ *([0-7]+)[ \0]*$/.exec(block.toString("latin1", start, start + length)) ?? [];
+  if (digits === undefined) return undefined;
+  const value = Number.parseInt(digits, 8);
   return Number.isSafeInteger(value) ? value : undefined;
 }
 

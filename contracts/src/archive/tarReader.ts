@@ -41,6 +41,8 @@ export function createTarReader(sink: TarSink): TarReader {
   let zeroBlocks = 0;
   let trailing = 0;
   let overrides: PaxOverrides = {};
+  /** Types of the extended headers that the next entry has. */
+  let extended = "";
 
   function write(bytes: Buffer): void {
     let rest = bytes;
@@ -81,6 +83,9 @@ export function createTarReader(sink: TarSink): TarReader {
   }
 
   function startExtended({ type, size }: RawTarHeader): void {
+    // Of two, some readers take both and others the last.
+    if (type !== "g" && extended.includes(type)) throw new ArchiveRefused("has two extended headers of one kind for one entry", { entry: overrides.path });
+    extended += type === "g" ? "" : type;
     if (size > maxExtendedBytes) throw new ArchiveRefused(`has an extended header of more than ${maxExtendedBytes} bytes`);
     startBody(size);
     section = { kind: "extended", type, parts: [] };
@@ -96,6 +101,7 @@ export function createTarReader(sink: TarSink): TarReader {
       mtimeSeconds: overrides.mtimeSeconds ?? raw.mtimeSeconds,
     };
     overrides = {};
+    extended = "";
     sink.entry(entry);
     // The inspector let only files and directories pass, and directories have no bytes.
     startBody(entry.size);

@@ -106,6 +106,10 @@ describe("createArchiveReader", () => {
     ["a global header that renames", [paxHeader({ path: "a" }, "g"), file("b")], /global header that sets path/, undefined],
     ["a large extended header", [{ name: "x", type: "x", body: Buffer.alloc(70_000, "a") }], /extended header of more than/, undefined],
     ["a damaged extended header", [{ name: "x", type: "x", body: "99 path=a\n" }, file("a")], /extended header cannot be read/, undefined],
+    ["an extended header with a blank before its key", [{ name: "x", type: "x", body: "14  path=evil\n" }, file("a")], /no proper key/, undefined],
+    ["an extended header without a key", [{ name: "x", type: "x", body: "5 =a\n" }, file("a")], /no proper key/, undefined],
+    ["two extended headers for one entry", [paxHeader({ path: "a" }), paxHeader({ size: "1" }), file("c")], /two extended headers/, "a"],
+    ["two long names for one entry", [{ name: "@", type: "L", body: "a\0" }, { name: "@", type: "L", body: "a\0" }, file("c")], /two extended headers/, "a"],
     ["an old format", [{ ...file("a"), magic: "" }], /not a POSIX tar/, undefined],
   ];
   for (const [title, entries, rule, entry] of hostile) {
