@@ -21,6 +21,7 @@ import { eventually } from "./eventually.ts";
 import { freePort } from "./childProgram.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "./kubeApiServer.ts";
 import { grant } from "./kubeRoles.ts";
+import { checkAgainstDocument } from "./openapi/documentCheck.ts";
 import { startMinio, type TestMinio } from "./minio.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 import { sharedRedis } from "./redis.ts";
@@ -89,17 +90,17 @@ export class TestApi {
 
   /** A browser in which `user` is signed in. */
   as(user: { id: string; name: string; email: string }): ApiClient {
-    return new ApiClient(this.url, this.#signIn(user).then(({ cookie }) => ({ cookie })));
+    return new ApiClient(this.url, this.#signIn(user).then(({ cookie }) => ({ cookie })), checkAgainstDocument);
   }
 
   /** A program that has a partner's key. */
   asPartner({ key }: { key: string }): ApiClient {
-    return new ApiClient(this.url, Promise.resolve({ authorization: `Bearer ${key}` }));
+    return new ApiClient(this.url, Promise.resolve({ authorization: `Bearer ${key}` }), checkAgainstDocument);
   }
 
   /** A browser in which nobody is signed in. */
   anonymous(): ApiClient {
-    return new ApiClient(this.url);
+    return new ApiClient(this.url, undefined, checkAgainstDocument);
   }
 
   async stop(): Promise<void> {

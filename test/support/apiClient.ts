@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { SeenAnswer } from "./openapi/documentCheck.ts";
 
 /** An answer with its body read. */
 export interface ApiResponse {
@@ -20,13 +21,18 @@ export interface ApiRequest {
 /** One client of the API: a browser with its cookies, or a program with its key. */
 export class ApiClient {
   readonly #url: string;
+  readonly #check: ((answer: SeenAnswer) => void) | undefined;
   readonly #signIn: Promise<Record<string, string>>;
   /** By name; changed by every answer, as in a browser. */
   readonly cookies = new Map<string, string>();
 
-  /** `credentials` gives the headers that every request carries; a Cookie header among them fills the jar instead. */
-  constructor(url: string, credentials: Promise<Record<string, string>> = Promise.resolve({})) {
+  /**
+   * `credentials` gives the headers that every request carries; a Cookie header among them fills the jar instead. `check` sees
+   * every answer and throws when it is not as it should be.
+   */
+  constructor(url: string, credentials: Promise<Record<string, string>> = Promise.resolve({}), check?: (answer: SeenAnswer) => void) {
     this.#url = url;
+    this.#check = check;
     this.#signIn = credentials.then(({ cookie, ...headers }) => {
       if (cookie !== undefined) this.#keep(cookie);
       return headers;
@@ -67,6 +73,7 @@ export class ApiClient {
     const text = await response.text();
     const setCookies = response.headers.getSetCookie();
     for (const line of setCookies) this.#keep(line.split(";", 1)[0] ?? "", /; Max-Age=0/i.test(line));
+    this.#check?.({ method, path, status: response.status, headers: response.headers, text });
     return { status: response.status, headers: response.headers, text, setCookies, json: parseAs(text) };
   }
 

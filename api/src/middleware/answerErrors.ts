@@ -21,11 +21,14 @@ export async function answerErrors(ctx: AppContext, next: Next): Promise<void> {
 }
 
 function bodyOf(ctx: AppContext, { code, message, hasMessage, details, extra }: HttpError): ErrorBody {
-  const needsMessage = hasMessage || ctx.path.startsWith("/api/partners");
+  const isPartner = ctx.path.startsWith("/api/partners");
+  const needsMessage = hasMessage || isPartner;
+  // Partners' refusals have the form of the specification; the id is in a header. A fault of ours must be reportable.
+  const needsRequestId = !isPartner || code === "internal_error";
   return {
     error: code,
     ...(needsMessage && { message: hasMessage ? message : sentences[code] ?? "The request was refused." }),
-    requestId: ctx.state.requestId,
+    ...(needsRequestId && { requestId: ctx.state.requestId }),
     ...(details !== undefined && { details }),
     ...extra,
   };

@@ -3,6 +3,7 @@ import type { ErrorCode } from "#contracts/http/errors.ts";
 import { isOwnPage, requireOwnPage } from "../middleware/requireOwnPage.ts";
 import { requirePartner } from "../middleware/requirePartner.ts";
 import { requireUser } from "../middleware/requireUser.ts";
+import type { Config } from "../config.ts";
 import type { Deps } from "../deps.ts";
 import type { RequestHeaderName } from "../openapi/requestHeaders.ts";
 import type { RateLimitName } from "../stores/rateLimits.ts";
@@ -39,6 +40,8 @@ interface Description {
   errors: readonly ErrorCode[];
   /** A body that the handler reads itself. */
   rawBody?: RawBody;
+  /** Headers by which OPTIONS tells what the route takes. */
+  announce?: (config: Config) => Record<string, string>;
   /** Takes an `Idempotency-Key`: the same request with the same key is done once. */
   isIdempotent?: true;
 }

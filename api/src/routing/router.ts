@@ -6,8 +6,8 @@ import type { Route } from "./route.ts";
 
 type Middleware = (ctx: AppContext, next: Next) => Promise<void>;
 
-/** Serves the route table; a known path with another method is 405 with `Allow`. */
-export function createRouter(routes: readonly Route[]): Middleware {
+/** The table as the router knows it: paths are exact, so that no limit and no cache can be passed by another spelling. */
+export function registerRoutes(routes: readonly Route[]): Router<AppState, AppExtras> {
   const router = new Router<AppState, AppExtras>({ strict: true, sensitive: true });
   for (const { method, path, handle } of routes) {
     router.register(path, [method.toLowerCase()], async (ctx) => {
@@ -15,6 +15,12 @@ export function createRouter(routes: readonly Route[]): Middleware {
       await handle(ctx);
     });
   }
+  return router;
+}
+
+/** Serves the route table; a known path with another method is 405 with `Allow`, and OPTIONS tells what there is. */
+export function createRouter(routes: readonly Route[]): Middleware {
+  const router = registerRoutes(routes);
   const dispatch = router.routes() as unknown as Middleware;
   return async (ctx, next) => {
     const { path: layers, route } = router.match(ctx.path, ctx.method);
@@ -24,6 +30,9 @@ export function createRouter(routes: readonly Route[]): Middleware {
       throw new HttpError("method_not_allowed", { message: `Use one of ${allow} here.`, headers: { Allow: allow } });
     }
     ctx.set("Allow", allow);
+    for (const { path, announce } of routes) {
+      if (announce !== undefined && layers.some((layer) => layer.path === path)) ctx.set(announce(ctx.deps.config));
+    }
     ctx.status = 204;
   };
 }

@@ -1,0 +1,130 @@
+import addFormats from "ajv-formats";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { OpenApiDocument } from "../../../api/src/openapi/document.ts";
+import { wholeInterface } from "./interfaceDocument.ts";
+import { strictlyObjects } from "./strictSchemas.ts";
+
+/** An answer as a client saw it. */
+export interface SeenAnswer {
+  method: string;
+  /** With its query. */
+  path: string;
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+interface Header { required?: boolean; schema: object }
+interface Response { headers?: Record<string, Header>; content?: Record<string, { schema: object }> }
+interface Operation { responses: Record<string, Response> }
+
+/** Holds answers to the OpenAPI document: status, media type, headers and every field of the body. */
+export class DocumentCheck {
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #paths: { pattern: RegExp; isExact: boolean; operations: Record<string, Operation> }[];
+  readonly #validators = new Map<object, ValidateFunction>();
+
+  constructor(document: OpenApiDocument) {
+    addFormats.default(this.#ajv);
+    const strict = strictlyObjects(document);
+    this.#ajv.addSchema(strict, "document");
+    this.#paths = Object.entries(strict.paths ?? {}).map(([path, operations]) => ({
+      pattern: new RegExp(`^${path.replaceAll(/[.]/g, "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+      isExact: !path.includes("{"),
+      operations: resolveAll(operations, strict) as Record<string, Operation>,
+    }));
+  }
+
+  /** Throws with all that differs from the document. */
+  check(answer: SeenAnswer): void {
+    const problems = this.#problemsOf(answer);
+    if (problems.length === 0) return;
+    const { method, path, status, text } = answer;
+    throw new Error(`${method} ${path} answered ${status}, not as documented:\n- ${problems.join("\n- ")}\n${text.slice(0, 500)}`);
+  }
+
+  #problemsOf(answer: SeenAnswer): string[] {
+    const { method, status, headers } = answer;
+    const [path = ""] = answer.path.split("?", 1);
+    const operations = this.#operationsAt(path);
+    if (operations === undefined) return isPage(answer, path) ? [] : this.#refusalProblems(answer, 404, "not_found");
+    if (method === "OPTIONS") return [...status === 204 ? [] : [`status ${status} instead of 204`], ...headers.has("allow") ? [] : ["no Allow"]];
+    const operation = operations[method === "HEAD" ? "get" : method.toLowerCase()];
+    if (operation === undefined) return [...this.#refusalProblems(answer, 405, "method_not_allowed"), ...headers.has("allow") ? [] : ["no Allow"]];
+    const response = operation.responses[String(status)];
+    if (response === undefined) return [`the status is not documented: only ${Object.keys(operation.responses).join(", ")}`];
+    return [...this.#headerProblems(response, headers), ...this.#bodyProblems(response, answer)];
+  }
+
+  /** An exact path goes before one with parameters, as in the router. */
+  #operationsAt(path: string): Record<string, Operation> | undefined {
+    const fitting = this.#paths.filter(({ pattern }) => pattern.test(path));
+    return (fitting.find(({ isExact }) => isExact) ?? fitting[0])?.operations;
+  }
+
+  #headerProblems({ headers: documented = {} }: Response, headers: Headers): string[] {
+    return Object.entries(documented).flatMap(([name, { required = false, schema }]) => {
+      const values = name === "Set-Cookie" ? headers.getSetCookie() : [headers.get(name)].filter((value) => value !== null);
+      if (values.length === 0) return required ? [`the header ${name} is missing`] : [];
+      return values.flatMap((value) => this.#schemaProblems(schema, value, `the header ${name}`));
+    });
+  }
+
+  #bodyProblems({ content = {} }: Response, { method, headers, text }: SeenAnswer): string[] {
+    const types = Object.keys(content);
+    const type = headers.get("content-type")?.split(";", 1)[0] ?? "";
+    if (types.length === 0) return text === "" ? [] : ["there is a body, and none is documented"];
+    if (!types.includes(type)) return [`the media type is ${JSON.stringify(type)}, not ${types.join(" or ")}`];
+    if (method === "HEAD") return text === "" ? [] : ["HEAD has a body"];
+    const schema = content[type]?.schema;
+    if (type !== "application/json" || schema === undefined) return [];
+    return this.#schemaProblems(schema, parse(text), "the body");
+  }
+
+  #refusalProblems({ method, status, headers, text }: SeenAnswer, expected: number, error: string): string[] {
+    const body = parse(text);
+    const isJson = headers.get("content-type") === "application/json; charset=utf-8";
+    const isRefusal = typeof body === "object" && body !== null && "error" in body && body.error === error;
+    return status === expected && isJson && (isRefusal || method === "HEAD") ? [] : [`it should be ${expected} ${error} as JSON`];
+  }
+
+  #schemaProblems(schema: object, value: unknown, what: string): string[] {
+    const validate = this.#validators.get(schema) ?? this.#ajv.compile(schema);
+    this.#validators.set(schema, validate);
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(({ instancePath, message = "", params }) => `${what}${instancePath} ${message} ${JSON.stringify(params)}`);
+  }
+}
+
+/** Addresses of the web app are not the interface's; its own files are tested where they are served. */
+function isPage({ headers }: SeenAnswer, path: string): boolean {
+  return path !== "/api" && !path.startsWith("/api/") && headers.get("content-type")?.startsWith("application/json") !== true;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Responses and headers by value; schemas keep their references, which the validator follows. */
+function resolveAll(value: unknown, document: OpenApiDocument): unknown {
+  if (Array.isArray(value)) return value.map((item) => resolveAll(item, document));
+  if (typeof value !== "object" || value === null) return value;
+  if ("$ref" in value && typeof value.$ref === "string") {
+    if (value.$ref.startsWith("#/components/schemas/")) return { $ref: `document${value.$ref}` };
+    const found = value.$ref.slice(2).split("/").reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], document);
+    return resolveAll(found, document);
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, resolveAll(child, document)]));
+}
+
+let shared: DocumentCheck | undefined;
+
+/** Throws unless the answer is as the document says. */
+export function checkAgainstDocument(answer: SeenAnswer): void {
+  shared ??= new DocumentCheck(wholeInterface().document);
+  shared.check(answer);
+}
