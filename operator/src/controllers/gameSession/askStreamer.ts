@@ -19,7 +19,7 @@ async function readBounded({ body }: Response): Promise<string> {
   if (body === null) return "";
   const decoder = new TextDecoder();
   let text = "";
-  for await (const chunk of body) {
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk, { stream: true });
     if (text.length > maxAnswerBytes) throw new Error("The streamer's status is longer than any status.");
   }
