@@ -54,6 +54,7 @@ const secondsList = (fallback: readonly number[]) => z.string().default(fallback
 const stores = {
   DATABASE_URL: databaseUrl,
   DATABASE_POOL_SIZE: whole(10, 1, 200),
+  DATABASE_TIMEOUT_MS: whole(10_000, 100, 600_000),
 };
 
 const Environment = z.object({
@@ -141,7 +142,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     defaultAvatarUrl: env.DEFAULT_AVATAR_URL,
     /** The page that players sign in on: one that is named, that of the pages we serve, or else undefined for our own plain form. */
     signInPageUrl: env.SIGN_IN_PAGE_URL === "" ? (env.WEB_ROOT === "" ? undefined : `${env.BASE_URL}/signin`) : env.SIGN_IN_PAGE_URL,
-    postgres: { url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE },
+    postgres: { url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE, timeoutMs: env.DATABASE_TIMEOUT_MS },
     redis: { url: env.REDIS_URL, commandTimeoutMs: env.REDIS_TIMEOUT_MS },
     objectStore: {
       endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY,
@@ -213,7 +214,7 @@ export function parseCliConfig(environment: Record<string, string | undefined>) 
     TOKEN_LIFETIME_SECONDS: Environment.shape.TOKEN_LIFETIME_SECONDS,
   }), environment, "The environment is wrong.");
   return {
-    postgres: { url: env.DATABASE_URL, poolSize: 2 },
+    postgres: { url: env.DATABASE_URL, poolSize: 2, timeoutMs: env.DATABASE_TIMEOUT_MS },
     pepper: env.PASSWORD_PEPPER,
     bcryptCost: env.BCRYPT_COST,
     redisUrl: env.REDIS_URL,

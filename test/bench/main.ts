@@ -1,6 +1,7 @@
 // Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
-// `ONLY=launch` (or writes, streams, copy) measures that alone; launches are also told stage by stage. `ROUNDS` is the number of launches.
+// `ONLY=launch` (or writes, streams, copy, A4, A5; several with commas) measures that alone, and what does not name the running
+// platform needs none; launches are also told stage by stage. `ROUNDS` is the number of launches.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -11,6 +12,7 @@ import { Players } from "#test/e2e/support/players.ts";
 import { eventually } from "#test/support/eventually.ts";
 import { measureBarePod } from "./barePod.ts";
 import { sessionWrites } from "./kubeWrites.ts";
+import { measureCatalogClient, measureCatalogPages } from "./catalogPages.ts";
 import { measureNodeCopy } from "./nodeCopy.ts";
 import { measureLoopbackFirstFrame, measureLoopbackPhoton, measureStreamPhoton } from "./photon.ts";
 import { atLeastRow, atMostRow, countRow, median, table, type BenchRow } from "./row.ts";
@@ -22,21 +24,13 @@ const photonTrials = 30;
 /** The object's deletion after its TTL, which comes too late to be waited for. */
 const writesAfterTtl = 1;
 
-const only = process.env["ONLY"];
-const isWanted = (part: string): boolean => only === undefined || only === part;
+const only = process.env["ONLY"]?.split(",");
+const isWanted = (part: string): boolean => only === undefined || only.includes(part);
 
-const installed = await platform();
-const { slug } = await publishTestCard();
-const players = new Players();
 const rows: BenchRow[] = [];
-try {
-  const { game: { page } } = await players.signIn();
-  if (isWanted("launch")) rows.push(await launches(page, installed));
-  if (isWanted("writes")) rows.push(...await writes(page, installed));
-  if (isWanted("streams")) rows.push(...await streams(page));
-} finally {
-  await players.discard();
-}
+if (isWanted("A4")) rows.push(await measureCatalogClient());
+if (isWanted("A5")) rows.push(...await measureCatalogPages());
+if (["launch", "writes", "streams"].some(isWanted)) await measurePlatform();
 if (isWanted("copy")) {
   const { agentSeconds, peerSeconds } = await measureNodeCopy({ rounds: 3 });
   rows.push(atLeastRow("node copy of 0.5 GB, curl | tar xz", agentSeconds * 1000, peerSeconds * 1000, 2));
@@ -44,7 +38,22 @@ if (isWanted("copy")) {
 console.log(table(rows));
 process.exitCode = rows.every(({ isPassed }) => isPassed) ? 0 : 1;
 
-async function launches(page: Page, cluster: Platform): Promise<BenchRow> {
+/** What needs the installed platform. */
+async function measurePlatform(): Promise<void> {
+  const installed = await platform();
+  const { slug } = await publishTestCard();
+  const players = new Players();
+  try {
+    const { game: { page } } = await players.signIn();
+    if (isWanted("launch")) rows.push(await launches(page, installed, slug));
+    if (isWanted("writes")) rows.push(...await writes(page, installed, slug));
+    if (isWanted("streams")) rows.push(...await streams(page, slug));
+  } finally {
+    await players.discard();
+  }
+}
+
+async function launches(page: Page, cluster: Platform, slug: string): Promise<BenchRow> {
   const image = await gameImage(cluster);
   const { items: nodes } = await cluster.gameNodes.list();
   const ours: number[] = [];
@@ -66,7 +75,7 @@ async function launches(page: Page, cluster: Platform): Promise<BenchRow> {
 }
 
 /** Counted over whole sessions, one at a time. */
-async function writes(page: Page, cluster: Platform): Promise<BenchRow[]> {
+async function writes(page: Page, cluster: Platform, slug: string): Promise<BenchRow[]> {
   const sessions = 3;
   const before = await settledWrites(cluster);
   for (let session = 0; session < sessions; session++) await stop(page, (await launch(page, slug)).sessionId);
@@ -92,7 +101,7 @@ async function settledWrites(cluster: Platform): Promise<number> {
   }, { timeoutMs: 60_000, intervalMs: 3000, what: "the count of writes to stand still" });
 }
 
-async function streams(page: Page): Promise<BenchRow[]> {
+async function streams(page: Page, slug: string): Promise<BenchRow[]> {
   const { origin } = new URL(page.url());
   const firstFrames: number[] = [];
   const loopbackFrames: number[] = [];

@@ -28,6 +28,19 @@ export function countRow(id: string, ours: number, limit: number): BenchRow {
   };
 }
 
+/** A time that must not be above its limit. */
+export function belowRow(id: string, oursMs: number, limitMs: number): BenchRow {
+  return { id, ours: milliseconds(oursMs), peer: "-", limit: milliseconds(limitMs), ratio: "-", target: `≤ ${limitMs} ms`, isPassed: oursMs <= limitMs };
+}
+
+/** The value that this share of all values do not exceed. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const value = sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
+  if (value === undefined) throw new Error("There is nothing to take a percentile of.");
+  return value;
+}
+
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)];

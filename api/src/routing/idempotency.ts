@@ -8,8 +8,8 @@ import type { AppContext } from "./appContext.ts";
 import { parseIdempotencyKey } from "./idempotencyKey.ts";
 import type { Route } from "./route.ts";
 
-/** What is kept of an answer; a refusal is refused again rather than copied, for its request id is the new one's. */
-type StoredAnswer = { status: number; body: unknown } | { refusal: ErrorCode; options: HttpErrorOptions };
+/** What is kept of an answer: its body as text, to the letter. A refusal is refused again rather than copied, for its request id is the new one's. */
+type StoredAnswer = { status: number; text: string; location?: string } | { refusal: ErrorCode; options: HttpErrorOptions };
 
 /** What a route says of itself beyond its own words when it takes the key. */
 export function idempotencyOf({ headers = [], answers, errors }: Pick<Route, "headers" | "answers" | "errors">): Pick<Route, "headers" | "answers" | "errors"> {
@@ -62,7 +62,7 @@ export function remembering(ctx: AppContext, status: number): ((body: unknown, t
   const turn = turns.get(ctx);
   if (turn === undefined) return undefined;
   return async (body, transaction) => {
-    const isOurs = await rememberAnswer(transaction, turn.attempt, { status, body } satisfies StoredAnswer);
+    const isOurs = await rememberAnswer(transaction, turn.attempt, { status, text: JSON.stringify(body) } satisfies StoredAnswer);
     // It took so long that another request has the turn by now: only one of them may do the work.
     if (!isOurs) throw stillRunning();
     turn.isRemembered = true;
@@ -82,7 +82,9 @@ async function doOnce(ctx: AppContext, attempt: IdempotentAttempt, work: () => P
     throw error;
   }
   if (turn.isRemembered) return;
-  await settle(ctx, () => rememberAnswer(pool, attempt, { status: ctx.status, body: ctx.body } satisfies StoredAnswer));
+  const location = ctx.response.get("Location");
+  const answer: StoredAnswer = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
+  await settle(ctx, () => rememberAnswer(pool, attempt, answer));
 }
 
 /** The work is done and its answer stands, whether or not it can be kept: then the key is free again after its lease. */
@@ -107,9 +109,10 @@ function storedRefusal({ code, message, hasMessage, details, headers, extra }: H
 function replay(ctx: AppContext, answer: StoredAnswer): void {
   const replayed = { "Idempotency-Replayed": "true" };
   if ("refusal" in answer) throw new HttpError(answer.refusal, { ...answer.options, headers: { ...answer.options.headers, ...replayed } });
-  ctx.set(replayed);
+  ctx.set({ ...replayed, ...(answer.location !== undefined && { Location: answer.location }) });
   ctx.status = answer.status;
-  ctx.body = answer.body;
+  ctx.type = "json";
+  ctx.body = answer.text;
 }
 
 /** The same for requests that say the same, however their fields are ordered. */

@@ -30,7 +30,7 @@ export interface CatalogDetail extends CatalogGame {
 }
 
 /** What a user sees of a game in lists; `$1` is the user. */
-const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g.tags, g.thumbnail,
+export const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g.tags, g.thumbnail,
   to_char(g.release_date, 'YYYY-MM-DD') AS "releaseDate",
   EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
 

@@ -1,0 +1,197 @@
+import { expect } from "chai";
+import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aCondition } from "../../factories/gameSession.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { EventReader } from "../../support/eventReader.ts";
+import { eventually } from "../../support/eventually.ts";
+import { JumpClock } from "../../support/jumpClock.ts";
+import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { startReplica, stopReplica } from "../../support/replica.ts";
+import { StatementLog } from "../../support/statementLog.ts";
+
+describe("GET /api/game/events", function () {
+  this.timeout(60_000);
+  let clock: JumpClock;
+  let api: TestApi;
+  let replica: TestApi;
+  let operator: PlayedOperator;
+  let game: TestGame;
+  let user: TestUser;
+  let player: ApiClient;
+  let readers: EventReader[];
+
+  before(async () => {
+    clock = new JumpClock();
+    const env = { STOP_WAIT_SECONDS: "5", EVENT_HEARTBEAT_SECONDS: "1", EXPIRY_WARNING_SECONDS: "60" };
+    api = await TestApi.start({ kube: true, env });
+    replica = await startReplica(api, { clock, env });
+    operator = operatorOf(api);
+    await operator.addNode(100);
+    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
+    game = await aGame(api.deps);
+  });
+  beforeEach(async () => {
+    user = await aUser(api.deps);
+    player = api.as(user);
+    readers = [];
+  });
+  afterEach(() => {
+    for (const reader of readers) reader.close();
+  });
+  after(async () => {
+    await stopReplica(replica);
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  async function launched(): Promise<string> {
+    const response = await player.post("/api/game/launch", { gameSlug: game.slug });
+    expect(response.status, response.text).to.equal(202);
+    return response.json<{ sessionId: string }>().sessionId;
+  }
+
+  async function open(id: string, { of = api, as = player, lastEventId }: { of?: TestApi; as?: ApiClient; lastEventId?: string } = {}): Promise<EventReader> {
+    const reader = await EventReader.open(of.url, as, id, lastEventId === undefined ? {} : { "last-event-id": lastEventId });
+    readers.push(reader);
+    return reader;
+  }
+
+  it("tells every replica's followers the launch stage by stage, that it runs, and its end with the reason", async () => {
+    const node = await operator.addNode(1, {
+      cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
+    });
+    const id = await launched();
+    const streams = [await open(id), await open(id, { of: replica })];
+    for (const { response } of streams) {
+      expect(response.status).to.equal(200);
+      expect(response.headers.get("content-type")).to.match(/^text\/event-stream/);
+      expect(response.headers.get("content-encoding")).to.equal(null);
+      expect(response.headers.get("cache-control")).to.match(/no-store/);
+    }
+    const passed = [aCondition("Scheduled")];
+    const stages = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }], ["PodReady", { stage: "booting" }]] as const;
+    for (const [next, shown] of stages) {
+      await operator.report(id, { nodeName: node, conditions: passed });
+      for (const stream of streams) await stream.see("stage", shown);
+      passed.push(aCondition(next));
+    }
+    await operator.makeReady(id, { node });
+    for (const stream of streams) await stream.see("running", { containerUrl: `${api.url}/api/stream/${id}` });
+    const stopped = player.post("/api/game/stop", { sessionId: id });
+    for (const stream of streams) await stream.see("stopping", { endReason: "user_requested" });
+    await operator.finish(id);
+    expect((await stopped).status).to.equal(200);
+    for (const stream of streams) {
+      await stream.see("end", { status: "stopped", endReason: "user_requested" });
+      await stream.seeEnd();
+      expect(stream.names.filter((name) => name !== "stage")).to.deep.equal(["running", "stopping", "end"]);
+    }
+  });
+
+  it("ends for a launch that failed, also one that the cluster never heard of", async () => {
+    const failed = await launched();
+    const stream = await open(failed);
+    await operator.finish(failed, { stopReason: "Failed", failure: { reason: "DownloadTimeout", message: "secret detail" } });
+    const { data } = await stream.see("end", { status: "error", endReason: "failed" });
+    expect(JSON.stringify(data)).not.to.contain("secret detail");
+    const unheard = await launched();
+    const second = await open(unheard, { of: replica });
+    await second.see("stage");
+    await api.deps.postgres.prisma.gameSession.update({ where: { id: unheard }, data: { status: "error", stopReason: "Failed", endedAt: new Date() } });
+    clock.jump(15_000); // The pass over followed rows.
+    await second.see("end", { status: "error" });
+  });
+
+  it("goes on after the last event that a client saw, in any replica, and tells one that knows the end to stay away", async () => {
+    const id = await launched();
+    const first = await open(id);
+    await first.see("stage");
+    first.close();
+    const second = await open(id, { of: replica, lastEventId: first.lastId });
+    await eventually(() => second.comments > 0);
+    expect(second.names).to.deep.equal([]);
+    await operator.makeReady(id);
+    await second.see("running");
+    await operator.finish(id, { stopReason: "GameExited" });
+    await second.see("end", { endReason: "game_exited" });
+    expect(second.names).to.include.members(["running", "end"]).and.not.include("stage");
+    expect((await open(id, { lastEventId: second.lastId })).response.status).to.equal(204);
+    expect((await open(id, { lastEventId: first.lastId })).response.status).to.equal(200);
+    await readers.at(-1)?.see("end");
+  });
+
+  it("warns before the idle end", async () => {
+    const id = await launched();
+    await operator.makeReady(id);
+    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).status === "running");
+    const expiresAt = new Date(Date.now() + 61_000);
+    await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { expiresAt } });
+    const stream = await open(id);
+    const { data } = await stream.see("expiring");
+    expect(data).to.deep.equal({ sessionId: id, expiresAt: expiresAt.toISOString(), secondsLeft: 60 });
+    expect(stream.names).to.deep.equal(["running", "expiring"]);
+  });
+
+  it("is the owner's alone", async () => {
+    const id = await launched();
+    const path = `/api/game/events?sessionId=${id}`;
+    expectRefusal(await api.anonymous().get(path), 401, "unauthorized");
+    expectRefusal(await api.as(await aUser(api.deps)).get(path), 404, "not_found");
+    expectRefusal(await player.get("/api/game/events?sessionId=gs-none"), 404, "not_found");
+    expectRefusal(await player.get("/api/game/events"), 400, "invalid_request");
+  });
+
+  it("ends with the sign-in, whichever replica heard of it", async () => {
+    const id = await launched();
+    const stream = await open(id);
+    await stream.see("stage");
+    await eventually(() => stream.comments > 1);
+    await replica.deps.authSessions.revokeAllOf(user.id);
+    await stream.seeEnd();
+    expect((await open(id)).response.status).to.equal(401);
+  });
+
+  it("opens so many streams to one user and no more, and counts those that are left", async () => {
+    const id = await launched();
+    const before = api.deps.gameSessionEvents.followers;
+    for (let count = 0; count < 6; count++) expect((await open(id)).response.status).to.equal(200);
+    const refused = await open(id);
+    expect(refused.response.status).to.equal(429);
+    expect(refused.response.headers.get("retry-after")).to.match(/^\d+$/);
+    expect((await open(id, { of: replica })).response.status).to.equal(200);
+    readers[0]?.close();
+    await eventually(async () => expect((await open(id)).response.status).to.equal(200));
+    for (const reader of readers) reader.close();
+    await eventually(() => api.deps.gameSessionEvents.followers === before);
+  });
+
+  it("asks the database about all followed sessions together, and not once per follower", async () => {
+    const log = new StatementLog(replica.deps.postgres.pool);
+    const id = await launched();
+    const streams = await Promise.all(Array.from({ length: 5 }, () => open(id, { of: replica })));
+    await Promise.all(streams.map((stream) => stream.see("stage")));
+    await eventually(() => streams.every(({ comments }) => comments > 0));
+    const statements = await log.during(async () => {
+      clock.jump(15_000);
+      await operator.makeReady(id);
+      await Promise.all(streams.map((stream) => stream.see("running")));
+    });
+    expect(statements.filter((name) => name !== "authSession.touch").length, statements.join()).to.be.within(1, 4);
+  });
+
+  it("lets its clients go when the process ends, and they go on elsewhere", async () => {
+    const dying = await startReplica(api, { clock });
+    const id = await launched();
+    const stream = await open(id, { of: dying });
+    await stream.see("stage");
+    const startedMs = performance.now();
+    await stopReplica(dying);
+    expect(performance.now() - startedMs).to.be.below(3_000);
+    await stream.seeEnd();
+    const next = await open(id, { lastEventId: stream.lastId });
+    await operator.makeReady(id);
+    await next.see("running");
+    expect(next.names).to.not.include("stage");
+  });
+});

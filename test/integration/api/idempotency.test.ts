@@ -1,0 +1,189 @@
+import { expect } from "chai";
+import { limits } from "#contracts/limits.ts";
+import { sweepIdempotencyKeys } from "../../../api/src/recorder/sweeper.ts";
+import { aGame, aPartner, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
+import { eventually } from "../../support/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+
+describe("Idempotency-Key", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let operator: PlayedOperator;
+  let game: TestGame;
+  let user: TestUser;
+  let player: ApiClient;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true, env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" } });
+    operator = operatorOf(api);
+    game = await aGame(api.deps);
+  });
+  beforeEach(async () => {
+    user = await aUser(api.deps);
+    player = api.as(user);
+  });
+  after(async () => {
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  function toggle(key: string, as = player, gameId = game.id): Promise<ApiResponse> {
+    return as.post("/api/favorites", { gameId }, { "idempotency-key": key });
+  }
+
+  function launch(key: string, gameSlug = game.slug, extra: object = {}): Promise<ApiResponse> {
+    return player.post("/api/game/launch", { gameSlug, ...extra }, { "idempotency-key": key });
+  }
+
+  async function isFavorite(as = player): Promise<unknown> {
+    return (await as.get(`/api/games/${game.slug}`)).json()["isFavorite"];
+  }
+
+  /** As if this much time had passed for the user's keys. */
+  async function age(seconds: number): Promise<void> {
+    await api.deps.postgres.pool.query(
+      `UPDATE idempotency_keys SET created_at = created_at - make_interval(secs => $2), leased_until = leased_until - make_interval(secs => $2) WHERE principal = $1`,
+      [`user:${user.id}`, seconds],
+    );
+  }
+
+  describe("on POST /api/favorites", () => {
+    it("turns the mark once and answers a repetition with the same, marked as such", async () => {
+      const first = await toggle("a-key");
+      expect(first.json()).to.deep.equal({ status: "added", gameId: game.id });
+      expect(first.headers.get("idempotency-replayed")).to.equal(null);
+      for (const spelling of ["a-key", '"a-key"']) {
+        const again = await toggle(spelling);
+        expect(again.status).to.equal(200);
+        expect(again.headers.get("idempotency-replayed")).to.equal("true");
+        expect(again.headers.get("content-type")).to.match(/^application\/json/);
+        expect(again.text).to.equal(first.text);
+      }
+      expect(await isFavorite()).to.equal(true);
+      expect((await toggle("another-key")).json()).to.include({ status: "removed" });
+      expect(await isFavorite()).to.equal(false);
+    });
+
+    it("turns the mark once however many ask at once", async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => toggle("crowd")));
+      const done = answers.filter(({ status }) => status === 200);
+      for (const waiting of answers.filter(({ status }) => status !== 200)) {
+        expectRefusal(waiting, 409, "conflict");
+        expect(waiting.headers.get("retry-after")).to.equal("1");
+      }
+      expect(done.filter(({ headers }) => headers.get("idempotency-replayed") === null)).to.have.length(1);
+      expect((await toggle("crowd")).json()).to.include({ status: "added" });
+      expect(await isFavorite()).to.equal(true);
+    });
+
+    it("refuses the key for another request, and does nothing", async () => {
+      await toggle("mine");
+      expectRefusal(await toggle("mine", player, (await aGame(api.deps)).id), 422, "idempotency_key_reused");
+      expect(await isFavorite()).to.equal(true);
+    });
+
+    it("holds for one user and one route", async () => {
+      const other = api.as(await aUser(api.deps));
+      await toggle("shared");
+      expect((await toggle("shared", other)).headers.get("idempotency-replayed")).to.equal(null);
+      expect(await isFavorite(other)).to.equal(true);
+      expectRefusal(await launch("shared", "no-such-game"), 404, "not_found");
+    });
+
+    it("refuses a malformed key before anything is done", async () => {
+      for (const key of ['"open', "two words", "x".repeat(256), '""', "a, b"]) expectRefusal(await toggle(key), 400, "invalid_request");
+      expect(await isFavorite()).to.equal(false);
+      expectRefusal(await player.post("/api/favorites", {}, { "idempotency-key": "bad-body" }), 400, "invalid_request");
+      expect((await toggle("bad-body")).status).to.equal(200);
+    });
+
+    it("keeps refusals too", async () => {
+      const slug = `late-${user.id.slice(0, 8)}`;
+      const refused = await launch("early", slug);
+      expectRefusal(refused, 404, "not_found");
+      await aGame(api.deps, { slug });
+      const again = await launch("early", slug);
+      expectRefusal(again, 404, "not_found");
+      expect(again.headers.get("idempotency-replayed")).to.equal("true");
+      expect(again.json()["requestId"]).to.not.equal(refused.json()["requestId"]);
+    });
+
+    it("forgets after a day", async () => {
+      await toggle("old");
+      await age(limits.idempotency.keptSeconds - 60);
+      expect((await toggle("old")).headers.get("idempotency-replayed")).to.equal("true");
+      await age(120);
+      expect((await toggle("old")).json()).to.include({ status: "removed" });
+      await toggle("older");
+      await age(limits.idempotency.keptSeconds + 1);
+      await sweepIdempotencyKeys(api.deps);
+      const { rows } = await api.deps.postgres.pool.query("SELECT 1 FROM idempotency_keys WHERE principal = $1", [`user:${user.id}`]);
+      expect(rows).to.have.length(0);
+    });
+
+    it("is free again when the process that worked under it has died, once its time is over", async () => {
+      await toggle("key");
+      // As a process leaves it that dies before its transaction.
+      await api.deps.postgres.pool.query("UPDATE idempotency_keys SET answer = NULL WHERE principal = $1", [`user:${user.id}`]);
+      await api.deps.postgres.pool.query("DELETE FROM favorites WHERE user_id = $1", [user.id]);
+      expectRefusal(await toggle("key"), 409, "conflict");
+      await age(limits.idempotency.leaseSeconds);
+      expect((await toggle("key")).json()).to.include({ status: "added" });
+      expect((await toggle("key")).headers.get("idempotency-replayed")).to.equal("true");
+    });
+
+    it("keeps the answer and its cause together: a late request that has lost its turn does nothing", async () => {
+      const locked = await api.deps.postgres.pool.connect();
+      try {
+        await locked.query("BEGIN");
+        await locked.query("LOCK TABLE favorites");
+        const late = toggle("slow");
+        const keyOf = "SELECT 1 FROM idempotency_keys WHERE principal = $1 AND key = 'slow'";
+        await eventually(async () => (await api.deps.postgres.pool.query(keyOf, [`user:${user.id}`])).rowCount === 1);
+        await api.deps.postgres.pool.query("UPDATE idempotency_keys SET attempt = 'another' WHERE principal = $1", [`user:${user.id}`]);
+        await locked.query("COMMIT");
+        expectRefusal(await late, 409, "conflict");
+      } finally {
+        locked.release();
+      }
+      expect(await isFavorite()).to.equal(false);
+    });
+  });
+
+  describe("on POST /api/game/launch", () => {
+    it("does not keep what failed for want of servers, then launches once", async () => {
+      expectRefusal(await launch("try"), 503, "no_servers");
+      await operator.addNode(20);
+      await eventually(() => api.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+      const first = await launch("try");
+      expect(first.status, first.text).to.equal(202);
+      expect(first.headers.get("idempotency-replayed")).to.equal(null);
+      const again = await launch("try");
+      expect(again.status).to.equal(202);
+      expect(again.json()).to.deep.equal(first.json());
+      expect(again.headers.get("idempotency-replayed")).to.equal("true");
+      expectRefusal(await launch("try", game.slug, { fresh: true }), 422, "idempotency_key_reused");
+      expectRefusal(await launch("other"), 409, "session_active");
+      expect(await api.deps.postgres.prisma.gameSession.count({ where: { userId: user.id } })).to.equal(1);
+    });
+  });
+
+  describe("on POST /api/partners/games", () => {
+    it("registers once, for all keys of the partner", async () => {
+      const partner = api.asPartner(await aPartner(api.deps));
+      const body = { slug: `once-${user.id.slice(0, 8)}`, title: "Once", developer: "Studio", launcher: "run.sh", engineDir: "engine" };
+      const first = await partner.post("/api/partners/games", body, { "idempotency-key": "register" });
+      expect(first.status, first.text).to.equal(201);
+      const again = await partner.post("/api/partners/games", body, { "idempotency-key": "register" });
+      expect(again.status).to.equal(201);
+      expect(again.json()).to.deep.equal(first.json());
+      expect(again.headers.get("location")).to.equal(first.headers.get("location"));
+      expect(again.headers.get("idempotency-replayed")).to.equal("true");
+      const changed = await partner.post("/api/partners/games", { ...body, title: "Twice" }, { "idempotency-key": "register" });
+      expectRefusal(changed, 422, "idempotency_key_reused");
+      expect(changed.json()["message"]).to.be.a("string");
+    });
+  });
+});

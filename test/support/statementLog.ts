@@ -1,0 +1,35 @@
+import type { Pool, PoolClient } from "pg";
+
+/** What the programs under test ask of the database, statement by statement. */
+export class StatementLog {
+  readonly #statements: string[] = [];
+  readonly #watched = new WeakSet<PoolClient>();
+
+  constructor(pool: Pool) {
+    pool.on("acquire", (client) => this.#watch(client));
+  }
+
+  /** Names (or texts, for those without) of the statements that `work` brings about. */
+  async during(work: () => Promise<unknown>): Promise<string[]> {
+    const before = this.#statements.length;
+    await work();
+    return this.#statements.slice(before);
+  }
+
+  #watch(client: PoolClient): void {
+    if (this.#watched.has(client)) return;
+    this.#watched.add(client);
+    const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
+    const logged = (...parameters: unknown[]): unknown => {
+      this.#statements.push(nameOf(parameters[0]));
+      return query(...parameters);
+    };
+    client.query = logged as typeof client.query;
+  }
+}
+
+function nameOf(statement: unknown): string {
+  if (typeof statement === "string") return statement;
+  const { name, text } = statement as { name?: string; text?: string };
+  return name ?? text ?? "?";
+}
