@@ -11,7 +11,7 @@ export interface ChangeUserDeps {
   postgres: Postgres;
   audit: Audit;
   /** Tells running API servers which sign-ins are over; false when they could not be told at once. */
-  announce(authSessionIds: readonly string[]): Promise<boolean>;
+  announce: (authSessionIds: readonly string[]) => Promise<boolean>;
 }
 
 /** What was done to an account. */

@@ -71,17 +71,17 @@ export class WildIssuer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", this.url);
     this.requests.push(url.pathname);
-    switch (url.pathname) {
-      case "/.well-known/openid-configuration": return answerJson(response, this.#metadata());
-      case "/jwks": return answerJson(response, { keys: [{ ...this.#keys.publicKey.export({ format: "jwk" }), kid: keyId, use: "sig", alg: "ES256" }] });
-      case "/authorize": return this.#sendBack(url.searchParams, response);
-      case "/token": {
-        this.exchange = new URLSearchParams(await text(request));
-        return this.#answerTokens(response);
-      }
-      case "/userinfo": return answerJson(response, this.misbehaviour.userinfo ?? this.#claims());
-      default: response.writeHead(404).end();
-    }
+    const answers: Record<string, () => void> = {
+      "/.well-known/openid-configuration": () => answerJson(response, this.#metadata()),
+      "/jwks": () => answerJson(response, { keys: [{ ...this.#keys.publicKey.export({ format: "jwk" }), kid: keyId, use: "sig", alg: "ES256" }] }),
+      "/authorize": () => this.#sendBack(url.searchParams, response),
+      "/token": () => this.#answerTokens(response),
+      "/userinfo": () => answerJson(response, this.misbehaviour.userinfo ?? this.#claims()),
+    };
+    if (url.pathname === "/token") this.exchange = new URLSearchParams(await text(request));
+    const answer = answers[url.pathname];
+    if (answer === undefined) response.writeHead(404).end();
+    else answer();
   }
 
   #metadata(): Claims {
@@ -110,7 +110,7 @@ export class WildIssuer {
 
   #claims(): Claims {
     const now = Math.floor(Date.now() / 1000);
-    const claims = {
+    const claims: Claims = {
       iss: this.url, aud: "joypod", sub: "wild-1", iat: now, exp: now + 60, nonce: this.#nonce, email: "wild@example.test", email_verified: true, name: "Wild",
       ...this.misbehaviour.claims,
     };

@@ -21,10 +21,11 @@ export function createBoundedFetch({ allowInsecure }: { allowInsecure: boolean }
 
 /** Null for an empty body, which some statuses must have. */
 async function readAtMost(response: Response, max: number): Promise<Uint8Array<ArrayBuffer> | null> {
-  if (response.body === null) return null;
+  const stream: AsyncIterable<Uint8Array> | null = response.body;
+  if (stream === null) return null;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body) {
+  for await (const chunk of stream) {
     size += chunk.length;
     // Leaving the loop cancels the stream, and with it the connection.
     if (size > max) throw new TypeError(`A provider's answer is larger than ${max} bytes.`);

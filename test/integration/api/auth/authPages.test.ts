@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import { createHash } from "node:crypto";
+import type { Browser } from "playwright-core";
+import { aUser } from "../../../factories/catalog.ts";
+import { TestApi } from "../../../support/api.ts";
+import { expectRefusal } from "../../../support/apiClient.ts";
+import { launchBrowser, openWindow } from "../../../support/browser.ts";
+import { providersEnv } from "../../../support/oidc/providersFile.ts";
+import { WildIssuer } from "../../../support/oidc/wildIssuer.ts";
+
+describe("the plain sign-in page", () => {
+  let api: TestApi;
+  let issuer: WildIssuer;
+  let browser: Browser;
+
+  before(async function () {
+    this.timeout(60_000);
+    issuer = await WildIssuer.start();
+    api = await TestApi.start({ env: providersEnv([
+      { id: "wild", name: "<Wild> & Co", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true },
+    ]) });
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await api.stop();
+    await issuer.stop();
+  });
+
+  it("runs no script, loads nothing, and cannot be framed", async () => {
+    const page = await api.anonymous().get("/api/auth/signin?error=CredentialsSignin");
+    expect(page.status).to.equal(200);
+    expect(page.headers.get("content-type")).to.equal("text/html; charset=utf-8");
+    expect(page.headers.get("cache-control")).to.equal("no-store");
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).to.contain("default-src 'none'").and.contain("frame-ancestors 'none'").and.contain("base-uri 'none'").and.not.contain("unsafe");
+    const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? "";
+    expect(policy).to.contain(`style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`);
+    expect(page.text).to.not.match(/<script|<img|<link|\son\w+=|javascript:/i);
+    expect(page.text).to.contain("do not match an account").and.contain("&lt;Wild&gt; &amp; Co");
+    expect(page.setCookies).to.have.length(1);
+  });
+
+  it("shows sentences of its own, whatever the address says, and leads to no other site", async () => {
+    const client = api.anonymous();
+    const page = await client.get(`/api/auth/signin?error=%3Cscript%3Ealert(1)&callbackUrl=${encodeURIComponent('https://evil.test/"><script>')}`);
+    expect(page.text).to.not.contain("evil").and.not.contain("<script");
+    expect(page.text).to.contain(`name="callbackUrl" value="${api.url}/"`);
+    expect((await client.get("/api/auth/error?error=OAuthAccountNotLinked")).text).to.contain("There is an account with this e-mail already");
+    expect((await client.get("/api/auth/signin?error=CredentialsSignin&code=locked")).text).to.contain("locked for a while");
+    expect((await client.get("/api/auth/signin?error=Whatever")).text).to.contain("The sign-in did not work");
+    expect((await client.get(`/api/auth/signin?callbackUrl=${encodeURIComponent('/a?b="&c=<d>')}`)).text).to.match(/value="[^"<>]*\/a\?b=[^"<>]*"/);
+  });
+
+  it("never signs out by a GET: it asks first", async () => {
+    const user = await aUser(api.deps);
+    const client = api.as(user);
+    expect((await client.get("/api/auth/signout")).text).to.contain('method="post" action="/api/auth/signout"');
+    expect((await client.get("/api/games")).status).to.equal(200);
+    expectRefusal(await client.get("/api/auth/callback/credentials"), 405, "method_not_allowed");
+  });
+
+  it("works in a browser: by password with the keyboard alone, by provider, and out again", async function () {
+    this.timeout(60_000);
+    const user = await aUser(api.deps);
+    const tab = await openWindow(browser, { baseUrl: api.url, name: "plain sign-in page" });
+    let failed = true;
+    try {
+      const { page } = tab;
+      const session = async (): Promise<string> => (await tab.context.request.get("/api/auth/session")).text();
+      const callbackUrl = encodeURIComponent("/api/auth/session");
+      await page.goto(`/api/auth/signin?callbackUrl=${callbackUrl}`);
+      await page.keyboard.type(user.email);
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("wrong");
+      await page.keyboard.press("Enter");
+      await page.getByRole("alert").getByText("do not match an account").waitFor();
+      await page.goto(`/api/auth/signin?callbackUrl=${callbackUrl}`);
+      await page.getByLabel("E-mail").fill(user.email);
+      await page.getByLabel("Password").fill(user.password);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.waitForURL("**/api/auth/session");
+      expect(JSON.parse(await page.locator("body").innerText())).to.have.nested.property("user.email", user.email);
+
+      await page.goto("/api/auth/signout");
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.waitForURL(`${api.url}/`);
+      expect(await session()).to.equal("{}");
+
+      await page.goto(`/api/auth/signin?callbackUrl=${callbackUrl}`);
+      await page.getByRole("button", { name: "Sign in with <Wild> & Co" }).click();
+      await page.waitForURL("**/api/auth/session");
+      expect(await session()).to.contain("wild@example.test");
+      expect(tab.messages.filter((message) => /Content Security Policy|uncaught/.test(message))).to.deep.equal([]);
+      failed = false;
+    } finally {
+      await tab.close({ failed });
+    }
+  });
+});
+
+describe("a configured sign-in page", () => {
+  it("is where navigations are sent, with the reason as one word", async () => {
+    const api = await TestApi.start({ env: { SIGN_IN_PAGE_URL: "https://front.test/enter" } });
+    try {
+      const client = api.anonymous();
+      const signIn = await client.get(`/api/auth/signin?error=SessionRequired&callbackUrl=${encodeURIComponent(`${api.url}/a`)}`);
+      expect(signIn.status).to.equal(302);
+      expect(signIn.headers.get("location")).to.equal(`https://front.test/enter?error=SessionRequired&callbackUrl=${encodeURIComponent(`${api.url}/a`)}`);
+      expect((await client.get("/api/auth/error?error=%3Cscript%3E")).headers.get("location")).to.equal("https://front.test/enter");
+      expect((await client.get("/api/auth/signout")).headers.get("location")).to.equal(`${api.url}/`);
+    } finally {
+      await api.stop();
+    }
+  });
+});
