@@ -42,6 +42,7 @@ static Pixmap picture;
 static GC gc;
 static int width = WIDTH, height = HEIGHT; /* of the window; everything is drawn on a grid of 1280x720 */
 static volatile sig_atomic_t stopping;
+static int noiseSquares; /* a frame; TESTCARD_NOISE */
 
 static struct {
   unsigned presses; /* kept in $HOME/testcard/presses */
@@ -87,12 +88,21 @@ static void fill(unsigned long color, int x, int y, int w, int h) {
   XFillRectangle(display, picture, gc, left, top, (x + w) * width / WIDTH - left, (y + h) * height / HEIGHT - top);
 }
 
+/* Small squares of random colours all over the picture: hard to encode. */
+static void drawNoise(void) {
+  for (int square = 0; square < noiseSquares; square++) {
+    unsigned long random = (unsigned long)rand();
+    fill(random * 2654435761u & 0xffffff, (int)(random % WIDTH), (int)(random / WIDTH % HEIGHT), 12, 12);
+  }
+}
+
 static unsigned long whiteIf(bool on) { return on ? 0xffffff : 0x202020; }
 
 static void draw(long frame) {
   int shift = (int)(frame * BAR_STEP % (2 * BAR_WIDTH));
   fill(0x303030, 0, 0, WIDTH, HEIGHT);
   for (int x = shift - 2 * BAR_WIDTH; x < WIDTH; x += 2 * BAR_WIDTH) fill(0x505050, x, 0, BAR_WIDTH, HEIGHT);
+  drawNoise();
   for (int bit = 0; bit < COUNTER_BITS; bit++) fill(whiteIf(state.presses >> bit & 1), 20 + bit * 60, 20, 40, 40);
   fill(cycle[state.presses % CYCLE], 440, 210, 400, 300);
   fill(whiteIf(state.clicks % 2), 100, 310, 100, 100);
@@ -228,6 +238,8 @@ int main(void) {
   sigaction(SIGTERM, &action, NULL);
   display = XOpenDisplay(NULL);
   if (!display) { fprintf(stderr, "testcard: no display\n"); return 1; }
+  const char *noise = getenv("TESTCARD_NOISE");
+  noiseSquares = noise ? atoi(noise) : 0;
   holdMemory();
   loadPresses();
   openWindow();

@@ -14,7 +14,9 @@ const decreaseFactor = 0.85;
 const mostOfTarget = 0.5;
 const minDecreaseGapMs = 300;
 const calmBeforeIncreaseMs = 1_000;
-const increasePerSecond = 0.1;
+const increasePerSecond = 0.2;
+/** What was carried a moment ago is regained faster than new ground is tried. */
+const regainPerSecond = 0.5;
 const increaseKbpsPerSecond = 20;
 /** Never far above what arrives: an idle picture says nothing about the way. */
 const headroom = 1.5;
@@ -23,6 +25,9 @@ const headroomKbps = 100;
 const untestedShare = 0.5;
 /** The smallest delay is forgotten after this long, since clocks drift and ways change. */
 const baseDelayLifeMs = 20_000;
+/** When the rate fell to this share and the delay did not move, the delay is not our queue: the way has become longer. */
+const provenShare = 0.5;
+const steadySpreadMs = 20;
 /** Changes smaller than this are not worth disturbing the encoder. */
 const worthApplying = 0.03;
 const minDurationMs = 200;
@@ -67,6 +72,10 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
   let decreasedAt = 0;
   let increasedAt = now();
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
+  /** The target when the present trouble began; undefined in calm. */
+  let troubleFromKbps: number | undefined;
+  /** What was carried when trouble began last. */
+  let carriedKbps = 0;
 
   const record = (feedback: TransportFeedback, at: number) => {
     for (const { sequence, arrivedAtMs } of feedback) {
@@ -87,14 +96,27 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
     const { receivedKbps, queueMs, loss } = measured;
     if ((queueMs > fullQueueMs || loss > fullLoss) && at - decreasedAt > minDecreaseGapMs) {
       const carried = Math.min(target, Math.max(receivedKbps, target * mostOfTarget));
+      if (troubleFromKbps === undefined) {
+        troubleFromKbps = target;
+        carriedKbps = carried * decreaseFactor;
+      }
       target = Math.max(minKbps, carried * (queueMs > fullQueueMs ? decreaseFactor : 1 - loss / 2));
       decreasedAt = at;
     } else if (queueMs < freeQueueMs && loss < freeLoss && at - decreasedAt > calmBeforeIncreaseMs) {
+      troubleFromKbps = undefined;
       const seconds = (at - increasedAt) / 1_000;
+      const share = target < carriedKbps ? regainPerSecond : increasePerSecond;
       const ceiling = Math.min(maxKbps, Math.max(target, receivedKbps * headroom + headroomKbps, startKbps * untestedShare));
-      target = Math.max(minKbps, Math.min(ceiling, target * (1 + increasePerSecond * seconds) + increaseKbpsPerSecond * seconds));
+      target = Math.max(minKbps, Math.min(ceiling, target * (1 + share * seconds) + increaseKbpsPerSecond * seconds));
     }
     increasedAt = at;
+  };
+  const acceptLongerWay = () => {
+    if (troubleFromKbps === undefined || target > troubleFromKbps * provenShare || measured.loss > freeLoss) return;
+    const standingMs = standingDelay(window);
+    if (standingMs < freeQueueMs) return;
+    base.delayMs += standingMs;
+    for (const arrival of window) arrival.queueMs -= standingMs;
   };
   return {
     sent(sequence, bytes) {
@@ -107,6 +129,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
       if (!measurement) return;
       measured = measurement;
       decide(at);
+      acceptLongerWay();
       if (Math.abs(target - applied) / applied > worthApplying) {
         applied = target;
         onRate(Math.floor(target));
@@ -114,6 +137,13 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
     },
     state: () => ({ targetKbps: Math.floor(applied), ...measured }),
   };
+}
+
+/** The delay that all packets of the window had, within a little; 0 when it moved: a queue that drains or fills does. */
+function standingDelay(window: Arrival[]): number {
+  const delays = window.filter(({ lost }) => !lost).map(({ queueMs }) => queueMs).sort((a, b) => a - b);
+  const [low = 0, high = 0] = [delays[Math.floor(delays.length * 0.1)], delays[Math.floor(delays.length * 0.9)]];
+  return high - low < steadySpreadMs ? low : 0;
 }
 
 /** Undefined while there is too little to judge by. On a choked way little arrives and much is lost: that is enough. */

@@ -80,6 +80,32 @@ describe("/api/stream", function () {
     expect(seen[0]!.headers).to.not.have.any.keys("cookie", "authorization");
   });
 
+  it("holds the offer for a session that starts, and answers it the moment it runs", async () => {
+    const player = await aUser(api.deps);
+    const { slug } = await aGame(api.deps);
+    const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    let isAnswered = false;
+    const held = offer(player, `/api/stream/${sessionId}`).finally(() => {
+      isAnswered = true;
+    });
+    await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
+    expect((await api.as(player).get(`/api/game/session-status?sessionId=${sessionId}`)).json()).to.include({ status: "starting" });
+    expect(isAnswered).to.equal(false);
+    await operator.makeReady(sessionId, { podIp });
+    expect((await held).status).to.equal(201);
+    expect(seen.map(({ body }) => body)).to.deep.equal(["v=0 offer"]);
+  });
+
+  it("refuses the held offer when the session ends before it ran", async () => {
+    const player = await aUser(api.deps);
+    const { slug } = await aGame(api.deps);
+    const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    const held = offer(player, `/api/stream/${sessionId}`);
+    await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
+    await operator.finish(sessionId);
+    expectRefusal(await held, 409, "not_running");
+  });
+
   it("hangs up", async () => {
     answer = { status: 200, headers: {}, body: "" };
     expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);

@@ -31,6 +31,8 @@ export interface SessionPairOptions {
 /** The two containers of a session's pod, run as the pod runs them but without a cluster. */
 export interface SessionPair {
   signalUrl: string;
+  /** Where media goes, on this machine. */
+  udpPort: number;
   saves: string;
   status(): Promise<StreamerStatus>;
   metrics(): Promise<string>;
@@ -73,6 +75,7 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
   const exitOf = async (name: string) => Number(await engine("wait", name));
   const pair: SessionPair = {
     signalUrl,
+    udpPort,
     saves: options.saves ?? `${folder}/saves`,
     status: async () => StreamerStatus.parse(await (await fetch(`${signalUrl}/status`)).json()),
     metrics: async () => (await fetch(`${signalUrl}/metrics`)).text(),

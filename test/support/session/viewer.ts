@@ -42,9 +42,14 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
+export interface ViewerOptions {
+  /** The browser is told to send media to this port of the machine instead of to the streamer's own. */
+  mediaPort?: number;
+}
+
 /** Opens a page on an origin that hands signalling on to a streamer, as the API does. */
-export async function openViewer(browser: Browser, signalUrl: string): Promise<Viewer> {
-  const server = await servePage(signalUrl);
+export async function openViewer(browser: Browser, signalUrl: string, { mediaPort }: ViewerOptions = {}): Promise<Viewer> {
+  const server = await servePage(signalUrl, mediaPort);
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();
   const address = server.address();
   await page.goto(`http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/`);
@@ -74,7 +79,7 @@ export async function openViewer(browser: Browser, signalUrl: string): Promise<V
   };
 }
 
-async function servePage(signalUrl: string): Promise<Server> {
+async function servePage(signalUrl: string, mediaPort: number | undefined): Promise<Server> {
   const html = await readFile(new URL("./viewerPage.html", import.meta.url));
   const server = createServer((request, response) => {
     if (!request.url?.startsWith("/whep")) {
@@ -90,7 +95,9 @@ async function servePage(signalUrl: string): Promise<Server> {
         ...chunks.length > 0 && { body: Buffer.concat(chunks) },
       });
       const location = answer.headers.get("location");
-      response.writeHead(answer.status, { ...location && { location } }).end(await answer.text());
+      const text = await answer.text();
+      const body = mediaPort === undefined ? text : text.replace(/^(a=candidate:.* )\d+( typ host)/m, `$1${mediaPort}$2`);
+      response.writeHead(answer.status, { ...location && { location } }).end(body);
     })();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -5,7 +5,6 @@ import type { TransportFeedback } from "../../../../streamer/src/transport/trans
 const packetBytes = 1_200;
 const feedbackEveryMs = 66;
 const queueLimitMs = 400;
-const propagationMs = 20;
 
 /** A way of limited width with a queue in front, in virtual time: a packet leaves when all before it have. */
 function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
@@ -19,6 +18,7 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
   let nextSendAt = 0;
   let nextFeedbackAt = feedbackEveryMs;
   let sentCount = 0;
+  let propagationMs = 20;
   const pending: { sequence: number; arrivedAtMs: number | null; knownAt: number }[] = [];
   const controller = createRateController({ startKbps, minKbps: 300, maxKbps, now: () => now, onRate: (kbps) => { rate = kbps; } });
 
@@ -47,6 +47,8 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     setContent: (kbps: number) => { contentKbps = kbps; },
     /** Nothing passes for so long. */
     stall: (ms: number) => { busyUntil = Math.max(busyUntil, now) + ms; },
+    /** The way becomes longer or shorter. */
+    setPropagation: (ms: number) => { propagationMs = ms; },
     setLoss: (share: number) => { lossRate = share; },
     run(seconds: number) {
       for (const end = now + seconds * 1_000; now < end; now++) {
@@ -85,6 +87,23 @@ describe("rate controller", () => {
     way.setWidth(Infinity);
     way.run(20);
     expect(way.rate()).to.be.above(4_000);
+  });
+
+  it("takes a longer way for what it is, and regains its rate", () => {
+    const way = simulate();
+    way.run(5);
+    way.setPropagation(120);
+    way.run(12);
+    expect(way.rate()).to.be.above(4_000);
+    expect(way.controller.state().queueMs).to.be.below(10);
+  });
+
+  it("does not take a standing queue for a longer way", () => {
+    const way = simulate();
+    way.setWidth(1_000);
+    way.run(15);
+    expect(way.rate()).to.be.below(1_300);
+    expect(way.queueMs()).to.be.below(150);
   });
 
   it("slows down when every fifth packet is lost", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { outcomeOf, stateAfter } from "../../../../web/src/stream/streamState.ts";
+import { isStillStarting, outcomeOf, stateAfter } from "../../../../web/src/stream/streamState.ts";
 
 describe("stateAfter", () => {
   it("tries again after a loss, for two minutes", () => {
@@ -18,6 +18,12 @@ describe("stateAfter", () => {
 
   it("gives up at once when another try would change nothing", () => {
     expect(stateAfter({ kind: "unreached", code: "not_found", message: "Gone." }, 0)).to.deep.equal({ phase: "failed", code: "not_found", message: "Gone." });
+  });
+
+  it("knows a session that only needs more time", () => {
+    expect(isStillStarting({ kind: "unreached", code: "not_ready", message: "" })).to.equal(true);
+    expect(isStillStarting({ kind: "unreached", code: "unreachable", message: "" })).to.equal(false);
+    expect(isStillStarting({ kind: "lost" })).to.equal(false);
   });
 
   it("knows the notices that end a connection", () => {
