@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 export async function signInAs(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   // Until the answer is there the button says so.
   await page.getByRole("button", { name: "Signing in…" }).waitFor({ state: "detached" });
 }

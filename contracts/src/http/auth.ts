@@ -92,7 +92,7 @@ export const signInErrorSentences: Readonly<Record<SignInError, string>> = {
   Configuration: "This way to sign in is not set up correctly. Please use another one.",
   OAuthSignin: "That provider does not answer just now. Please try again in a moment, or sign in another way.",
   OAuthCallback: "The sign-in was not completed. Please try again.",
-  OAuthAccountNotLinked: "There is an account with this e-mail already. Sign in the way you did before; then you can add this provider.",
+  OAuthAccountNotLinked: "There is an account with this e-mail already. Please sign in the way you did before.",
   OAuthCreateAccount: "The provider did not confirm your e-mail address, so no account could be made with it.",
 };
 

@@ -3,25 +3,34 @@ import type { Browser } from "playwright-core";
 import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
+import { freePort } from "../../support/childProgram.ts";
 import { eventually } from "../../support/eventually.ts";
+import { providersEnv } from "../../support/oidc/providersFile.ts";
+import { WildIssuer } from "../../support/oidc/wildIssuer.ts";
 import { signInAs } from "../../support/pages.ts";
 import { buildWeb } from "../../support/web.ts";
 
 describe("signing in on the page", () => {
   let api: TestApi;
+  let issuer: WildIssuer;
   let browser: Browser;
   let user: TestUser;
   let tab: TestWindow;
 
   before(async function () {
     this.timeout(120_000);
-    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb() } });
+    issuer = await WildIssuer.start();
+    const oidc = { type: "oidc", clientId: "joypod", allowInsecure: true };
+    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
+      { ...oidc, id: "wild", name: "Wild", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
+    ]) } });
     await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest" });
     browser = await launchBrowser();
   });
   after(async () => {
     await browser.close();
     await api.stop();
+    await issuer.stop();
   });
 
   beforeEach(async function () {
@@ -62,15 +71,41 @@ describe("signing in on the page", () => {
     await page.getByRole("alert").getByText(/locked for your safety.*Try again in \d+:\d\d/).waitFor();
   });
 
+  it("leads through an external provider to where the player wanted to go", async () => {
+    const { page } = tab;
+    await page.goto("/games/alpha-quest");
+    await page.getByRole("button", { name: "Sign in with Wild" }).click();
+    await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal("/games/alpha-quest");
+  });
+
+  it("tells in words why a provider's sign-in came to nothing", async () => {
+    const { page } = tab;
+    await page.goto("/");
+    await page.getByRole("button", { name: "Sign in with Away" }).click();
+    await page.getByRole("alert").getByText("does not answer just now").waitFor();
+    issuer.misbehaviour = { claims: { sub: "another", email: user.email } };
+    try {
+      await page.getByRole("button", { name: "Sign in with Wild" }).click();
+      await page.getByRole("status").getByText("There is an account with this e-mail already").waitFor();
+    } finally {
+      issuer.misbehaviour = {};
+    }
+    for (const [error, words] of [["AccessDenied", "was declined"], ["OAuthCallback", "was not completed"], ["<b>", "did not work"]] as const) {
+      await page.goto(`/signin?${new URLSearchParams({ error }).toString()}`);
+      await page.getByRole("status").getByText(words).waitFor();
+    }
+  });
+
   it("signs out for good", async () => {
     const { page } = tab;
     await page.goto("/");
     await signInAs(page, user);
     await page.getByRole("heading", { name: "Games" }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
     await page.goto("/games/alpha-quest");
-    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
   });
 
   it("asks to sign in again when the sign-in was ended elsewhere", async () => {

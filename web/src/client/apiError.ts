@@ -1,7 +1,8 @@
+import { signInErrorSentences } from "#contracts/http/auth.ts";
 import type { ErrorCode } from "#contracts/http/errors.ts";
 
-/** Beside the words of the interface: no answer at all, and an answer that is not one of ours. */
-export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected";
+/** Beside the words of the interface: no answer at all, an answer that is not one of ours, and an external provider that is away. */
+export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected" | "provider_away";
 
 /** A request that was refused or failed. `code` is for deciding; what players read is made by `sentenceFor`. */
 export class ApiError extends Error {
@@ -31,8 +32,9 @@ export function sentenceFor(error: unknown): string {
   const wait = error.retryAfterSeconds === undefined ? "in a moment" : `in ${waitText(error.retryAfterSeconds)}`;
   switch (error.code) {
     case "unreachable": return "Joypod did not answer. Check your connection and try again.";
+    case "provider_away": return signInErrorSentences.OAuthSignin;
     case "unauthorized": return "You are signed out. Sign in again to go on.";
-    case "invalid_credentials": return "That e-mail and password do not match an account.";
+    case "invalid_credentials": return signInErrorSentences.CredentialsSignin;
     case "locked": return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
     case "rate_limited": return `That was too often in a short time. Try again ${wait}.`;
     case "not_found": return "This does not exist, or no longer.";

@@ -1,30 +1,25 @@
 import { useState, type SyntheticEvent } from "react";
 import { Navigate, useSearchParams } from "react-router";
+import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { signIn } from "../client/api.ts";
 import { Logo } from "../components/Icon.tsx";
 import { LockCountdown } from "../components/LockCountdown.tsx";
 import { localPath } from "../components/localPath.ts";
+import { ProviderButtons } from "../components/ProviderButtons.tsx";
 import { useAuth } from "../hooks/useAuth.tsx";
 import { useTitle } from "../hooks/useTitle.ts";
 
-/** Why the player was sent here, by the `error` of the address. */
-const arrivals: Record<string, string> = {
-  SessionRequired: "Please sign in to go on.",
-  CredentialsSignin: "That e-mail and password do not match an account.",
-  MissingCSRF: "That took too long. Please try again.",
-  AccessDenied: "The sign-in was declined.",
-};
-
-/** E-mail and password; then on to `callbackUrl`. */
+/** E-mail and password, or an external provider; then on to `callbackUrl`. */
 export function SignInPage() {
   useTitle("Sign in");
   const { auth, refresh } = useAuth();
   const [query] = useSearchParams();
   const [isBusy, setIsBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>();
-  if (auth.state === "signedIn") return <Navigate to={localPath(query.get("callbackUrl"), location.origin)} replace />;
+  const destination = localPath(query.get("callbackUrl"), location.origin);
+  if (auth.state === "signedIn") return <Navigate to={destination} replace />;
 
   const submit = async (event: SyntheticEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
@@ -47,7 +42,7 @@ export function SignInPage() {
         <div className="sign-in-brand"><Logo /></div>
         <h1>Welcome to Joypod</h1>
         <p className="muted">Sign in and play, right in your browser.</p>
-        <SignInMessage problem={problem} arrival={query.get("error")} onUnlocked={() => setProblem(undefined)} />
+        <SignInMessage problem={problem} arrival={query} onUnlocked={() => setProblem(undefined)} />
         <label className="field">
           <span>E-mail</span>
           <input name="email" type="email" autoComplete="username" required maxLength={limits.auth.emailMaxLength} autoFocus />
@@ -57,18 +52,20 @@ export function SignInPage() {
           <input name="password" type="password" autoComplete="current-password" required maxLength={limits.auth.passwordMaxLength} />
         </label>
         <button className="button button-primary button-wide" type="submit" disabled={isBusy}>{isBusy ? "Signing in…" : "Sign in"}</button>
+        <ProviderButtons destination={destination} onProblem={setProblem} />
       </form>
     </main>
   );
 }
 
-function SignInMessage({ problem, arrival, onUnlocked }: { problem: unknown; arrival: string | null; onUnlocked: () => void }) {
+/** What went wrong here, or why the player was sent here, by the `error` of the address. */
+function SignInMessage({ problem, arrival, onUnlocked }: { problem: unknown; arrival: URLSearchParams; onUnlocked: () => void }) {
   if (isApiError(problem, "locked", "rate_limited") && problem.retryAfterSeconds !== undefined) {
     return <LockCountdown key={problem.retryAfterSeconds} seconds={problem.retryAfterSeconds} isLocked={problem.code === "locked"} onEnd={onUnlocked} />;
   }
   if (problem !== undefined) return <p className="message message-problem" role="alert">{sentenceFor(problem)}</p>;
-  if (arrival === null) return null;
-  return <p className="message" role="status">{arrivals[arrival] ?? "The sign-in did not work. Please try again."}</p>;
+  const error = arrival.get("error");
+  return error === null ? null : <p className="message" role="status">{sentenceForSignIn(error, arrival.get("code"))}</p>;
 }
 
 function textOf(form: FormData, name: string): string {
