@@ -52,12 +52,12 @@ e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_H
 	@npm run --silent e2e
 
 .PHONY: bench
-bench: ready prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch: that part alone
+bench: ready prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone
 	@npm run --silent bench
 
 ##@ Make parts
 .PHONY: manifests
-manifests: ready ## write CRDs, RBAC and field tables from contracts/
+manifests: ready ## write CRDs, RBAC, field tables and docs/http.md from the code
 	@npm run --silent manifests
 
 .PHONY: programs

@@ -1,6 +1,7 @@
 import Koa from "koa";
 import compress from "koa-compress";
 import type { Deps } from "./deps.ts";
+import { allowOtherPages } from "./middleware/allowOtherPages.ts";
 import { answerErrors } from "./middleware/answerErrors.ts";
 import { observeRequests } from "./middleware/observeRequests.ts";
 import { setSecurityHeaders } from "./middleware/setSecurityHeaders.ts";
@@ -17,6 +18,7 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
   app.on("error", (error: Error) => deps.logger.warn({ err: error }, "an answer broke off"));
   app.use(observeRequests);
   app.use(setSecurityHeaders);
+  app.use(allowOtherPages);
   app.use(answerErrors);
   // Answers about sign-in mix secrets with what the caller sent, and their compressed length would tell.
   const compressed = compress({ threshold: 1024, br: false, zstd: false });

@@ -1,4 +1,4 @@
-/** Writes everything that is generated from the code: CRDs, the chart's copy of them, its RBAC rules, and the field tables of docs/crd. */
+/** Writes everything that is generated from the code: CRDs, the chart's copy of them, its RBAC rules, the field tables of docs/crd and the reference in docs/http.md. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
@@ -8,6 +8,7 @@ import { gameSessionKind } from "#contracts/crd/gameSession.ts";
 import type { Kind } from "#contracts/crd/kind.ts";
 import { customResourceDefinition } from "./customResourceDefinition.ts";
 import { fieldTables } from "./fieldTable.ts";
+import { httpReference } from "./http/reference.ts";
 import { programRules } from "./rbac.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -26,18 +27,18 @@ async function writeCustomResourceDefinition(kind: Kind): Promise<void> {
   await write(`charts/joypod/files/crds/${kind.plural}.yaml`, yaml);
 }
 
-/** Replaces what stands between the markers of docs/crd/<kind>.md; the prose around them is written by hand. */
-async function writeFieldTables(kind: Kind): Promise<void> {
-  const path = `docs/crd/${kind.singular}.md`;
+/** Replaces what stands between a page's markers; the prose around them is written by hand. */
+async function writePart(path: string, name: string, content: string): Promise<void> {
   const page = await readFile(join(root, path), "utf8");
-  const [before, rest] = page.split("<!-- fields -->\n");
-  const after = rest?.split("<!-- /fields -->")[1];
-  if (before === undefined || after === undefined) throw new Error(`${path} has no <!-- fields --> … <!-- /fields --> markers`);
-  await write(path, `${before}<!-- fields -->\n${fieldTables(kind)}\n<!-- /fields -->${after}`);
+  const [before, rest] = page.split(`<!-- ${name} -->\n`);
+  const after = rest?.split(`<!-- /${name} -->`)[1];
+  if (before === undefined || after === undefined) throw new Error(`${path} has no <!-- ${name} --> … <!-- /${name} --> markers`);
+  await write(path, `${before}<!-- ${name} -->\n${content}\n<!-- /${name} -->${after}`);
 }
 
 for (const kind of kinds) {
   await writeCustomResourceDefinition(kind);
-  await writeFieldTables(kind);
+  await writePart(`docs/crd/${kind.singular}.md`, "fields", fieldTables(kind));
 }
+for (const [name, content] of Object.entries(httpReference())) await writePart("docs/http.md", name, content);
 await write("charts/joypod/files/rbac.yaml", header + stringify(programRules, { lineWidth: 0, aliasDuplicateObjects: false }));
