@@ -8,9 +8,11 @@ import { noSuchGame, updateGame } from "../commands/updateGame.ts";
 import { uploadArchive } from "../commands/uploadArchive.ts";
 import type { Deps } from "../deps.ts";
 import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentSync, presentUpload } from "../presenters/partnerGame.ts";
-import type { PartnerPrincipal } from "../routing/appContext.ts";
+import { gamePreconditionOf, gameTag } from "../partners/gameTag.ts";
+import type { AppContext, PartnerPrincipal } from "../routing/appContext.ts";
 import { applyRateLimits } from "../routing/applyRateLimits.ts";
-import { empty, json } from "../routing/answers.ts";
+import { answerCacheable, answerTagged } from "../routing/answer.ts";
+import { cacheable, empty, json } from "../routing/answers.ts";
 import { partnerRoute, type Route } from "../routing/route.ts";
 import { PartnerGames, type PartnerGame } from "../stores/partnerGameStore.ts";
 import { archiveBodyOf } from "../upload/archiveBody.ts";
@@ -24,15 +26,15 @@ const params = PartnerGameParams;
 
 const list = partnerRoute({
   method: "GET", path: gamesPath, name: "listPartnerGames", summary: "List the partner's games", limits,
-  answers: { 200: PartnerGamesResponse }, errors: [],
+  headers: ["If-None-Match"], answers: cacheable(PartnerGamesResponse), errors: [],
   handle: async ({ ctx, deps, partner }) => {
-    ctx.body = presentPartnerGames(await new PartnerGames(deps.postgres, partner.id).list());
+    answerCacheable(ctx, presentPartnerGames(await new PartnerGames(deps.postgres, partner.id).list()));
   },
 });
 
 const register = partnerRoute({
-  method: "POST", path: gamesPath, name: "registerGame", summary: "Register a game", limits, body: RegisterGameRequest,
-  answers: { 201: json(RegisterGameResponse, undefined, { headers: ["Location"] }) }, errors: ["conflict"],
+  method: "POST", path: gamesPath, name: "registerGame", summary: "Register a game", limits, body: RegisterGameRequest, isIdempotent: true,
+  answers: { 201: json(RegisterGameResponse, undefined, { optionalHeaders: ["Location"] }) }, errors: ["conflict"],
   handle: async ({ ctx, deps, partner, body }) => {
     const game = await registerGame(deps, partner, body);
     ctx.status = 201;
@@ -43,33 +45,36 @@ const register = partnerRoute({
 
 const detail = partnerRoute({
   method: "GET", path: gamePath, name: "getPartnerGame", summary: "Show a game with all that was set", limits, params,
-  answers: { 200: PartnerGameDetail }, errors: [],
+  headers: ["If-None-Match"], answers: cacheable(PartnerGameDetail), errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    ctx.body = presentPartnerGame(await findGame(deps, partner, slug), deps.cluster);
+    answerGame(ctx, await findGame(deps, partner, slug));
   },
 });
 
 const update = partnerRoute({
   method: "PATCH", path: gamePath, name: "updateGame", summary: "Change a game", limits, params, body: PatchGameRequest,
   description: "`launcher` and `engineDir` of an active game can only change to what its archive holds.",
-  answers: { 200: PartnerGameDetail }, errors: ["conflict", "invalid_archive"],
+  headers: ["If-Match"], answers: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: ["conflict", "precondition_failed", "invalid_archive"],
   handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
-    ctx.body = presentPartnerGame(await updateGame(deps, partner, slug, body), deps.cluster);
+    const game = await updateGame(deps, partner, slug, body, gamePreconditionOf(ctx));
+    const detail = presentPartnerGame(game, deps.cluster);
+    ctx.set("ETag", gameTag(game, detail.cacheStatus));
+    ctx.body = detail;
   },
 });
 
 const upload = partnerRoute({
   method: "PUT", path: `${gamePath}/upload`, name: "uploadArchive", summary: "Upload a game's archive", limits, params,
   description: "The new archive replaces the old one at once; running sessions keep theirs. A failed upload changes nothing, and counts.",
-  innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest"],
+  innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
   rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
   answers: { 200: json(UploadResponse, undefined, { headers: ["Repr-Digest"] }) },
-  errors: ["invalid_request", "checksum_mismatch", "request_timeout", "upload_in_progress", "payload_too_large", "unsupported_media_type", "invalid_archive"],
+  errors: ["invalid_request", "checksum_mismatch", "request_timeout", "conflict", "upload_in_progress", "precondition_failed", "payload_too_large", "unsupported_media_type", "invalid_archive"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     const game = await findGame(deps, partner, slug);
     await applyRateLimits(ctx, ["upload"], partner.id);
     const body = archiveBodyOf(ctx, deps.config.partner.uploadMaxBytes);
-    const archive = await uploadArchive(deps, partner, game, body).catch(async (error: unknown) => {
+    const archive = await uploadArchive(deps, partner, game, body, gamePreconditionOf(ctx)).catch(async (error: unknown) => {
       await body.drain();
       throw error;
     });
@@ -80,18 +85,18 @@ const upload = partnerRoute({
 
 const sync = partnerRoute({
   method: "GET", path: `${gamePath}/sync`, name: "getSync", summary: "Show how far the archive has reached the servers", limits, params,
-  answers: { 200: SyncResponse }, errors: [],
+  headers: ["If-None-Match"], answers: cacheable(SyncResponse), errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    ctx.body = presentSync(await findGame(deps, partner, slug), deps.cluster);
+    answerCacheable(ctx, presentSync(await findGame(deps, partner, slug), deps.cluster));
   },
 });
 
 const remove = partnerRoute({
   method: "DELETE", path: gamePath, name: "deleteGame", summary: "Delete a game", limits, params,
   description: "Running sessions go on; no new one can start. Its name stays taken for 90 days.",
-  answers: { 204: empty("The game is gone.") }, errors: [],
+  headers: ["If-Match"], answers: { 204: empty("The game is gone.") }, errors: ["precondition_failed"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    await deleteGame(deps, partner, slug);
+    await deleteGame(deps, partner, slug, gamePreconditionOf(ctx));
     ctx.status = 204;
   },
 });
@@ -103,4 +108,10 @@ async function findGame({ postgres }: Deps, partner: PartnerPrincipal, slug: str
   const game = await new PartnerGames(postgres, partner.id).find(slug);
   if (game === null) throw noSuchGame(slug);
   return game;
+}
+
+/** The detail under the game's own tag, so that a client can say which state of the game a change is meant for. */
+function answerGame(ctx: AppContext, game: PartnerGame): void {
+  const detail = presentPartnerGame(game, ctx.deps.cluster);
+  answerTagged(ctx, gameTag(game, detail.cacheStatus), JSON.stringify(detail));
 }

@@ -1,6 +1,6 @@
 /** Every call the pages make to the API, checked against the contracts. All of them throw ApiError and nothing else. */
 import type { z } from "zod";
-import { AuthSessionResponse, CsrfResponse, RedirectResponse } from "#contracts/http/auth.ts";
+import { AuthSessionResponse, CsrfResponse, ProvidersResponse, RedirectResponse } from "#contracts/http/auth.ts";
 import { FavoriteResponse, GameDetail, GamesResponse } from "#contracts/http/catalog.ts";
 import { ErrorBody } from "#contracts/http/errors.ts";
 import {
@@ -9,8 +9,11 @@ import {
 } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { ApiError, isApiError } from "./apiError.ts";
+import { randomId } from "./randomId.ts";
 
 const requestTimeoutMs = 15_000;
+const unansweredRetries = 2;
+const unansweredPauseMs = 1_000;
 const stopTimeoutMs = (limits.gameSession.stopWaitSeconds + 15) * 1_000;
 
 /** What the catalogue can be asked for; `page` counts from 1. */
@@ -24,6 +27,7 @@ export interface CatalogQuery {
 interface CallOptions {
   method?: "GET" | "POST";
   json?: unknown;
+  idempotencyKey?: string;
   form?: Record<string, string>;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
@@ -44,6 +48,19 @@ export async function signIn(email: string, password: string): Promise<void> {
   await post().catch((error: unknown) => (isApiError(error, "csrf") ? post() : Promise.reject(error as ApiError)));
 }
 
+/** The external providers that players can sign in with. */
+export async function listSignInProviders(signal?: AbortSignal): Promise<SignInProvider[]> {
+  const providers = await call(ProvidersResponse, "/api/auth/providers", { signal });
+  return Object.values(providers).filter(({ type }) => type !== "credentials");
+}
+export type SignInProvider = Pick<ProvidersResponse[string], "id" | "name">;
+
+/** The provider's address to go to; it leads back to `callbackUrl`. Errors: unavailable when the provider does not answer. */
+export async function beginProviderSignIn(provider: string, callbackUrl: string): Promise<string> {
+  const form = { ...await csrfForm(), callbackUrl };
+  return (await call(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form })).url;
+}
+
 export async function signOut(): Promise<void> {
   await call(RedirectResponse, "/api/auth/signout", { form: await csrfForm() });
 }
@@ -61,13 +78,13 @@ export function readGame(slug: string, signal?: AbortSignal): Promise<GameDetail
 
 /** Turns the favourite mark over; says whether the game is one now. */
 export async function toggleFavorite(gameId: string): Promise<boolean> {
-  const { status } = await call(FavoriteResponse, "/api/favorites", { json: { gameId } });
+  const { status } = await callOnce(FavoriteResponse, "/api/favorites", { gameId });
   return status === "added";
 }
 
 /** The id of the new session. Errors: session_active (with the id of the other), no_servers, no_empty_slot, rate_limited. */
 export async function launchGame(request: LaunchRequest): Promise<string> {
-  return (await call(LaunchResponse, "/api/game/launch", { json: request })).sessionId;
+  return (await callOnce(LaunchResponse, "/api/game/launch", request)).sessionId;
 }
 
 export function readGameSession(sessionId: string, signal?: AbortSignal): Promise<GameSessionStatusResponse> {
@@ -93,6 +110,20 @@ async function csrfForm(): Promise<Record<string, string>> {
   return { csrfToken, callbackUrl: location.origin, json: "true" };
 }
 
+/** For what must not happen twice: when no answer comes the request is sent again, as the same one. */
+async function callOnce<Schema extends z.ZodType>(schema: Schema, path: string, json: unknown): Promise<z.infer<Schema>> {
+  const options = { json, idempotencyKey: randomId() };
+  for (let retriesLeft = unansweredRetries; ; retriesLeft--) {
+    try {
+      return await call(schema, path, options);
+    } catch (error) {
+      const isUndecided = isApiError(error, "unreachable") || (retriesLeft < unansweredRetries && isApiError(error, "conflict"));
+      if (!isUndecided || retriesLeft === 0) throw error;
+      await new Promise((resolve) => setTimeout(resolve, unansweredPauseMs));
+    }
+  }
+}
+
 async function call<Schema extends z.ZodType>(schema: Schema, path: string, options: CallOptions = {}): Promise<z.infer<Schema>> {
   const response = await send(path, options);
   const body = await readJson(response);
@@ -102,13 +133,17 @@ async function call<Schema extends z.ZodType>(schema: Schema, path: string, opti
   return parsed.data;
 }
 
-async function send(path: string, { method, json, form, timeoutMs = requestTimeoutMs, signal }: CallOptions): Promise<Response> {
+async function send(path: string, { method, json, form, idempotencyKey, timeoutMs = requestTimeoutMs, signal }: CallOptions): Promise<Response> {
   const body = form === undefined ? json === undefined ? undefined : JSON.stringify(json) : new URLSearchParams(form);
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     return await fetch(path, {
       method: method ?? (body === undefined ? "GET" : "POST"),
-      headers: { accept: "application/json", ...(json !== undefined && { "content-type": "application/json" }) },
+      headers: {
+        accept: "application/json",
+        ...(json !== undefined && { "content-type": "application/json" }),
+        ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+      },
       ...(body !== undefined && { body }),
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });

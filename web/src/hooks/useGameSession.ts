@@ -4,11 +4,14 @@ import { limits } from "#contracts/limits.ts";
 import { isApiError } from "../client/apiError.ts";
 import { keepGameSession, readGameSession } from "../client/api.ts";
 import { keepalivePauseMs, shortestKeepaliveMs } from "./keepalivePause.ts";
+import { newerOf, useGameSessionEvents } from "./useGameSessionEvents.ts";
 import { stopAndWait } from "./useLaunch.ts";
 
 const pollMs = limits.gameSession.pollIntervalSeconds * 1_000;
 /** While the game runs the stream itself tells most ends; this catches the rest. */
 const runningPollMs = 10_000;
+/** Beside an open stream of events, which tells everything: only in case that it does not. */
+const followedPollMs = 60_000;
 
 export interface GameSessionView {
   /** Undefined until the first answer. */
@@ -40,16 +43,17 @@ export function useGameSession(sessionId: string, onError: (error: unknown) => v
 
   const hasEnded = session?.status === "stopped" || session?.status === "error";
   const isGone = isApiError(error, "not_found", "unauthorized");
+  const isFollowing = useGameSessionEvents(sessionId, !hasEnded && !isGone, setSession, setError);
   usePolling(useCallback(async (signal: AbortSignal) => {
     try {
       const answer = await readGameSession(sessionId, signal);
       if (signal.aborted) return;
-      setSession(answer);
+      setSession((known) => newerOf(known, answer));
       setError(undefined);
     } catch (failure) {
       if (!signal.aborted) fail(failure);
     }
-  }, [sessionId, fail]), hasEnded || isGone ? undefined : session?.status === "running" ? runningPollMs : pollMs, round);
+  }, [sessionId, fail]), hasEnded || isGone ? undefined : isFollowing ? followedPollMs : session?.status === "running" ? runningPollMs : pollMs, round);
 
   const expiresAt = useKeepalive(sessionId, session, refresh);
   const { statistics, read } = useStopStatistics(sessionId);

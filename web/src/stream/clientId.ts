@@ -1,3 +1,5 @@
+import { randomId } from "../client/randomId.ts";
+
 const storageKey = "joypod.streamClient";
 
 /** The tab's storage and the page's events, as far as the identity needs them. */
@@ -23,11 +25,6 @@ let tabClientId: string | undefined;
 
 /** This tab's id. */
 export function clientIdOfTab(): string {
-  tabClientId ??= takeClientId({ storage: sessionStorage, page: window, randomId: randomClientId });
+  tabClientId ??= takeClientId({ storage: sessionStorage, page: window, randomId });
   return tabClientId;
-}
-
-/** Not crypto.randomUUID, which pages served over plain HTTP do not have. */
-function randomClientId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
