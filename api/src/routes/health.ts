@@ -3,8 +3,14 @@ import { unavailable } from "../errors.ts";
 import { json } from "../routing/answers.ts";
 import { NoQuery } from "../routing/input.ts";
 import { publicRoute } from "../routing/route.ts";
+import { withTimeout } from "../withTimeout.ts";
 
 const checkMs = 2_000;
+
+/** Leaves a part out, as Kubernetes' own `/readyz` can. */
+const ReadyQuery = z.strictObject({
+  exclude: z.literal("objectStore").optional().meta({ description: "Does not ask the object store, without which all but uploads and saves goes on." }),
+});
 
 const HealthResponse = z.object({ status: z.literal("ok") }).meta({ id: "Health", description: "All is well." });
 
@@ -18,23 +24,21 @@ export const healthRoutes = [
     },
   }),
   publicRoute({
-    method: "GET", path: "/readyz", name: "isReady", summary: "Tell whether requests can be served", limits: [], query: NoQuery,
+    method: "GET", path: "/readyz", name: "isReady", summary: "Tell whether requests can be served", limits: [], query: ReadyQuery,
     answers: { 200: json(HealthResponse) }, errors: ["unavailable"],
-    handle: async ({ ctx, deps }) => {
+    handle: async ({ ctx, deps, query }) => {
       if (deps.lifecycle.isStopping) throw unavailable("The server is stopping.");
-      await isAnswering(deps.postgres.pool.query("SELECT 1"), "The database does not answer.");
+      const { postgres, objectStore: { client, bucket } } = deps;
+      await requireAnswer(postgres.pool.query("SELECT 1"), "The database does not answer.");
+      if (query.exclude === undefined) await requireAnswer(client.bucketExists(bucket), "The object store does not answer.");
       ctx.body = { status: "ok" };
     },
   }),
 ];
 
-/** Redis and the object store have stand-ins or matter to few requests; without the database there is no service. */
-async function isAnswering(question: Promise<unknown>, message: string): Promise<void> {
-  const timeout = AbortSignal.timeout(checkMs);
-  await Promise.race([
-    question,
-    new Promise((_resolve, reject) => timeout.addEventListener("abort", () => reject(new Error("timed out")))),
-  ]).catch((cause: unknown) => {
+/** Redis is not asked: each process can do without it. */
+async function requireAnswer(question: Promise<unknown>, message: string): Promise<void> {
+  await withTimeout(question, checkMs, "A health check").catch((cause: unknown) => {
     throw unavailable(message, cause);
   });
 }

@@ -16,25 +16,28 @@ export interface Postgres {
 export interface PostgresOptions {
   url: string;
   poolSize: number;
+  /** Longest statement. */
+  timeoutMs: number;
   logger: Logger;
 }
 
 /** Opens the pool. Connections are made when first needed, so a database that is away does not hinder the start. */
-export function connectPostgres({ url, poolSize, logger }: PostgresOptions): Postgres {
+export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOptions): Postgres {
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: Math.min(3_000, timeoutMs),
     idleTimeoutMillis: 30_000,
-    // The server ends what the client gave up on a little later, so that nothing piles up there.
-    statement_timeout: 10_000,
-    query_timeout: 12_000,
+    // The server ends what takes too long; the client gives up a little later, on a server that hangs.
+    statement_timeout: timeoutMs,
+    query_timeout: 1.2 * timeoutMs,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
     application_name: "joypod",
   });
   pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  // Its longer messages quote what was to be stored.
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool), errorFormat: "minimal" });
   return {
     pool,
     prisma,

@@ -80,7 +80,7 @@ livenessProbe:
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: { path: /readyz, port: {{ .port }} }
+  httpGet: { path: {{ .ready | default "/readyz" | quote }}, port: {{ .port }} }
   periodSeconds: 2
   timeoutSeconds: 5
 startupProbe:

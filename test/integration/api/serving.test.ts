@@ -139,9 +139,9 @@ describe("serving", () => {
   describe("health", () => {
     it("is ready only while the database answers and the process is not ending", async () => {
       expect((await api.anonymous().get("/healthz")).json()).to.deep.equal({ status: "ok" });
-      expect((await api.anonymous().get("/readyz")).status).to.equal(200);
+      expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
       api.deps.lifecycle.isStopping = true;
-      expectRefusal(await api.anonymous().get("/readyz"), 503, "unavailable");
+      expectRefusal(await api.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
       expect((await api.anonymous().get("/healthz")).status).to.equal(200);
       api.deps.lifecycle.isStopping = false;
     });
@@ -149,7 +149,7 @@ describe("serving", () => {
     it("is 503 with Retry-After and no detail while the database is away, and signs nobody out", async () => {
       const away = await TestApi.start({ env: { DATABASE_URL: `postgres://joypod@127.0.0.1:${await freePort()}/none` } });
       try {
-        expectRefusal(await away.anonymous().get("/readyz"), 503, "unavailable");
+        expectRefusal(await away.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
         const browser = away.anonymous();
         browser.cookies.set("auth.session-token", away.deps.tokens.issue({ sub: "a", name: "a", email: "a", sid: "a".repeat(22) }).token);
         const refused = await browser.get("/api/games");
@@ -173,7 +173,7 @@ describe("serving", () => {
         await api.database.server.start();
       }
       await eventually(async () => (await player.get("/api/games")).status === 200, { what: "the catalogue" });
-      expect((await api.anonymous().get("/readyz")).status).to.equal(200);
+      expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
     });
   });
 
@@ -191,7 +191,7 @@ describe("serving", () => {
       const child = start({ PORT: String(port), METRICS_PORT: String(metricsPort), BASE_URL: `http://127.0.0.1:${port}` });
       const ended = once(child, "exit");
       try {
-        await eventually(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, { timeoutMs: 60_000, what: "the API to serve" });
+        await eventually(async () => (await fetch(`http://127.0.0.1:${port}/readyz?exclude=objectStore`)).ok, { timeoutMs: 60_000, what: "the API to serve" });
         await fetch(`http://127.0.0.1:${port}/api/games`);
         const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
         expect(metrics).to.contain('joypod_http_request_duration_seconds_count{method="GET",route="/api/games",status="401"} 1');

@@ -41,7 +41,7 @@ describe("parseConfig", () => {
 describe("parseCliConfig", () => {
   it("needs only the database", () => {
     expect(parseCliConfig({ DATABASE_URL: environment.DATABASE_URL })).to.deep.equal({
-      postgres: { url: environment.DATABASE_URL, poolSize: 2 }, pepper: undefined, bcryptCost: 12, redisUrl: undefined, tokenLifetimeSeconds: 2_592_000,
+      postgres: { url: environment.DATABASE_URL, poolSize: 2, timeoutMs: 10_000 }, pepper: undefined, bcryptCost: 12, redisUrl: undefined, tokenLifetimeSeconds: 2_592_000,
     });
     expect(() => parseCliConfig({})).to.throw("DATABASE_URL");
   });

@@ -1,0 +1,40 @@
+import { LoadClient, sendAll, type LoadRequest } from "./http/load.ts";
+import type { ServedProgram } from "./http/servedProgram.ts";
+import type { BenchPlayer, BenchStage } from "./http/stage.ts";
+import { atMostRow, median, type BenchRow } from "./row.ts";
+
+const rounds = Number(process.env["ROUNDS"] ?? 7);
+const requestsPerRound = 3000;
+
+const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
+  "keepalive": ({ gameSessionId }) => ({ method: "POST", path: "/api/game/keepalive", body: JSON.stringify({ sessionId: gameSessionId }) }),
+  "GET /api/games": () => ({ method: "GET", path: "/api/games" }),
+};
+
+/** A1: processor time per request of the whole API, beside peers that do the same work on the same stores. */
+export async function measureApiCpu(stage: BenchStage): Promise<BenchRow[]> {
+  const programs = [await stage.startApi(), await stage.startPeer("fastify"), await stage.startPeer("bare")];
+  const rows: BenchRow[] = [];
+  for (const [name, requestOf] of Object.entries(measured)) {
+    const [ours = 0, fastify = 0, bare = 0] = await cpuPerRequest(stage, programs, requestOf);
+    rows.push(atMostRow(`A1 CPU of ${name}, fastify + jwt + rate-limit`, ours, fastify, 1));
+    rows.push(atMostRow(`A1 CPU of ${name}, bare node:http`, ours, bare, 1.35));
+  }
+  await Promise.all(programs.map((program) => program.stop()));
+  return rows;
+}
+
+/** Milliseconds for each program, in turns; the first round only warms up. */
+async function cpuPerRequest({ players }: BenchStage, programs: readonly ServedProgram[], requestOf: (player: BenchPlayer) => LoadRequest): Promise<number[]> {
+  const clients = programs.map(({ port }) => players.map((player) => new LoadClient(player, port)));
+  const measurements = programs.map((): number[] => []);
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [index, program] of programs.entries()) {
+      const before = program.cpuMs;
+      await sendAll(clients[index] ?? [], requestsPerRound, requestOf);
+      if (round > 0) measurements[index]?.push((program.cpuMs - before) / requestsPerRound);
+    }
+  }
+  for (const client of clients.flat()) client.close();
+  return measurements.map(median);
+}

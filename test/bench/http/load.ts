@@ -1,0 +1,57 @@
+import { Agent, request } from "node:http";
+import type { BenchPlayer } from "./stage.ts";
+
+/** One request of a player. */
+export interface LoadRequest {
+  method: "GET" | "POST";
+  path: string;
+  body?: string;
+}
+
+/** A browser's connection: it sends one request at a time, with the newest cookie. */
+export class LoadClient {
+  readonly player: BenchPlayer;
+  readonly #port: number;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  #cookie: string;
+
+  constructor(player: BenchPlayer, port: number) {
+    this.player = player;
+    this.#port = port;
+    this.#cookie = player.cookie;
+  }
+
+  /** Sends the request and gives the answer's body; throws unless it is 200. */
+  send({ method, path, body }: LoadRequest): Promise<string> {
+    const headers = { cookie: this.#cookie, ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }) };
+    return new Promise((resolve, reject) => {
+      const outgoing = request({ host: "127.0.0.1", port: this.#port, agent: this.#agent, method, path, headers }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+        answer.once("end", () => {
+          const text = Buffer.concat(chunks).toString();
+          this.#cookie = answer.headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? this.#cookie;
+          if (answer.statusCode === 200) resolve(text);
+          else reject(new Error(`${method} ${path} was answered with ${answer.statusCode}: ${text}`));
+        });
+      });
+      outgoing.once("error", reject);
+      outgoing.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** Sends so many requests, as fast as the clients together can; each waits for its answer before the next. */
+export async function sendAll(clients: readonly LoadClient[], total: number, requestOf: (player: BenchPlayer) => LoadRequest): Promise<void> {
+  let left = total;
+  await Promise.all(clients.map(async (client) => {
+    while (left > 0) {
+      left -= 1;
+      await client.send(requestOf(client.player));
+    }
+  }));
+}

@@ -1,0 +1,55 @@
+import { Redis } from "ioredis";
+import pg from "pg";
+import { GamesQuery, type GamesResponse } from "#contracts/http/catalog.ts";
+import type { KeepaliveResponse } from "#contracts/http/gameSessions.ts";
+import { authSessionIdOf } from "../../../api/src/auth/tokens.ts";
+import type { Config } from "../../../api/src/config.ts";
+import { presentGames } from "../../../api/src/presenters/catalog.ts";
+import { presentKeepalive } from "../../../api/src/presenters/gameSession.ts";
+import { listCatalog } from "../../../api/src/stores/catalog.ts";
+import { extendGameSession } from "../../../api/src/stores/gameSessionStore.ts";
+
+/** What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins. */
+export class PeerStores {
+  readonly pool: pg.Pool;
+  readonly redis: Redis;
+
+  constructor({ postgres, redis }: Config) {
+    this.pool = new pg.Pool({ connectionString: postgres.url, max: postgres.poolSize });
+    this.redis = new Redis(redis.url);
+  }
+
+  gateOf(sid: string): string {
+    return `joypod:authSession:${authSessionIdOf(sid)}`;
+  }
+
+  /** The sign-in as the database knows it; done when the cache does not know it, about once a minute. */
+  async touch(sid: string, userId: string): Promise<boolean> {
+    const { rowCount } = await this.pool.query({
+      name: "touch", text: "UPDATE auth_sessions SET last_seen_at = now() WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL", values: [authSessionIdOf(sid), userId],
+    });
+    if (rowCount === 1) await this.redis.set(this.gateOf(sid), String(Math.floor(Date.now() / 1000)), "EX", 60, "NX");
+    return rowCount === 1;
+  }
+
+  async keepAlive(userId: string, sessionId: string): Promise<KeepaliveResponse> {
+    const kept = await extendGameSession(this.pool, sessionId, userId);
+    if (kept === undefined) throw new Error("There is no such session.");
+    return presentKeepalive(kept.expiresAt);
+  }
+
+  async games(userId: string, query: Record<string, string>): Promise<GamesResponse> {
+    const checked = GamesQuery.parse(query);
+    return presentGames(await listCatalog(this.pool, userId, checked), checked);
+  }
+}
+
+/** Headers of every answer, the API's own. */
+export const securityHeaders = {
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "API-Version": "2026-11-21",
+};

@@ -1,0 +1,56 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { eventually } from "#test/support/eventually.ts";
+
+export interface ServedProgramOptions {
+  args: string[];
+  env: Record<string, string>;
+  port: number;
+}
+
+/** A server of ours or a peer's, as a process of its own. */
+export class ServedProgram {
+  readonly port: number;
+  readonly #options: ServedProgramOptions;
+  #process: ChildProcess | undefined;
+
+  constructor(options: ServedProgramOptions) {
+    this.port = options.port;
+    this.#options = options;
+    process.once("exit", () => this.#process?.kill("SIGKILL"));
+  }
+
+  /** Resolves once it serves. */
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, this.#options.args, { env: this.#options.env, stdio: ["ignore", "ignore", "inherit"] });
+    this.#process = child;
+    const died = once(child, "exit").then(([code]) => {
+      throw new Error(`${this.#options.args.join(" ")} ended with ${code}.`);
+    });
+    died.catch(() => undefined);
+    const serves = eventually(async () => (await fetch(`http://127.0.0.1:${this.port}/healthz`)).ok, { timeoutMs: 60_000, what: "the program to serve" });
+    await Promise.race([died, serves]);
+  }
+
+  /** Processor time that all its threads have used, in milliseconds. */
+  get cpuMs(): number {
+    const tasks = `/proc/${this.#pid}/task`;
+    const nanoseconds = readdirSync(tasks).map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ", 1)[0]));
+    return nanoseconds.reduce((sum, value) => sum + value, 0) / 1e6;
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#process;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
+  }
+
+  get #pid(): number {
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error("The program does not run.");
+    return pid;
+  }
+}

@@ -1,0 +1,106 @@
+import { expect } from "chai";
+import { aUser, type TestUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { postSignIn, postSignOut } from "../../support/authForms.ts";
+import { eventually } from "../../support/eventually.ts";
+import { startRedis, type TestRedis } from "../../support/redis.ts";
+import { TcpRelay } from "../../support/tcpRelay.ts";
+import { sendTraffic } from "../../support/traffic.ts";
+
+const cookieName = "auth.session-token";
+const limit = 30;
+
+interface Fault {
+  begin: (redis: TestRedis, relay: TcpRelay) => Promise<unknown> | void;
+  end: (redis: TestRedis, relay: TcpRelay) => Promise<unknown> | void;
+}
+
+const faults: Record<string, Fault> = {
+  "is killed": { begin: ({ server }) => server.stop(), end: ({ server }) => server.start() },
+  "hangs": { begin: ({ server }) => server.signal("SIGSTOP"), end: ({ server }) => server.signal("SIGCONT") },
+  "answers too late": { begin: (_, relay) => void (relay.delayMs = 3_000), end: (_, relay) => void (relay.delayMs = 0) },
+};
+
+describe("when Redis", function () {
+  this.timeout(60_000);
+  let redis: TestRedis;
+  let relay: TcpRelay;
+  let api: TestApi;
+  let locked: TestUser;
+  let player: ApiClient;
+  let revoked: ApiClient;
+
+  before(async () => {
+    redis = await startRedis();
+    relay = await TcpRelay.start(redis.url);
+  });
+  after(async () => {
+    await relay.stop();
+    await redis.server.stop();
+  });
+  // An API of its own for each: it starts without any count in its memory.
+  beforeEach(async () => {
+    api = await TestApi.start({ redisUrl: `redis://${relay.host}`, env: { REDIS_TIMEOUT_MS: "200", CATALOG_REQUESTS_PER_MINUTE: String(limit) } });
+    await api.deps.redis.flushall();
+    locked = await aUser(api.deps);
+    for (let attempt = 0; attempt < 5; attempt += 1) await postSignIn(api.anonymous(), { ...locked, password: "wrong" });
+    player = api.as(await aUser(api.deps));
+    revoked = await signedOut();
+  });
+  afterEach(() => api.stop());
+
+  /** A browser that kept its cookie over the sign-out. */
+  async function signedOut(): Promise<ApiClient> {
+    const browser = api.as(await aUser(api.deps));
+    expect((await browser.get("/api/games")).status).to.equal(200);
+    const token = browser.cookies.get(cookieName) ?? "";
+    await postSignOut(browser);
+    const thief = api.anonymous();
+    thief.cookies.set(cookieName, token);
+    return thief;
+  }
+
+  async function expectSafe(): Promise<void> {
+    const token = revoked.cookies.get(cookieName) ?? "";
+    expectRefusal(await revoked.get("/api/games"), 401, "unauthorized");
+    revoked.cookies.set(cookieName, token);
+    expectRefusal(await postSignIn(api.anonymous(), locked), 429, "locked");
+    const other = await aUser(api.deps);
+    expect((await postSignIn(api.anonymous(), other)).status).to.equal(200);
+    expectRefusal(await postSignIn(api.anonymous(), { ...other, password: "wrong" }), 401, "invalid_credentials");
+  }
+
+  for (const [what, { begin, end }] of Object.entries(faults)) {
+    it(`${what}: limits, locks and sign-outs hold, nothing fails and nothing waits long`, async () => {
+      expect((await player.get("/api/games")).status).to.equal(200);
+      await begin(redis, relay);
+      try {
+        const { statuses, answers, p99Ms } = await sendTraffic(250, () => player.get("/api/games"));
+        expect(Object.keys(statuses), JSON.stringify(statuses)).to.deep.equal(["200", "429"]);
+        expect(statuses[200]).to.be.within(1, limit);
+        expect(p99Ms).to.be.below(1_000);
+        for (const { status, headers } of answers) {
+          expect(headers.get("ratelimit-policy")).to.equal(`"catalog";q=${limit};w=60`);
+          if (status === 429) expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
+        }
+        await expectSafe();
+      } finally {
+        await end(redis, relay);
+      }
+      await eventually(async () => await api.deps.redis.ping() === "PONG", { what: "Redis to be back" });
+      await expectSafe();
+      expect((await api.as(await aUser(api.deps)).get("/api/games")).status).to.equal(200);
+      expect(api.logLines.filter((line) => line.includes('"level":50'))).to.be.empty;
+    });
+  }
+
+  it("is emptied: locks and sign-outs hold, and limits begin again", async () => {
+    await sendTraffic(limit + 5, () => player.get("/api/games"));
+    expectRefusal(await player.get("/api/games"), 429, "rate_limited");
+    await api.deps.redis.flushall();
+    const { statuses } = await sendTraffic(limit + 5, () => player.get("/api/games"));
+    expect(statuses).to.deep.equal({ 200: limit, 429: 5 });
+    await expectSafe();
+  });
+});

@@ -1,0 +1,131 @@
+import { expect } from "chai";
+import pg from "pg";
+import { aGame, aPartner, aUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
+import { anArchive, archivedGame } from "../../support/archives.ts";
+import { postSignIn } from "../../support/authForms.ts";
+import { eventually } from "../../support/eventually.ts";
+import { sendTraffic } from "../../support/traffic.ts";
+
+/** Words of ours or of a library that tell more than a caller may know. */
+const insides = /ECONN|postgres|127\.0\.0\.1|node_modules|\.ts|SELECT|UPDATE|prisma|minio|stack|at async/i;
+
+function expectUnavailable(response: ApiResponse): void {
+  expectRefusal(response, 503, "unavailable");
+  expect(Number(response.headers.get("retry-after"))).to.be.at.least(1);
+  expect(response.text).to.not.match(insides);
+}
+
+describe("when the database", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let player: ApiClient;
+  let user: { email: string; password: string };
+
+  before(async () => {
+    api = await TestApi.start({ env: { DATABASE_TIMEOUT_MS: "500", CATALOG_REQUESTS_PER_MINUTE: "1000000" } });
+    const signedIn = await aUser(api.deps);
+    user = signedIn;
+    player = api.as(signedIn);
+    expect((await player.get("/api/games")).status).to.equal(200);
+  });
+  after(() => api.stop());
+
+  async function expectOutage(): Promise<void> {
+    const { statuses, answers, p99Ms } = await sendTraffic(30, () => player.get("/api/games"));
+    expect(statuses).to.deep.equal({ 503: 30 });
+    for (const answer of answers) expectUnavailable(answer);
+    expect(p99Ms).to.be.below(3_000);
+    expectUnavailable(await player.post("/api/game/keepalive", { sessionId: "gs-0000000000000000000a" }));
+    expectUnavailable(await postSignIn(api.anonymous(), user));
+    expectUnavailable(await api.anonymous().get("/readyz?exclude=objectStore"));
+    expect((await api.anonymous().get("/healthz")).status).to.equal(200);
+    expect(player.cookies.has("auth.session-token")).to.equal(true);
+  }
+
+  async function expectRecovery(): Promise<void> {
+    await eventually(async () => (await player.get("/api/games")).status === 200, { what: "the catalogue", timeoutMs: 5_000 });
+    expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
+    expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
+    expect(api.logLines.filter((line) => line.includes('"level":50') && !line.includes("audit"))).to.be.empty;
+  }
+
+  it("dies, every request that needs it is 503 at once, and all is well when it is back", async () => {
+    // The server of the tests writes late: what was stored before must outlive the crash.
+    await api.deps.postgres.pool.query("CHECKPOINT");
+    const during = sendTraffic(200, () => player.get("/api/games"));
+    await api.database.server.stop("SIGQUIT");
+    try {
+      const { statuses } = await during;
+      expect(Object.keys(statuses).every((status) => status === "200" || status === "503"), JSON.stringify(statuses)).to.equal(true);
+      await expectOutage();
+    } finally {
+      await api.database.server.start();
+    }
+    await expectRecovery();
+  });
+
+  it("hangs, nothing waits for it long, and all is well when it goes on", async () => {
+    const frozen = await freezeDatabase(api);
+    try {
+      await expectOutage();
+    } finally {
+      frozen.release();
+    }
+    await expectRecovery();
+  });
+});
+
+/** Stops the server and every process of it. */
+async function freezeDatabase({ database }: TestApi): Promise<{ release: () => void }> {
+  const client = new pg.Client({ connectionString: database.url });
+  client.on("error", () => undefined);
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+  await client.end();
+  const signal = (name: NodeJS.Signals): void => {
+    database.server.signal(name);
+    for (const { pid } of rows) {
+      try {
+        process.kill(pid, name);
+      } catch (error) {
+        if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error; // Gone by itself meanwhile.
+      }
+    }
+  };
+  signal("SIGSTOP");
+  return { release: () => signal("SIGCONT") };
+}
+
+describe("when the object store", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let partner: ApiClient;
+
+  before(async () => {
+    api = await TestApi.start({ minio: true });
+  });
+  after(() => api.stop());
+
+  it("is away, uploads are 503 and change nothing, readiness says so, and all is well when it is back", async () => {
+    const owner = await aPartner(api.deps);
+    partner = api.asPartner(owner);
+    const game = await aGame(api.deps, { partnerId: owner.id, status: "pending_upload", ...archivedGame });
+    const archive = await anArchive();
+    const upload = (): Promise<ApiResponse> => partner.put(`/api/partners/games/${game.slug}/upload`, archive, { "content-type": "application/gzip" });
+    expect((await api.anonymous().get("/readyz")).status).to.equal(200);
+    await api.minio?.stop();
+    try {
+      expectUnavailable(await upload());
+      expectUnavailable(await api.anonymous().get("/readyz"));
+      expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
+      expect((await partner.get(`/api/partners/games/${game.slug}`)).json()).to.include({ status: "pending_upload" });
+      expect((await api.as(await aUser(api.deps)).get("/api/games")).status).to.equal(200);
+    } finally {
+      await api.minio?.start();
+    }
+    expect((await api.anonymous().get("/readyz")).status).to.equal(200);
+    expect((await upload()).status).to.equal(200);
+  });
+});
