@@ -1,8 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
+import { addPartnerCommands } from "./partnerCommands.ts";
 import { disableUser, enableUser, setPassword, type ChangedUser } from "../commands/changeUser.ts";
-import { createPartner } from "../commands/createPartner.ts";
 import { createUser } from "../commands/createUser.ts";
-import { issuePartnerKey, revokePartnerKey } from "../commands/partnerKeys.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import { migrate, waitForDatabase } from "../stores/migrations.ts";
 import type { Audit } from "../stores/audit.ts";
@@ -14,13 +13,14 @@ export interface CliEnvironment {
   stores(): { postgres: Postgres; audit: Audit };
   passwords(): Passwords;
   /** Tells running API servers which sign-ins are over; false when they could not be told. */
-  announce(authSessionIds: readonly string[]): Promise<boolean>;
+  announce: (authSessionIds: readonly string[]) => Promise<boolean>;
   readStdin(): Promise<string>;
   /** Writes the result: one JSON object, or the sentence. */
   print(result: Record<string, unknown>, sentence: string, asJson: boolean): void;
 }
 
-interface Json {
+/** The option that all commands have. */
+export interface Json {
   json?: true;
 }
 
@@ -83,36 +83,7 @@ function addUserCommands(
     });
 }
 
-function addPartnerCommands(
-  command: (parent: Command, name: string, description: string) => Command, program: Command, environment: CliEnvironment,
-): void {
-  const partner = program.command("partner").description("publishers of games");
-  command(partner, "create", "create a partner; exit code 3 when there is one of that name").requiredOption("--name <name>")
-    .action(async ({ name, ...options }: Json & { name: string }) => {
-      const created = await createPartner(environment.stores(), name);
-      environment.print(created, `Created the partner ${created.name}.`, options.json === true);
-    });
-
-  const key = partner.command("key").description("partners' API keys");
-  command(key, "create", "make a key and show it, this once; a partner may have two").requiredOption("--partner <name or id>")
-    .option("--expires-in-days <days>", "end it after so many days", toDays)
-    .action(async ({ partner: nameOrId, expiresInDays, ...options }: Json & { partner: string; expiresInDays?: number }) => {
-      const { partner: owner, ...issued } = await issuePartnerKey(environment.stores(), nameOrId, expiresInDays);
-      environment.print({ partnerId: owner.id, partner: owner.name, ...issued }, `${issued.key}\nKeep it: it cannot be shown again. Its id is ${issued.keyId}.`, options.json === true);
-    });
-  command(key, "revoke", "end a key at once").requiredOption("--key <id>", "the key's id")
-    .action(async ({ key: keyId, ...options }: Json & { key: string }) => {
-      const revoked = await revokePartnerKey(environment.stores(), keyId);
-      environment.print(revoked, `The key ${keyId} is revoked.`, options.json === true);
-    });
-}
-
 function toSeconds(text: string): number {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("Give whole seconds, from 0 to 9999.");
-  return Number(text);
-}
-
-function toDays(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Give whole days, from 1 to 9999.");
   return Number(text);
 }

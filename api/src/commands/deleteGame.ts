@@ -1,21 +1,38 @@
 import type { Deps } from "../deps.ts";
+import { preconditionFailed, type GamePrecondition } from "../partners/gameTag.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { markGameDeleted } from "../stores/gameVersionStore.ts";
+import { PartnerGames } from "../stores/partnerGameStore.ts";
 import { followGameCache } from "../recorder/followGameCaches.ts";
 import { noSuchGame } from "./updateGame.ts";
 
 /**
  * Takes a game out of the catalogue for good: no new session can start, those that run go on with their files. Its slug
- * stays taken, because saves and caches are known by it. Throws not_found.
+ * stays taken for a while. Throws not_found and precondition_failed.
  */
 export async function deleteGame(
-  deps: Pick<Deps, "postgres" | "audit" | "logger" | "gameCacheWriter" | "objectStore">, partner: PartnerPrincipal, slug: string,
+  deps: Pick<Deps, "postgres" | "audit" | "logger" | "gameCacheWriter" | "objectStore">, partner: PartnerPrincipal, slug: string, precondition?: GamePrecondition,
 ): Promise<void> {
-  const id = await markGameDeleted(deps.postgres.pool, partner.id, slug);
+  const id = precondition === undefined
+    ? await markGameDeleted(deps.postgres.pool, partner.id, slug)
+    : await deleteAsSeen(deps, partner, slug, precondition);
   if (id === undefined) throw noSuchGame(slug);
   await deps.audit.record({ action: "game.deleted", actor: { kind: "partner", id: partner.id }, subject: { kind: "game", id } });
   // The relay does it when this cannot.
   await followGameCache(deps, id).catch((error: unknown) => {
     deps.logger.warn({ err: error, game: slug }, "The cache of a deleted game could not be removed yet; the relay tries again.");
   });
+}
+
+/** Undefined when there is no such game; throws when it is not, or in the same moment no longer is, what the client has seen. */
+async function deleteAsSeen(
+  { postgres }: Pick<Deps, "postgres">, partner: PartnerPrincipal, slug: string, precondition: GamePrecondition,
+): Promise<string | undefined> {
+  const games = new PartnerGames(postgres, partner.id);
+  const game = await games.find(slug);
+  if (game === null) return undefined;
+  precondition(game);
+  const id = await markGameDeleted(postgres.pool, partner.id, slug, game.revision);
+  if (id === undefined && await games.find(slug) !== null) throw preconditionFailed();
+  return id;
 }

@@ -63,3 +63,28 @@ export async function revokePartnerKey({ postgres, audit }: Stores, keyId: strin
   }
   return { keyId, revokedAt: row.revoked_at.toISOString() };
 }
+
+/** A key as its owner's list has it; times are null for what never happened or shall not. */
+export interface ListedKey {
+  keyId: string;
+  createdAt: string;
+  expiresAt: string | null;
+  revokedAt: string | null;
+  /** To the minute. */
+  lastUsedAt: string | null;
+}
+
+/** All keys that a partner (by name or id) was given, the oldest first. */
+export async function listPartnerKeys({ postgres }: Pick<Stores, "postgres">, partnerNameOrId: string): Promise<ListedKey[]> {
+  const partner = await postgres.prisma.partner.findFirst({
+    where: { OR: [{ id: partnerNameOrId }, { name: partnerNameOrId }] }, include: { keys: { orderBy: { createdAt: "asc" } } },
+  });
+  if (partner === null) throw new CliError("not_found", `There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+  return partner.keys.map(({ id, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
+    keyId: id, createdAt: createdAt.toISOString(), expiresAt: isoOf(expiresAt), revokedAt: isoOf(revokedAt), lastUsedAt: isoOf(lastUsedAt),
+  }));
+}
+
+function isoOf(moment: Date | null): string | null {
+  return moment?.toISOString() ?? null;
+}

@@ -1,26 +1,34 @@
 import type { PatchGameRequest } from "#contracts/http/partners.ts";
 import type { Deps } from "../deps.ts";
 import { HttpError, notFound } from "../errors.ts";
+import type { GamePrecondition } from "../partners/gameTag.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { PartnerGames, type GameMetadata, type PartnerGame } from "../stores/partnerGameStore.ts";
 
+/** Uploads and other changes may come between the look and the change, but hardly this often. */
+const attempts = 5;
+
 /**
- * Changes the fields that are given and leaves the others. Throws not_found, and invalid_archive when launcher or
- * engineDir name something that the game's archive does not hold.
+ * Changes the fields that are given and leaves the others. Throws not_found, precondition_failed, and invalid_archive when
+ * launcher or engineDir name something that the game's archive does not hold.
  */
 export async function updateGame(
-  { postgres, audit }: Pick<Deps, "postgres" | "audit">, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
+  { postgres, audit }: Pick<Deps, "postgres" | "audit">, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest, precondition?: GamePrecondition,
 ): Promise<PartnerGame> {
   const games = new PartnerGames(postgres, partner.id);
-  const game = await games.find(slug);
-  if (game === null) throw noSuchGame(slug);
-  checkAgainstArchive(game, changes);
   const data = changesOf(changes);
-  if (Object.keys(data).length === 0) return game;
-  const updated = await games.update(game.id, data);
-  if (updated === null) throw noSuchGame(slug);
-  await audit.record({ action: "game.updated", actor: { kind: "partner", id: partner.id }, subject: { kind: "game", id: game.id } });
-  return updated;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const game = await games.find(slug);
+    if (game === null) throw noSuchGame(slug);
+    precondition?.(game);
+    checkAgainstArchive(game, changes);
+    if (Object.keys(data).length === 0) return game;
+    const updated = await games.update(game, data);
+    if (updated === null) continue;
+    await audit.record({ action: "game.updated", actor: { kind: "partner", id: partner.id }, subject: { kind: "game", id: game.id } });
+    return updated;
+  }
+  throw new HttpError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
 }
 
 /** 404 of the partner interface: unknown, deleted or another partner's. */

@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
 import type { Deps } from "../deps.ts";
-import { HttpError, payloadTooLarge } from "../errors.ts";
+import { HttpError } from "../errors.ts";
+import type { GamePrecondition } from "../partners/gameTag.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { followGameCache } from "../recorder/followGameCaches.ts";
 import type { PartnerGame } from "../stores/partnerGameStore.ts";
 import { currentDigest, dropUploadLease, lockJudgedGame, switchVersion, type UploadLease } from "../stores/uploadStore.ts";
-import type { ArchiveBody } from "../upload/archiveBody.ts";
+import { archiveTooLarge, type ArchiveBody } from "../upload/archiveBody.ts";
 import { ArchiveStore } from "../upload/archiveStore.ts";
 import type { ArchiveUpload } from "../upload/archiveUpload.ts";
 import { TooSlow } from "../upload/paced.ts";
@@ -23,15 +24,24 @@ export interface UploadedArchive {
   sha256: Buffer;
 }
 
+/** The game, and the state that the client wants it to be in when the archive takes its place. */
+interface UploadTarget {
+  game: PartnerGame;
+  precondition: GamePrecondition | undefined;
+}
+
 /**
  * Takes an archive in and makes it the game's current version, or changes nothing at all: it becomes visible in the object
  * store only when it is whole and good, and current only with the database's commit after that. Throws upload_in_progress,
- * invalid_archive, checksum_mismatch, payload_too_large, request_timeout, conflict, not_found and unavailable.
+ * invalid_archive, checksum_mismatch, payload_too_large, precondition_failed, request_timeout, conflict, not_found and unavailable.
  */
-export async function uploadArchive(deps: UploadDeps, partner: PartnerPrincipal, game: PartnerGame, body: ArchiveBody): Promise<UploadedArchive> {
+export async function uploadArchive(
+  deps: UploadDeps, partner: PartnerPrincipal, game: PartnerGame, body: ArchiveBody, precondition?: GamePrecondition,
+): Promise<UploadedArchive> {
+  precondition?.(game);
   const id = randomUUID();
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
-  const received = await holdUploadLease(deps, lease, (signal) => takeIn(deps, lease, game, body, signal));
+  const received = await holdUploadLease(deps, lease, (signal) => takeIn(deps, lease, { game, precondition }, body, signal));
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
   await deps.audit.record({ action: "game.uploaded", actor: { kind: "partner", id: partner.id }, subject: { kind: "game", id: game.id }, details });
   // The relay does it when this cannot.
@@ -41,7 +51,7 @@ export async function uploadArchive(deps: UploadDeps, partner: PartnerPrincipal,
   return received;
 }
 
-async function takeIn(deps: UploadDeps, lease: UploadLease, game: PartnerGame, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+async function takeIn(deps: UploadDeps, lease: UploadLease, { game, precondition }: UploadTarget, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
   const archives = new ArchiveStore(deps.objectStore);
   const upload = await archives.openUpload(lease.objectKey);
   const received = await receive(deps, upload, game, body, signal).catch(async (error: unknown) => {
@@ -55,7 +65,7 @@ async function takeIn(deps: UploadDeps, lease: UploadLease, game: PartnerGame, b
   }
   await upload.complete();
   try {
-    await commit(deps, lease, game, received);
+    await commit(deps, lease, { game, precondition }, received);
   } catch (error) {
     await archives.remove(lease.objectKey);
     throw error;
@@ -69,13 +79,15 @@ async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: Part
 }
 
 /** The lease is the fence: whoever lost it must not switch, however late it wakes up. */
-async function commit({ postgres }: UploadDeps, lease: UploadLease, game: PartnerGame, received: ReceivedArchive): Promise<void> {
+async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, precondition }: UploadTarget, received: ReceivedArchive): Promise<void> {
   const { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories } = received;
   await postgres.transaction(async (transaction) => {
     if (!await dropUploadLease(transaction, lease)) throw noSuchGame(game.slug);
-    if (!await lockJudgedGame(transaction, game)) {
+    const revision = await lockJudgedGame(transaction, game);
+    if (revision === undefined) {
       throw new HttpError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
     }
+    precondition?.({ id: game.id, revision });
     await switchVersion(transaction, {
       ...lease, sha256: sha256.toString("hex"), sizeBytes, unpackedSizeBytes: unpackedBytes, rootFiles, rootDirectories,
     });
@@ -87,7 +99,7 @@ function toRefusal(error: unknown, maxBytes: number): unknown {
     const details = error.entry === undefined ? {} : { details: [{ path: error.entry.slice(0, 256), message: error.message }] };
     return new HttpError("invalid_archive", { message: error.message, cause: error, ...details });
   }
-  if (error instanceof ArchiveTooLarge) return payloadTooLarge(maxBytes);
+  if (error instanceof ArchiveTooLarge) return archiveTooLarge(maxBytes);
   if (error instanceof DigestMismatch) return new HttpError("checksum_mismatch", { message: error.message });
   if (error instanceof TooSlow) return new HttpError("request_timeout", { message: error.message, headers: { Connection: "close" } });
   return error;

@@ -4,9 +4,14 @@ import type { AppContext } from "./appContext.ts";
 /** Answers with JSON that may be kept by the browser but must be asked for again: 304 without a body when it is the same. */
 export function answerCacheable(ctx: AppContext, body: unknown): void {
   const text = JSON.stringify(body);
+  answerTagged(ctx, etagOf(text), text);
+}
+
+/** The same with JSON text under a tag of the caller's. */
+export function answerTagged(ctx: AppContext, etag: string, text: string): void {
   ctx.status = 200;
   ctx.set("Cache-Control", "private, no-cache");
-  if (answerUnchanged(ctx, etagOf(text))) return;
+  if (answerUnchanged(ctx, etag)) return;
   ctx.type = "json";
   ctx.body = text;
 }

@@ -86,21 +86,24 @@ export async function markVersionRemoved(transaction: Queryable, { id, gameId }:
   });
 }
 
-/** Takes the partner's game out of the catalogue and cuts an upload under way; gives its id, undefined when there is none. */
-export async function markGameDeleted(db: Queryable, partnerId: string, slug: string): Promise<string | undefined> {
+/**
+ * Takes the partner's game out of the catalogue and cuts an upload under way; gives its id, undefined when there is none or, if
+ * `revision` is given, when it is at another one.
+ */
+export async function markGameDeleted(db: Queryable, partnerId: string, slug: string, revision?: number): Promise<string | undefined> {
   const { rows } = await db.query<{ id: string }>({
     name: "mark-game-deleted",
     text: `
       WITH deleted AS (
         UPDATE games SET deleted_at = now(), updated_at = now(), cache_revision = cache_revision + 1
-        WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL RETURNING id
+        WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL AND ($3::int IS NULL OR revision = $3) RETURNING id
       ), superseded AS (
         UPDATE game_versions v SET superseded_at = now() FROM deleted WHERE v.game_id = deleted.id AND v.superseded_at IS NULL
       ), cut AS (
         UPDATE game_uploads u SET abandoned_at = now() FROM deleted WHERE u.game_id = deleted.id AND u.abandoned_at IS NULL
       )
       SELECT id FROM deleted`,
-    values: [partnerId, slug],
+    values: [partnerId, slug, revision ?? null],
   });
   return rows[0]?.id;
 }

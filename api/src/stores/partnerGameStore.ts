@@ -1,6 +1,9 @@
 import type { Game, GameVersion } from "../generated/client.ts";
 import type { Postgres } from "./postgres.ts";
 
+/** Links and habits outlive a game for a while: nobody else's game shall be found in its place. */
+const slugKeptDays = 90;
+
 /** A partner's game with its current archive, if there is one. */
 export type PartnerGame = Game & { currentVersion: GameVersion | null };
 
@@ -25,15 +28,21 @@ export class PartnerGames {
     });
   }
 
-  /** Throws Prisma's unique violation when the slug is taken, by whomever and even if deleted. */
+  /** Throws Prisma's unique violation when the slug is taken, by whomever and for a while even if deleted. */
   async create(game: GameMetadata & { slug: string }): Promise<Game> {
-    return this.#prisma.game.create({ data: { ...game, partnerId: this.#partnerId } });
+    return this.#prisma.$transaction(async (transaction) => {
+      // The old row stays for what refers to it, under a name that no game can have; its cache must be gone, which bore the slug.
+      await transaction.$executeRaw`
+        UPDATE games SET slug = slug || '~' || id
+        WHERE slug = ${game.slug} AND deleted_at < now() - make_interval(days => ${slugKeptDays}::int) AND cache_applied_revision = cache_revision`;
+      return transaction.game.create({ data: { ...game, partnerId: this.#partnerId } });
+    });
   }
 
-  /** Changes what is given; null when there is no such game (any more). */
-  async update(id: string, changes: Partial<GameMetadata>): Promise<PartnerGame | null> {
+  /** Changes what is given, if the game still is at this revision; null otherwise. */
+  async update({ id, revision }: Pick<Game, "id" | "revision">, changes: Partial<GameMetadata>): Promise<PartnerGame | null> {
     const [game] = await this.#prisma.game.updateManyAndReturn({
-      where: { id, partnerId: this.#partnerId, deletedAt: null }, data: changes,
+      where: { id, revision, partnerId: this.#partnerId, deletedAt: null }, data: changes,
     });
     return game === undefined ? null : this.find(game.slug);
   }

@@ -91,14 +91,14 @@ export interface JudgedGame {
   engineDir: string;
 }
 
-/** Whether the game still is what the archive was judged for; locks it, which is the lock that launches share. */
-export async function lockJudgedGame(transaction: Queryable, { id, launcher, engineDir }: JudgedGame): Promise<boolean> {
-  const { rowCount } = await transaction.query({
+/** Its revision if the game still is what the archive was judged for; locks it, which is the lock that launches share. */
+export async function lockJudgedGame(transaction: Queryable, { id, launcher, engineDir }: JudgedGame): Promise<number | undefined> {
+  const { rows } = await transaction.query<{ revision: number }>({
     name: "lock-judged-game",
-    text: "SELECT 1 FROM games WHERE id = $1 AND deleted_at IS NULL AND launcher = $2 AND engine_dir = $3 FOR UPDATE",
+    text: "SELECT revision FROM games WHERE id = $1 AND deleted_at IS NULL AND launcher = $2 AND engine_dir = $3 FOR UPDATE",
     values: [id, launcher, engineDir],
   });
-  return rowCount === 1;
+  return rows[0]?.revision;
 }
 
 /** Digest of the game's current archive. */

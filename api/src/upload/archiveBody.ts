@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { HttpError, invalidRequest, payloadTooLarge, unsupportedMediaType } from "../errors.ts";
+import { HttpError, invalidRequest, unsupportedMediaType } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { continueBody } from "../routing/body.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
@@ -23,7 +23,7 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
   const [mediaType = ""] = type.split(";", 1);
   if (!accepted.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType([accepted[0] ?? ""]);
   if (encoding !== undefined) throw unsupportedMediaType(["application/gzip without Content-Encoding"]);
-  if (Number(length ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
+  if (Number(length ?? 0) > maxBytes) throw archiveTooLarge(maxBytes);
   let isAwaited = expect?.toLowerCase() === "100-continue";
   return {
     expectedDigests: expectedDigestsOf(ctx),
@@ -35,6 +35,13 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
     // A client that waits to be asked sends nothing.
     drain: async () => (isAwaited ? undefined : drain(ctx)),
   };
+}
+
+/** 413, with the limit in the form of the draft on resumable uploads; the connection is closed, for the rest is unread. */
+export function archiveTooLarge(maxBytes: number): HttpError {
+  return new HttpError("payload_too_large", {
+    message: `An archive may have at most ${maxBytes} bytes.`, headers: { Connection: "close", "Upload-Limit": `max-size=${maxBytes}` },
+  });
 }
 
 async function drain({ req }: AppContext): Promise<void> {

@@ -22,7 +22,6 @@ export class ArchiveInspection {
   readonly #failed = Promise.withResolvers<never>();
   readonly #rootFiles = new Set<string>();
   readonly #rootDirectories = new Set<string>();
-  #packedBytes = 0;
 
   constructor(game: { launcher: string; engineDir: string }) {
     this.#reader = createArchiveReader(gameArchiveRules(game), { entry: (entry) => this.#remember(entry) });
@@ -34,7 +33,6 @@ export class ArchiveInspection {
 
   /** Resolves when the bytes have been judged, so that unpacked data never piles up. */
   async write(bytes: Buffer): Promise<void> {
-    this.#packedBytes += bytes.length;
     const judged = new Promise<undefined>((resolve) => {
       this.#gunzip.write(bytes, () => resolve(undefined)); // Called with an error too; `failed` carries it.
     });
@@ -56,7 +54,7 @@ export class ArchiveInspection {
 
   #read(bytes: Buffer): void {
     try {
-      this.#reader.write(bytes, this.#packedBytes);
+      this.#reader.write(bytes, this.#gunzip.bytesWritten);
     } catch (error) {
       this.#failed.reject(error);
       this.#gunzip.destroy();

@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto";
+import { inPieces } from "#contracts/archive/pieces.ts";
 import { ArchiveInspection, type InspectedArchive } from "./archiveInspection.ts";
 import type { ArchiveUpload } from "./archiveUpload.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
 import { paced, type Pace } from "./paced.ts";
+
+/** Pieces that the gunzip thread may have before it: on a busy machine it need not wait for its turn. */
+const piecesAhead = 4;
 
 /** An archive that came whole and is good; `sha256` is of the packed bytes. */
 export interface ReceivedArchive extends InspectedArchive {
@@ -43,15 +47,26 @@ export async function receiveArchive({
   const sha256 = createHash("sha256");
   const digests = new DigestCheck(expectedDigests);
   let sizeBytes = 0;
-  try {
+  async function* counted(): AsyncGenerator<Buffer, void, void> {
     for await (const bytes of paced(body, pace, signal)) {
       sizeBytes += bytes.length;
       if (sizeBytes > maxBytes) throw new ArchiveTooLarge(`The archive is larger than ${maxBytes} bytes.`);
-      sha256.update(bytes);
-      digests.update(bytes);
-      // The gunzip threads and the store work at the same time.
-      await Promise.all([inspection.write(bytes), upload.write(bytes)]);
+      yield bytes;
     }
+  }
+  try {
+    const judging: Promise<void>[] = [];
+    for await (const piece of inPieces(counted(), piecesAhead + 2)) {
+      sha256.update(piece);
+      digests.update(piece);
+      // The gunzip thread and the store work while the next piece is read and hashed.
+      if (judging.length === piecesAhead) await judging.shift();
+      const judged = inspection.write(piece);
+      judged.catch(() => undefined); // Told when its turn comes.
+      judging.push(judged);
+      await upload.write(piece);
+    }
+    await Promise.all(judging);
     const digest = sha256.digest();
     const mismatch = digests.mismatch(digest);
     if (mismatch !== undefined) throw new DigestMismatch(`The body's ${mismatch} is not the announced one; send it again.`);

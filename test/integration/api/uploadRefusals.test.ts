@@ -4,67 +4,30 @@ import { request as httpRequest } from "node:http";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
-import { aGame, aPartner, type TestGame, type TestPartner } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
-import { anArchive, archivedGame } from "../../support/archives.ts";
+import { expectRefusal } from "../../support/apiClient.ts";
+import { anArchive } from "../../support/archives.ts";
 import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { UploadStage } from "../../support/uploadStage.ts";
 
 const maxBytes = 2 ** 20;
 const gzip = { "content-type": "application/gzip" };
 
 describe("refused uploads", function () {
   this.timeout(180_000);
-  let api: TestApi;
-  let operator: PlayedOperator;
-  let partner: TestPartner;
-  let client: ApiClient;
-  let game: TestGame;
+  let stage: UploadStage;
 
   before(async () => {
-    api = await TestApi.start({ kube: true, minio: true, env: { UPLOAD_MAX_BYTES: String(maxBytes) } });
-    operator = operatorOf(api);
-    await operator.addNode(100);
+    stage = await UploadStage.start({ UPLOAD_MAX_BYTES: String(maxBytes), PARTNER_UPLOADS_PER_HOUR: "100" });
   });
-  beforeEach(async () => {
-    partner = await aPartner(api.deps);
-    client = api.asPartner(partner);
-    game = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
-  });
-  after(async () => {
-    await operator.removeNodes();
-    await api.stop();
-  });
-
-  const addressOf = ({ slug }: { slug: string }): string => `/api/partners/games/${slug}/upload`;
-
-  function upload(body: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
-    return client.put(addressOf(game), body, { ...gzip, ...headers });
-  }
-
-  async function objectKeys(): Promise<string[]> {
-    const keys: string[] = [];
-    for await (const item of api.minio!.client.listObjectsV2(api.minio!.bucket, `archives/${game.id}/`, true)) keys.push((item as { name: string }).name);
-    return keys;
-  }
-
-  async function unfinishedUploads(): Promise<string[]> {
-    const { uploads } = await api.minio!.client.listIncompleteUploadsQuery(api.minio!.bucket, "", "", "", "");
-    return uploads.map(({ key }) => key).filter((key) => key.includes(game.id));
-  }
-
-  async function stateOf() {
-    const { status, currentVersionId, deletedAt } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
-    return { status, currentVersionId, deletedAt };
-  }
+  beforeEach(() => stage.newGame());
+  after(() => stage.stop());
 
   describe("leave no trace:", () => {
     async function expectNothing(): Promise<void> {
-      expect(await stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
-      expect(await objectKeys()).to.be.empty;
-      await eventually(async () => (await unfinishedUploads()).length === 0);
-      expect(await operator.cache(game.slug)).to.be.undefined;
+      expect(await stage.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
+      expect(await stage.objectKeys()).to.be.empty;
+      await eventually(async () => (await stage.unfinishedUploads()).length === 0);
+      expect(await stage.operator.cache(stage.game.slug)).to.be.undefined;
     }
     afterEach(expectNothing);
 
@@ -76,7 +39,7 @@ describe("refused uploads", function () {
         ["ENGINE", await anArchive({ header: { name: "ENGINE/x", size: 1 }, body: "x" })],
       ] as const;
       for (const [entry, archive] of hostile) {
-        const response = await upload(archive);
+        const response = await stage.upload(archive);
         expectRefusal(response, 422, "invalid_archive");
         expect(response.json<{ message: string }>().message).to.contain(entry);
       }
@@ -85,34 +48,34 @@ describe("refused uploads", function () {
     it("what is no archive, is cut, or has something after its end", async () => {
       const archive = await anArchive();
       for (const body of [Buffer.from("PK\x03\x04 not gzip"), archive.subarray(0, -9), Buffer.concat([archive, archive]), Buffer.concat([archive, Buffer.from("x")]), Buffer.alloc(0)]) {
-        expectRefusal(await upload(body), 422, "invalid_archive");
+        expectRefusal(await stage.upload(body), 422, "invalid_archive");
       }
     });
 
     it("an archive without the game's launcher or engine", async () => {
       const archive = gzipSync(await packTar([{ header: { name: "engine/x", size: 1 }, body: "x" }]));
-      const response = await upload(archive);
+      const response = await stage.upload(archive);
       expectRefusal(response, 422, "invalid_archive");
       expect(response.json<{ message: string }>().message).to.contain("play.sh");
     });
 
     it("a bomb, early", async () => {
       const bomb = gzipSync(await packTar([{ header: { name: "engine/zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]));
-      expectRefusal(await upload(bomb), 422, "invalid_archive");
+      expectRefusal(await stage.upload(bomb), 422, "invalid_archive");
     });
 
     it("digests that are malformed or not the body's", async () => {
       const archive = await anArchive();
       const other = createHash("sha256").update("other").digest("base64");
-      expectRefusal(await upload(archive, { "content-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
-      expectRefusal(await upload(archive, { "repr-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
-      expectRefusal(await upload(archive, { "content-digest": "sha-256=abc" }), 400, "invalid_request");
+      expectRefusal(await stage.upload(archive, { "content-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
+      expectRefusal(await stage.upload(archive, { "repr-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
+      expectRefusal(await stage.upload(archive, { "content-digest": "sha-256=abc" }), 400, "invalid_request");
     });
 
     it("other types, encodings and sizes before the body", async () => {
       const archive = await anArchive();
-      expectRefusal(await upload(archive, { "content-type": "application/zip" }), 415, "unsupported_media_type");
-      expectRefusal(await upload(archive, { "content-encoding": "gzip" }), 415, "unsupported_media_type");
+      expectRefusal(await stage.upload(archive, { "content-type": "application/zip" }), 415, "unsupported_media_type");
+      expectRefusal(await stage.upload(archive, { "content-encoding": "gzip" }), 415, "unsupported_media_type");
       const { status, continued } = await ask({ "content-length": String(2 ** 40), expect: "100-continue", ...gzip });
       expect({ status, continued }).to.deep.equal({ status: 413, continued: false });
     });
@@ -121,29 +84,25 @@ describe("refused uploads", function () {
       const data = randomBytes(maxBytes);
       const archive = await anArchive({ header: { name: "engine/more.bin", size: data.length }, body: data });
       const pieces = Readable.from([archive.subarray(0, 1000), archive.subarray(1000)], { objectMode: false });
-      const response = await upload(Readable.toWeb(pieces));
+      const response = await stage.upload(Readable.toWeb(pieces));
       expectRefusal(response, 413, "payload_too_large");
       expect(response.headers.get("connection")).to.equal("close");
     });
 
     it("an upload that is cut, and the place is free at once", async () => {
       const archive = await anArchive();
-      const cut = httpRequest(api.url + addressOf(game), {
-        method: "PUT", headers: { authorization: `Bearer ${partner.key}`, "content-length": String(archive.length), ...gzip },
-      });
-      const failed = new Promise((resolve) => cut.once("error", resolve));
-      cut.write(archive.subarray(0, archive.length / 2));
-      await eventually(async () => await api.deps.postgres.prisma.gameUpload.count({ where: { gameId: game.id, abandonedAt: null } }) === 1);
-      cut.destroy();
-      await failed;
-      await eventually(async () => await api.deps.postgres.prisma.gameUpload.count({ where: { gameId: game.id, abandonedAt: null } }) === 0);
+      const cut = await stage.beginUpload(archive);
+      cut.request.write(archive.subarray(100, archive.length / 2));
+      cut.request.destroy();
+      await cut.answered.catch(() => undefined);
+      await eventually(async () => await stage.uploadsUnderWay() === 0);
     });
   });
 
   /** Sends headers only; tells the final status and whether the body was asked for. */
   async function ask(headers: Record<string, string>, body?: Buffer): Promise<{ status: number; continued: boolean }> {
     return new Promise((resolve, reject) => {
-      const request = httpRequest(api.url + addressOf(game), { method: "PUT", headers: { authorization: `Bearer ${partner.key}`, ...headers } });
+      const request = httpRequest(stage.api.url + stage.path, { method: "PUT", headers: { authorization: `Bearer ${stage.partner.key}`, ...headers } });
       let continued = false;
       request.once("continue", () => {
         continued = true;
