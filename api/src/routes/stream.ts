@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
-import { whep, whepErrors, WhepClientId } from "#contracts/stream.ts";
+import { whep, WhepClientId, WhepError, whepErrors } from "#contracts/stream.ts";
 import { awaitStreamer, findStreamer } from "../commands/findStreamer.ts";
-import { unavailable } from "../errors.ts";
+import { HttpError, unavailable } from "../errors.ts";
 import { streamPath } from "../presenters/gameSession.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { empty, media } from "../routing/answers.ts";
@@ -10,6 +10,7 @@ import { readPlain } from "../routing/body.ts";
 import { userRoute, type Route } from "../routing/route.ts";
 import type { StreamerAnswer } from "../stream/streamerClient.ts";
 
+const messageMaxLength = 500;
 const StreamParams = z.object({ sessionId: opaqueId });
 const ConnectionParams = StreamParams.extend({ connectionId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) });
 const OfferQuery = z.strictObject({
@@ -39,10 +40,10 @@ const offer = userRoute({
     const podIp = await awaitStreamer(deps, user.id, sessionId);
     if (ctx.req.socket.destroyed) return; // a page that left while it waited must not become a viewer
     const answer = await deps.streamers.offer(podIp, queryString(query), sdp);
-    if (answer.status === 201 && answer.connectionId !== undefined) {
+    passOn(ctx, answer, 201);
+    if (answer.connectionId !== undefined) {
       ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${answer.connectionId}`);
     }
-    passOn(ctx, answer);
   },
 });
 
@@ -57,22 +58,38 @@ const hangUp = userRoute({
   params: ConnectionParams,
   handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
     const podIp = await findStreamer(deps, user.id, sessionId);
-    passOn(ctx, await deps.streamers.hangUp(podIp, connectionId));
+    passOn(ctx, await deps.streamers.hangUp(podIp, connectionId), 200);
   },
 });
 
 /** Signalling for the player's own running session. */
 export const streamRoutes: readonly Route[] = [offer, hangUp];
 
-const passedOn = new Set<number>([200, 201, ...Object.values(whepErrors)]);
-
 /** The pod runs other people's code: only the answers of the protocol are passed on, and never as anything a page would run. */
-function passOn(ctx: AppContext, { status, contentType, body }: StreamerAnswer): void {
-  const type = [whep.contentType, "application/json"].find((name) => contentType.startsWith(name));
-  if (!passedOn.has(status)) throw unavailable("The stream is not ready: try again in a moment.");
-  ctx.status = status;
-  ctx.body = type === undefined ? null : body;
-  if (type !== undefined) ctx.type = type;
+function passOn(ctx: AppContext, answer: StreamerAnswer, expected: 200 | 201): void {
+  if (answer.status !== expected) throw refusalOf(answer);
+  if (expected === 201 && !answer.contentType.startsWith(whep.contentType)) throw notReady();
+  ctx.body = expected === 201 ? answer.body : null;
+  ctx.status = expected;
+  if (expected === 201) ctx.type = whep.contentType;
+}
+
+function refusalOf({ status, body }: StreamerAnswer): HttpError {
+  const refusal = WhepError.safeParse(parseJson(body)).data;
+  if (refusal === undefined || whepErrors[refusal.error] !== status) return notReady();
+  return new HttpError(refusal.error, { message: refusal.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
+}
+
+function notReady(): HttpError {
+  return unavailable("The stream is not ready: try again in a moment.");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function queryString(query: Record<string, string | undefined>): string {

@@ -126,7 +126,9 @@ describe("/api/stream", function () {
     expect(redirected.headers.get("location")).to.be.null;
     answer = { status: 201, headers: { "content-type": "text/html", "set-cookie": "a=b", location: "https://evil.example/" }, body: "<script>" };
     const page = await offer(owner);
-    expect(page.text).to.equal("");
+    expectRefusal(page, 503, "unavailable");
+    answer = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "session_active", message: "Not mine to say." }) };
+    expectRefusal(await offer(owner), 503, "unavailable");
     expect(page.headers.get("location")).to.be.null;
     expect(page.setCookies.join()).not.to.contain("a=b");
   });
