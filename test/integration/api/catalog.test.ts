@@ -289,6 +289,8 @@ describe("the catalogue", () => {
         expect(response.headers.get("ratelimit")).to.match(/^"catalog";r=0;t=\d+$/);
       }
       expect((await limited.as(await aUser(limited.deps)).get("/api/games")).status).to.equal(200);
+      // A page that polls its session goes on.
+      expectRefusal(await mine.get("/api/game/session-status?sessionId=gs-none"), 404, "not_found");
     } finally {
       await limited.stop();
     }

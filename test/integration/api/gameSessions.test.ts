@@ -96,6 +96,12 @@ describe("game sessions", function () {
       await launched();
     });
 
+    it("tells a server that was lost under a running game as stopped, never as error", async () => {
+      const id = await running();
+      await operator.finish(id, { stopReason: "NodeLost", failure: { reason: "NodeLost", message: "gone" } });
+      await eventually(async () => expect(await statusOf(id)).to.include({ status: "stopped", endReason: "server_lost" }));
+    });
+
     it("is nobody else's to see, and forgets after a day", async () => {
       const id = await launched();
       expectRefusal(await api.anonymous().get(`/api/game/session-status?sessionId=${id}`), 401, "unauthorized");
@@ -193,11 +199,18 @@ describe("game sessions", function () {
     it("lists the player's active session and nobody else's", async () => {
       expect((await player.get("/api/game/sessions")).json()).to.deep.equal({ sessions: [] });
       expectRefusal(await api.anonymous().get("/api/game/sessions"), 401, "unauthorized");
-      const id = await running();
+      const id = await launched();
       const { startedAt } = await rowOf(id);
-      expect((await player.get("/api/game/sessions")).json()).to.deep.equal({
-        sessions: [{ sessionId: id, gameSlug: game.slug, gameTitle: game.title, status: "running", startedAt: startedAt.toISOString() }],
-      });
+      const expectListed = async (status: string): Promise<void> => {
+        expect((await player.get("/api/game/sessions")).json()).to.deep.equal({
+          sessions: [{ sessionId: id, gameSlug: game.slug, gameTitle: game.title, status, startedAt: startedAt.toISOString() }],
+        });
+      };
+      await expectListed("starting");
+      await operator.makeReady(id);
+      await eventually(() => expectListed("running"));
+      await player.post("/api/game/stop", { sessionId: id });
+      await expectListed("stopping");
       expect((await api.as(await aUser(api.deps)).get("/api/game/sessions")).json()).to.deep.equal({ sessions: [] });
     });
   });

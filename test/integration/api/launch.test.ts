@@ -60,7 +60,7 @@ describe("POST /api/game/launch", function () {
     expect(spec.saveSlot).to.include({ number: 1, generation: 0 });
     const row = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: body.sessionId } });
     expect(row.slotId).to.equal(spec.saveSlot.slotId);
-    expect(row.crCreatedAt).not.to.be.null;
+    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: row.id } })).crCreatedAt !== null);
   });
 
   it("refuses strangers, bad input and unknown games in that order", async () => {
@@ -81,6 +81,11 @@ describe("POST /api/game/launch", function () {
     const response = await api.as(user).post(path, { gameSlug: game.slug });
     expectRefusal(response, 409, "session_active");
     expect(response.json()).to.include({ sessionId: id });
+    // What is asked for has to exist first; that no slot is free matters only then.
+    expectRefusal(await api.as(user).post(path, { gameSlug: "no-such" }), 404, "not_found");
+    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId: "no-such" }), 404, "not_found");
+    for (const number of [2, 3]) await aSaveSlot(api.deps, { user, game, number });
+    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, fresh: true }), 409, "session_active");
   });
 
   it("lets exactly one of fifty parallel launches through", async () => {
@@ -121,7 +126,7 @@ describe("POST /api/game/launch", function () {
     for (const saveSlotId of [others.id, elsewhere.id, "no-such"]) {
       expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId }), 404, "not_found");
     }
-    expect((await specOf(await launched({ saveSlotId: slot.id }))).saveSlot.slotId).to.equal(slot.id);
+    expect((await specOf(await launched({ saveSlotId: slot.id, fresh: false }))).saveSlot.slotId).to.equal(slot.id);
   });
 
   it("waits for a slot's last save to come", async () => {
@@ -152,7 +157,7 @@ describe("POST /api/game/launch at its limits", function () {
   let game: TestGame;
 
   before(async () => {
-    api = await TestApi.start({ kube: true, env: { LAUNCHES_PER_MINUTE: "3" } });
+    api = await TestApi.start({ kube: true, env: { LAUNCHES_PER_MINUTE: "3", LAUNCHES_PER_HOUR: "5" } });
     operator = operatorOf(api);
     game = await aGame(api.deps);
   });
@@ -172,6 +177,9 @@ describe("POST /api/game/launch at its limits", function () {
     const statuses = await Promise.all(users.map(async (user) => (await api.as(user).post(path, { gameSlug: game.slug })).status));
     expect(statuses.toSorted()).to.deep.equal([202, 202, 503, 503, 503, 503, 503, 503]);
     expect(await api.deps.postgres.prisma.saveSlot.count({ where: { gameId: game.id } })).to.equal(2);
+    // Who plays already is told so, however full it is.
+    const players = users.filter((_, index) => statuses[index] === 202);
+    for (const player of players) expectRefusal(await api.as(player).post(path, { gameSlug: game.slug }), 409, "session_active");
   });
 
   it("counts every launch, also refused ones, and then answers 429 before anything else", async () => {
@@ -180,6 +188,7 @@ describe("POST /api/game/launch at its limits", function () {
     const refused = await player.post(path, {});
     expectRefusal(refused, 429, "rate_limited");
     expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
+    expect(refused.headers.get("ratelimit-policy")).to.contain('"launch";q=3;w=60').and.contain('"launchHourly";q=5;w=3600');
   });
 });
 

@@ -1,0 +1,82 @@
+import { expect } from "chai";
+import pg from "pg";
+import { GamesQuery } from "#contracts/http/catalog.ts";
+import { listCatalog } from "../../../api/src/stores/catalog.ts";
+import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+
+interface Row {
+  slug: string;
+  title: string;
+  developer: string;
+  tags: string[];
+  popularity: number;
+  createdAt: Date;
+}
+
+/** Enough for terms with few matches, with many, and with some on either side of the line between. */
+const games = 2_400;
+
+describe("pages of a large catalogue", function () {
+  this.timeout(60_000);
+  let database: TestDatabase;
+  let pool: pg.Pool;
+  let all: Row[];
+
+  before(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.url, max: 2 });
+    await addManyGames(pool, games);
+    const { rows } = await pool.query<Row>(`SELECT slug, title, developer, tags, popularity, created_at AS "createdAt" FROM games ORDER BY title_key, id`);
+    all = rows;
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  /** What the query means, in the simplest way: the rows come by title already, and sorting keeps that among equals. */
+  function expected({ search, tag, sort, order }: GamesQuery): string[] {
+    const found = all.filter(({ title, developer, tags }) =>
+      (search === undefined || [title, developer].some((text) => text.toLowerCase().includes(search.toLowerCase()))) && (tag === undefined || tags.includes(tag)));
+    const key = (row: Row): number => (sort === "popular" ? row.popularity : row.createdAt.getTime());
+    if (sort === "title") return (order === "asc" ? found : found.toReversed()).map(({ slug }) => slug);
+    return found.toSorted((a, b) => (key(a) - key(b)) * (order === "asc" ? 1 : -1)).map(({ slug }) => slug);
+  }
+
+  const filters = [{}, { search: rareWord }, { search: commonWord }, { search: "ar" }, { search: "É" }, { tag: "rpg" }, { search: "the", tag: "indie" }, { search: "no such" }];
+  for (const filter of filters) {
+    for (const sort of ["title", "createdAt", "popular"] as const) {
+      it(`are together all of ${JSON.stringify(filter)} by ${sort}, each game once, in either order`, async () => {
+        for (const order of ["asc", "desc"] as const) {
+          const query = GamesQuery.parse({ ...filter, sort, order, limit: "50" });
+          const slugs = expected(query);
+          const seen: string[] = [];
+          for (let page = 1; page <= Math.ceil(slugs.length / query.limit) + 1; page++) {
+            const { total, games: listed } = await listCatalog(pool, "nobody", { ...query, page });
+            expect(total).to.equal(slugs.length);
+            seen.push(...listed.map(({ slug }) => slug));
+          }
+          expect(seen).to.deep.equal(slugs);
+        }
+      });
+    }
+  }
+
+  it("keep their total while games come and go", async () => {
+    const total = async (): Promise<number> => (await listCatalog(pool, "nobody", GamesQuery.parse({}))).total;
+    await pool.query("UPDATE games SET deleted_at = now() WHERE slug IN ('game-000000', 'game-000001')");
+    expect(await total()).to.equal(games - 2);
+    await pool.query("UPDATE games SET deleted_at = NULL, popularity = popularity + 1 WHERE slug = 'game-000000'");
+    expect(await total()).to.equal(games - 1);
+    await pool.query("UPDATE games SET current_version_id = NULL, status = 'pending_upload' WHERE slug = 'game-000002'");
+    expect(await total()).to.equal(games - 2);
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    await client.query("DELETE FROM games WHERE slug = 'game-000003'");
+    expect((await listCatalog(client, "nobody", GamesQuery.parse({}))).total).to.equal(games - 3);
+    await client.query("ROLLBACK");
+    client.release();
+    expect(await total()).to.equal(games - 2);
+  });
+});

@@ -1,0 +1,49 @@
+import fc from "fast-check";
+import { TestApi } from "../../support/api.ts";
+import { eventually } from "../../support/eventually.ts";
+import { games, platformCommands, users } from "../../support/model/commands.ts";
+import type { PlatformModel } from "../../support/model/platformModel.ts";
+import { RealPlatform } from "../../support/model/realPlatform.ts";
+import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+
+/** The same worlds in every run; another seed is another set of them. */
+const seed = 20_261_121;
+const worlds = 12;
+const commandsMost = 24;
+
+describe("users, games, sessions and uploads, in any order", function () {
+  this.timeout(120_000);
+  let api: TestApi;
+  let operator: PlayedOperator;
+
+  before(async () => {
+    const plenty = "10000";
+    api = await TestApi.start({
+      kube: true, minio: true,
+      env: {
+        LAUNCHES_PER_MINUTE: plenty, LAUNCHES_PER_HOUR: plenty, CATALOG_REQUESTS_PER_MINUTE: plenty, PARTNER_REQUESTS_PER_MINUTE: plenty,
+        PARTNER_UPLOADS_PER_HOUR: plenty,
+      },
+    });
+    operator = operatorOf(api);
+    await operator.addNode(100);
+    await eventually(() => api.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+  });
+  after(async () => {
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  async function newWorld(): Promise<{ model: PlatformModel; real: RealPlatform }> {
+    const real = await RealPlatform.start(api, operator, users);
+    const model: PlatformModel = { games: [], sessions: [], favorites: new Set(), slots: new Map() };
+    for (let game = 0; game < games; game++) model.games.push({ ...await real.registerGame(), status: "pending_upload", checksum: undefined });
+    return { model, real };
+  }
+
+  it("keeps one active session per user, every save, statuses that only move forward, stops that may be repeated, and each mark", async () => {
+    await fc.assert(fc.asyncProperty(fc.commands(platformCommands, { maxCommands: commandsMost, size: "max" }), async (commands) => {
+      await fc.asyncModelRun(newWorld, commands);
+    }), { seed, numRuns: worlds, endOnFailure: true });
+  });
+});
