@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import pg from "pg";
+import { aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { postSignIn } from "../../support/authForms.ts";
-import { expectRefusal } from "../../support/apiClient.ts";
+import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
 import { createEmptyDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { repositoryRoot } from "../../support/programs.ts";
 
@@ -95,6 +96,43 @@ describe("joypod, the command line", function () {
     expect((await create("a@example.test", "A", "long enough", { PASSWORD_PEPPER: undefined })).stderr).to.contain("PASSWORD_PEPPER is not set");
     expect((await joypod(["user", "create", "--email", "a@example.test"])).code).to.equal(2);
     expect(await api.deps.postgres.prisma.user.count({ where: { email: "a@example.test" } })).to.equal(0);
+  });
+
+  it("changes a player's password, disables and enables them, and ends their sign-ins in the next request", async () => {
+    const user = await aUser(api.deps);
+    const env = { REDIS_URL: api.deps.config.redis.url };
+    const email = ["--email", user.email.toUpperCase()];
+    const signedIn = async (): Promise<ApiClient[]> => {
+      const browsers = [api.as(user), api.as(user)];
+      for (const browser of browsers) expect((await browser.get("/api/games")).status).to.equal(200);
+      return browsers;
+    };
+    const expectEnded = async (browsers: ApiClient[]): Promise<void> => {
+      for (const browser of browsers) expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+    };
+
+    let browsers = await signedIn();
+    const changed = await joypod(["user", "set-password", ...email, "--password-stdin", "--json"], { stdin: "another password\n", env });
+    expect(JSON.parse(changed.stdout)).to.deep.equal({ id: user.id, email: user.email, endedSignIns: 2, isAnnounced: true });
+    await expectEnded(browsers);
+    expectRefusal(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
+    const renewed = { ...user, password: "another password" };
+    expect((await postSignIn(api.anonymous(), renewed)).status).to.equal(200);
+
+    browsers = await signedIn();
+    expect((await joypod(["user", "disable", ...email], { env })).stdout).to.equal(`The player ${user.email} is disabled. Sign-ins ended: 3.\n`);
+    await expectEnded(browsers);
+    expectRefusal(await postSignIn(api.anonymous(), renewed), 401, "invalid_credentials");
+    expect((await joypod(["user", "enable", ...email], { env })).code).to.equal(0);
+    expect((await postSignIn(api.anonymous(), renewed)).status).to.equal(200);
+    await expectEnded(browsers);
+
+    const silent = await joypod(["user", "disable", ...email]);
+    expect(silent.stdout).to.contain("The API could not be told");
+    expect((await joypod(["user", "set-password", ...email, "--password-stdin"], { stdin: "short" })).code).to.equal(2);
+    expect((await joypod(["user", "disable", "--email", "nobody@example.test"])).code).to.equal(4);
+    const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { subjectId: user.id }, orderBy: { id: "asc" } });
+    expect(trail.map(({ action }) => action)).to.deep.equal(["user.passwordChanged", "user.disabled", "user.enabled", "user.disabled"]);
   });
 
   it("creates a partner and keys that work until they are revoked; two at most", async () => {

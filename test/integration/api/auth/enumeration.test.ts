@@ -1,0 +1,107 @@
+import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { aUser } from "../../../factories/catalog.ts";
+import { TestApi } from "../../../support/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
+import { csrfToken } from "../../../support/authForms.ts";
+import { mannWhitneyZ, medianOf } from "../../../support/mannWhitney.ts";
+
+const kinds = ["known", "unknown", "withoutPassword"] as const;
+type Kind = (typeof kinds)[number];
+
+/** Per kind and round. Four failures are allowed for each address, and each try comes from another place. */
+const tries = 60;
+const roundsMax = 3;
+
+describe("whether an address has an account", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let browser: ApiClient;
+  let token: string;
+  let place = 0;
+
+  before(async () => {
+    // Slow enough that the check is most of the time, as it is in production, and quick enough to be made often.
+    api = await TestApi.start({ env: { TRUSTED_PROXIES: "1", BCRYPT_COST: "7" } });
+    await api.deps.passwords.warmUp();
+    browser = api.anonymous();
+    token = await csrfToken(browser);
+  });
+  after(() => api.stop());
+
+  function attempt(email: string, csrf = token): Promise<ApiResponse> {
+    place += 1;
+    return browser.post("/api/auth/callback/credentials", new URLSearchParams({ email, password: "wrong", csrfToken: csrf, json: "true" }),
+      { "x-forwarded-for": `10.${place >> 16}.${(place >> 8) & 255}.${place & 255}` });
+  }
+
+  /** An address of which the API has no opinion yet; all are of one length. */
+  async function addressOf(kind: Kind): Promise<string> {
+    const email = `${randomBytes(8).toString("hex")}@example.test`;
+    if (kind === "unknown") return email;
+    await aUser(api.deps, { email });
+    if (kind === "withoutPassword") await api.deps.postgres.prisma.user.update({ where: { email }, data: { passwordHash: null } });
+    return email;
+  }
+
+  it("is not in any byte of the answer, locked or not", async () => {
+    const seen = new Map<number, Set<string>>();
+    for (const kind of kinds) {
+      const email = await addressOf(kind);
+      for (let failure = 1; failure <= 6; failure += 1) {
+        const answer = await attempt(email);
+        expectRefusal(answer, failure <= 5 ? 401 : 429, failure <= 5 ? "invalid_credentials" : "locked");
+        const headers = [...answer.headers].filter(([name]) => name !== "date" && name !== "x-request-id");
+        const { requestId, ...body } = answer.json();
+        expect(requestId).to.be.a("string");
+        const whole = JSON.stringify([answer.status, headers, body, answer.text.length]);
+        seen.set(failure, (seen.get(failure) ?? new Set()).add(whole));
+      }
+    }
+    for (const [failure, answers] of seen) expect([...answers], `failure ${failure}`).to.have.length(1);
+  });
+
+  it("is not in the time that the answer takes", async () => {
+    let report = "";
+    // A busy machine can make any one round look uneven; a leak would show in each.
+    for (let round = 0; round < roundsMax; round += 1) {
+      const times = await measure();
+      const against = (kind: Kind): { z: number; ratio: number } => ({ z: mannWhitneyZ(times.known, times[kind]), ratio: medianOf(times[kind]) / medianOf(times.known) });
+      const results = [against("unknown"), against("withoutPassword")];
+      report = JSON.stringify(results);
+      if (results.every(({ z, ratio }) => Math.abs(z) < 4 && Math.abs(ratio - 1) < 0.05)) return;
+    }
+    expect.fail(`Answers take their own time in each of ${roundsMax} rounds: ${report}`);
+  });
+
+  it("would be seen in the time if no password were checked", async () => {
+    const [checked, unchecked]: [number[], number[]] = [[], []];
+    for (let index = 0; index < 20; index += 1) {
+      checked.push(await timed(await addressOf("unknown")));
+      unchecked.push(await timed(await addressOf("unknown"), "no token"));
+    }
+    expect(mannWhitneyZ(checked, unchecked)).to.be.greaterThan(4);
+  });
+
+  async function measure(): Promise<Record<Kind, number[]>> {
+    const times: Record<Kind, number[]> = { known: [], unknown: [], withoutPassword: [] };
+    let addresses: Record<Kind, string> | undefined;
+    for (let index = 0; index < tries; index += 1) {
+      if (addresses === undefined || index % 4 === 0) {
+        addresses = { known: await addressOf("known"), unknown: await addressOf("unknown"), withoutPassword: await addressOf("withoutPassword") };
+      }
+      // Each kind is as often first as the others.
+      for (let offset = 0; offset < kinds.length; offset += 1) {
+        const kind = kinds[(index + offset) % kinds.length] ?? "known";
+        times[kind].push(await timed(addresses[kind]));
+      }
+    }
+    return times;
+  }
+
+  async function timed(email: string, csrf = token): Promise<number> {
+    const started = performance.now();
+    await attempt(email, csrf);
+    return performance.now() - started;
+  }
+});
