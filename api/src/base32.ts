@@ -21,7 +21,18 @@ export function toBase32(bytes: Uint8Array, length: number): string {
   return text;
 }
 
+/** Random bytes in store: asking the system for a few at a time costs more than the bytes. */
+const stored = { bytes: Buffer.alloc(0), used: 0 };
+const storeBytes = 4096;
+
 /** `length` random base32 characters, five bits of randomness each. */
 export function randomBase32(length: number): string {
-  return toBase32(randomBytes(Math.ceil((length * 5) / 8)), length);
+  const needed = Math.ceil((length * 5) / 8);
+  if (stored.used + needed > stored.bytes.length) {
+    stored.bytes = randomBytes(Math.max(storeBytes, needed));
+    stored.used = 0;
+  }
+  const bytes = stored.bytes.subarray(stored.used, stored.used + needed);
+  stored.used += needed;
+  return toBase32(bytes, length);
 }

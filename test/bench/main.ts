@@ -1,6 +1,6 @@
 // Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
-// `ONLY=launch` (or writes, streams, copy, A4, A5; several with commas) measures that alone, and what does not name the running
+// `ONLY=launch` (or writes, streams, copy, A1 … A6; several with commas) measures that alone, and what does not name the running
 // platform needs none; launches are also told stage by stage. `ROUNDS` is the number of launches.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -10,6 +10,7 @@ import { publishTestCard } from "#test/e2e/support/games.ts";
 import { platform, type Platform } from "#test/e2e/support/platform.ts";
 import { Players } from "#test/e2e/support/players.ts";
 import { eventually } from "#test/support/eventually.ts";
+import { measureApi } from "./api.ts";
 import { measureBarePod } from "./barePod.ts";
 import { sessionWrites } from "./kubeWrites.ts";
 import { measureCatalogClient, measureCatalogPages } from "./catalogPages.ts";
@@ -27,7 +28,7 @@ const writesAfterTtl = 1;
 const only = process.env["ONLY"]?.split(",");
 const isWanted = (part: string): boolean => only === undefined || only.includes(part);
 
-const rows: BenchRow[] = [];
+const rows: BenchRow[] = await measureApi(isWanted);
 if (isWanted("A4")) rows.push(await measureCatalogClient());
 if (isWanted("A5")) rows.push(...await measureCatalogPages());
 if (["launch", "writes", "streams"].some(isWanted)) await measurePlatform();

@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import bcrypt from "bcryptjs";
 
@@ -5,6 +6,9 @@ import bcrypt from "bcryptjs";
 export type PasswordTask = { id: number; secret: string; cost: number } | { id: number; secret: string; hash: string };
 
 export type PasswordResult = { id: number; hash: string } | { id: number; isEqual: boolean } | { id: number; error: string };
+
+// Of this thread alone, as Linux counts: whoever signs in can wait a little, whoever plays cannot.
+setPriority(constants.priority.PRIORITY_LOW);
 
 // The synchronous calls: this thread has nothing else to do, and no event loop to keep moving.
 parentPort?.on("message", (task: PasswordTask) => {

@@ -19,6 +19,15 @@ export type TokenClaims = z.infer<typeof TokenClaims>;
 /** Clocks of replicas may differ by this much. */
 const clockToleranceSeconds = 30;
 
+/** Tokens that one process remembers: about a kilobyte each. */
+const rememberedMax = 10_000;
+
+/** A signed token, and when it ends. */
+export interface IssuedToken {
+  token: string;
+  expiresAt: Date;
+}
+
 export interface TokensOptions {
   /** By key id, newest first: the first signs, all verify. */
   signingKeys: ReadonlyMap<string, Buffer>;
@@ -34,6 +43,13 @@ export class Tokens {
   readonly #lifetimeSeconds: number;
   readonly #clock: Clock;
   readonly #cookie: string;
+  /**
+   * What good tokens say, the newest last: browsers send the one that they were given last, mostly to the process that signed
+   * it, which need not prove to itself again that it did.
+   */
+  readonly #remembered = new Map<string, TokenClaims>();
+  /** By the claims of a remembered token: the renewal that it was last answered with. */
+  readonly #renewals = new WeakMap<object, IssuedToken & { iat: number; exp: number }>();
   readonly #verifyCookie: (ctx: AppContext, next: () => Promise<void>) => Promise<void>;
 
   constructor({ signingKeys, lifetimeSeconds, cookie, clock }: TokensOptions) {
@@ -59,26 +75,54 @@ export class Tokens {
   }
 
   /** A token for the sign-in `sid`, and when it ends: with its lifetime, or by `endsAt`. */
-  issue(claims: Pick<TokenClaims, "sub" | "name" | "email" | "sid">, endsAt?: Date): { token: string; expiresAt: Date } {
-    const iat = Math.floor(this.#clock.now().getTime() / 1000);
+  issue(claims: Pick<TokenClaims, "sub" | "name" | "email" | "sid">, endsAt?: Date): IssuedToken {
+    const iat = this.#nowSeconds();
     const exp = Math.min(iat + this.#lifetimeSeconds, endsAt === undefined ? Infinity : Math.floor(endsAt.getTime() / 1000));
+    const before = this.#renewals.get(claims);
+    // Within one second it would be the same token again.
+    if (before?.iat === iat && before.exp === exp) return before;
     const { sub, name, email, sid } = claims;
-    const key = this.#keys.get(this.#newestKid);
-    if (key === undefined) throw new Error("The newest signing key is gone.");
-    const token = jsonwebtoken.sign({ sub, name, email, sid, iat, exp }, key, { algorithm: "HS256", keyid: this.#newestKid });
-    return { token, expiresAt: new Date(exp * 1000) };
+    const renewed = { sub, name, email, sid, iat, exp };
+    const issued = { token: this.#sign(renewed), expiresAt: new Date(exp * 1000), iat, exp };
+    this.#remember(issued.token, renewed);
+    this.#renewals.set(claims, issued);
+    this.#renewals.set(renewed, issued);
+    return issued;
   }
 
   /** The claims in the request's cookie; undefined when they are missing, forged, expired or not ours. */
   async verify(ctx: AppContext): Promise<TokenClaims | undefined> {
+    const token = ctx.cookies.get(this.#cookie);
     // Without this check the verifier would also take a Bearer header.
-    if (ctx.cookies.get(this.#cookie) === undefined) return undefined;
+    if (token === undefined) return undefined;
+    const remembered = this.#remembered.get(token);
+    if (remembered !== undefined) return this.#nowSeconds() < remembered.exp + clockToleranceSeconds ? remembered : undefined;
     try {
       await this.#verifyCookie(ctx, () => Promise.resolve());
     } catch {
       return undefined; // Whatever was wrong with it, it is no token: the caller says so without saying why.
     }
-    return TokenClaims.safeParse(ctx.state.claims).data;
+    const claims = TokenClaims.safeParse(ctx.state.claims).data;
+    if (claims !== undefined) this.#remember(token, claims);
+    return claims;
+  }
+
+  #sign(claims: TokenClaims): string {
+    const key = this.#keys.get(this.#newestKid);
+    if (key === undefined) throw new Error("The newest signing key is gone.");
+    return jsonwebtoken.sign(claims, key, { algorithm: "HS256", keyid: this.#newestKid });
+  }
+
+  #remember(token: string, claims: TokenClaims): void {
+    this.#remembered.set(token, claims);
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#remembered.size <= rememberedMax) break;
+      this.#remembered.delete(oldest);
+    }
+  }
+
+  #nowSeconds(): number {
+    return Math.floor(this.#clock.now().getTime() / 1000);
   }
 }
 

@@ -6,6 +6,7 @@ export const jsonType = "application/json";
 export const formType = "application/x-www-form-urlencoded";
 
 const depthMax = 10;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A JSON body of at most `maxBytes`. */
 export async function readJson(ctx: AppContext, maxBytes: number = limits.partner.bodyBytes): Promise<unknown> {
@@ -44,7 +45,7 @@ async function readText(ctx: AppContext, maxBytes: number): Promise<string> {
   continueBody(ctx);
   const bytes = await readBytes(ctx, maxBytes);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch (cause) {
     throw new HttpError("invalid_request", { message: "The body is not UTF-8 text.", cause });
   }
@@ -74,7 +75,9 @@ function readBytes({ req, deps }: AppContext, maxBytes: number): Promise<Buffer>
       resolve(Buffer.concat(chunks));
     });
     req.once("error", (cause) => fail(new HttpError("invalid_request", { message: "The body was cut off.", cause })));
-    req.once("close", () => fail(new HttpError("invalid_request", { message: "The body was cut off." })));
+    req.once("close", () => {
+      if (!req.complete) fail(new HttpError("invalid_request", { message: "The body was cut off." }));
+    });
   });
 }
 

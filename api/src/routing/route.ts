@@ -91,11 +91,12 @@ export function publicRoute<Params, Query, Body>(
 export function userRoute<Params, Query, Body>(
   definition: Definition<Params, Query, Body, UserRequest<Params, Query, Body>>,
 ): Route {
+  const schemas = withStrictQuery(definition);
   return toRoute("user", definition, async (ctx) => {
     // Another site's page must not use up the player's limits.
     const user = await requireUser(ctx, isOwnPage(ctx) ? definition.limits : []);
     requireOwnPage(ctx);
-    const input = await checkedStrictly(ctx, definition);
+    const input = await checkedInput(ctx, schemas);
     return once(ctx, definition, `user:${user.id}`, input, () => definition.handle({ ctx, deps: ctx.deps, user, ...input }));
   });
 }
@@ -104,10 +105,11 @@ export function userRoute<Params, Query, Body>(
 export function partnerRoute<Params, Query, Body>(
   definition: Definition<Params, Query, Body, PartnerRequest<Params, Query, Body>>,
 ): Route {
+  const schemas = withStrictQuery(definition);
   return toRoute("partner", definition, async (ctx) => {
     const partner = await requirePartner(ctx);
     await applyRateLimits(ctx, definition.limits, partner.keyId);
-    const input = await checkedStrictly(ctx, definition);
+    const input = await checkedInput(ctx, schemas);
     return once(ctx, definition, `partner:${partner.id}`, input, () => definition.handle({ ctx, deps: ctx.deps, partner, ...input }));
   });
 }
@@ -136,7 +138,7 @@ async function checkedInput<Params, Query, Body>(
   return await readInput(ctx, schemas) as Input<Params, Query, Body>;
 }
 
-/** The same where unknown query parameters are refused even if the route takes none. */
-function checkedStrictly<Params, Query, Body>(ctx: AppContext, schemas: InputSchemas<Params, Query, Body>): Promise<Input<Params, Query, Body>> {
-  return checkedInput(ctx, schemas.query === undefined ? { ...schemas, query: NoQuery as unknown as z.ZodType<Query> } : schemas);
+/** Unknown query parameters are refused even if the route takes none. */
+function withStrictQuery<Params, Query, Body>(schemas: InputSchemas<Params, Query, Body>): InputSchemas<Params, Query, Body> {
+  return schemas.query === undefined ? { ...schemas, query: NoQuery as unknown as z.ZodType<Query> } : schemas;
 }

@@ -15,8 +15,9 @@ export class PeerStores {
   readonly redis: Redis;
 
   constructor({ postgres, redis }: Config) {
-    this.pool = new pg.Pool({ connectionString: postgres.url, max: postgres.poolSize });
-    this.redis = new Redis(redis.url);
+    // With the API's deadlines, which cost a timer each.
+    this.pool = new pg.Pool({ connectionString: postgres.url, max: postgres.poolSize, statement_timeout: postgres.timeoutMs, query_timeout: postgres.timeoutMs });
+    this.redis = new Redis(redis.url, { commandTimeout: redis.commandTimeoutMs });
   }
 
   gateOf(sid: string): string {

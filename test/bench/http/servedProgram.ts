@@ -3,10 +3,15 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { eventually } from "#test/support/eventually.ts";
 
+/** The metric counts from one look at the clock to the next, which are this far apart by themselves. */
+const lagPrecisionMs = 10;
+
 export interface ServedProgramOptions {
   args: string[];
   env: Record<string, string>;
   port: number;
+  /** Where it tells its metrics, if it does. */
+  metricsPort: number;
 }
 
 /** A server of ours or a peer's, as a process of its own. */
@@ -38,6 +43,13 @@ export class ServedProgram {
     const tasks = `/proc/${this.#pid}/task`;
     const nanoseconds = readdirSync(tasks).map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ", 1)[0]));
     return nanoseconds.reduce((sum, value) => sum + value, 0) / 1e6;
+  }
+
+  /** The longest that its event loop stood still since this was last asked, in milliseconds. */
+  async stallMs(): Promise<number> {
+    const metrics = await (await fetch(`http://127.0.0.1:${this.#options.metricsPort}/metrics`)).text();
+    const seconds = Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(metrics)?.[1]);
+    return Math.max(0, seconds * 1000 - lagPrecisionMs);
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,24 @@
+import { measureApiCpu } from "./apiCpu.ts";
+import { countRedisCommands } from "./apiRedis.ts";
+import { measureSignIns } from "./apiSignIns.ts";
+import { measureTokens } from "./apiTokens.ts";
+import { prepareStage } from "./http/stage.ts";
+import type { BenchRow } from "./row.ts";
+
+const players = 32;
+
+/** A1, A2, A3 and A6, as far as they are wanted: the API on stores of its own, without a cluster. */
+export async function measureApi(isWanted: (part: string) => boolean): Promise<BenchRow[]> {
+  const rows: BenchRow[] = [];
+  if (isWanted("A2")) rows.push(await measureTokens());
+  if (!["A1", "A3", "A6"].some(isWanted)) return rows;
+  const stage = await prepareStage({ players });
+  try {
+    if (isWanted("A1")) rows.push(...await measureApiCpu(stage));
+    if (isWanted("A3")) rows.push(...await measureSignIns(stage));
+    if (isWanted("A6")) rows.push(await countRedisCommands(stage));
+  } finally {
+    await stage.discard();
+  }
+  return rows;
+}
