@@ -1,18 +1,25 @@
 import { createHash, randomUUID } from "node:crypto";
+import type { ErrorCode } from "#contracts/http/errors.ts";
 import { HttpError, type HttpErrorOptions } from "../errors.ts";
+import type { RequestHeaderName } from "../openapi/requestHeaders.ts";
 import { claimIdempotencyKey, giveBackIdempotencyKey, rememberAnswer, type IdempotentAttempt } from "../stores/idempotencyStore.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import type { ErrorCode } from "#contracts/http/errors.ts";
 import { toAnswer, type Answers } from "./answers.ts";
 import type { AppContext } from "./appContext.ts";
 import { parseIdempotencyKey } from "./idempotencyKey.ts";
-import type { Route } from "./route.ts";
 
 /** What is kept of an answer: its body as text, to the letter. A refusal is refused again rather than copied, for its request id is the new one's. */
 type StoredAnswer = { status: number; text: string; location?: string } | { refusal: ErrorCode; options: HttpErrorOptions };
 
+/** What a route says of its requests and answers. */
+interface Description {
+  headers?: readonly RequestHeaderName[];
+  answers: Answers;
+  errors: readonly ErrorCode[];
+}
+
 /** What a route says of itself beyond its own words when it takes the key. */
-export function idempotencyOf({ headers = [], answers, errors }: Pick<Route, "headers" | "answers" | "errors">): Pick<Route, "headers" | "answers" | "errors"> {
+export function idempotencyOf({ headers = [], answers, errors }: Description): Description {
   const replayable = Object.entries(answers).map(([status, answer]) => {
     const long = toAnswer(answer);
     return [status, { ...long, optionalHeaders: [...long.optionalHeaders, "Idempotency-Replayed" as const] }];

@@ -208,7 +208,7 @@ describe("game sessions", function () {
       };
       await expectListed("starting");
       await operator.makeReady(id);
-      await eventually(() => expectListed("running"));
+      await eventually(() => expectListed("running").then(() => true));
       await player.post("/api/game/stop", { sessionId: id });
       await expectListed("stopping");
       expect((await api.as(await aUser(api.deps)).get("/api/game/sessions")).json()).to.deep.equal({ sessions: [] });
