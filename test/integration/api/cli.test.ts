@@ -160,9 +160,30 @@ describe("joypod, the command line", function () {
     expect(revocations).to.equal(1);
   });
 
+  it("suspends a partner and lets them go on; lists keys without their secrets", async () => {
+    expect((await joypod(["partner", "create", "--name", "Studio South"])).code).to.equal(0);
+    const { key, keyId } = JSON.parse((await joypod(["partner", "key", "create", "--partner", "Studio South", "--json"])).stdout) as { key: string; keyId: string };
+    const change = async (verb: string): Promise<{ suspendedAt: string | null }> =>
+      JSON.parse((await joypod(["partner", verb, "--partner", "Studio South", "--json"])).stdout) as { suspendedAt: string | null };
+    const { suspendedAt } = await change("suspend");
+    expect(suspendedAt).to.be.a("string");
+    expect((await change("suspend")).suspendedAt, "again changes nothing").to.equal(suspendedAt);
+    expectRefusal(await api.asPartner({ key }).get("/api/partners/games"), 403, "forbidden");
+    expect((await change("resume")).suspendedAt).to.be.null;
+    expect((await api.asPartner({ key }).get("/api/partners/games")).status).to.equal(200);
+    const actions = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: { startsWith: "partner." } }, orderBy: { id: "asc" } });
+    expect(actions.map(({ action }) => action).slice(-2)).to.deep.equal(["partner.suspended", "partner.resumed"]);
+    const listed = await joypod(["partner", "key", "list", "--partner", "Studio South", "--json"]);
+    const { keys: [only] } = JSON.parse(listed.stdout) as { keys: { keyId: string; lastUsedAt: string | null; revokedAt: string | null }[] };
+    expect(only).to.include({ keyId, revokedAt: null });
+    expect(only!.lastUsedAt).to.be.a("string");
+    expect(listed.stdout).to.not.contain(key);
+  });
+
   it("names what is unknown", async () => {
     expect((await joypod(["partner", "key", "create", "--partner", "Nobody"])).code).to.equal(4);
     expect((await joypod(["partner", "key", "revoke", "--key", "nothing"])).code).to.equal(4);
+    for (const args of [["suspend"], ["resume"], ["key", "list"]]) expect((await joypod(["partner", ...args, "--partner", "Nobody"])).code).to.equal(4);
     expect((await joypod(["no-such-command"])).code).to.equal(2);
     const noDatabase = await joypod(["migrate"], { env: { DATABASE_URL: undefined } });
     expect(noDatabase.code).to.equal(1);

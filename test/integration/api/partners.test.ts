@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { aGame, aPartner, type TestPartner } from "../../factories/catalog.ts";
+import { request as httpRequest } from "node:http";
+import { aGame, aPartner, aUser, type TestPartner } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -56,6 +57,34 @@ describe("partner games", function () {
       expectRefusal(await client.get(path), 403, "forbidden");
     });
 
+    it("are refused when cut short, given twice, or of another kind, whatever else they say", async () => {
+      const { authorization } = { authorization: `Bearer ${partner.key}` };
+      expect(await statusOf({ authorization })).to.equal(200);
+      expect(await statusOf({ authorization: `bearer  ${partner.key}` }), "the scheme's case does not matter").to.equal(200);
+      const near = [
+        `Bearer ${partner.key.slice(0, -1)}`, `Bearer ${partner.key}x`, `Bearer ${partner.key},${partner.key}`, `Basic ${partner.key}`, partner.key,
+        `Bearer ${partner.key.toUpperCase()}`, `Bearer ${partner.key.replace("live", "test")}`,
+      ];
+      for (const text of near) expect(await statusOf({ authorization: text }), text).to.equal(401);
+      const other = await aPartner(api.deps);
+      expect(await statusOf({ authorization: [authorization, authorization] })).to.equal(401);
+      expect(await statusOf({ authorization: [authorization, `Bearer ${other.key}`] })).to.equal(401);
+    });
+
+    it("are known by when they were used last, and nobody can read them out of the database or the log", async () => {
+      const lastUse = async (): Promise<Date | null> =>
+        (await api.deps.postgres.prisma.partnerKey.findUniqueOrThrow({ where: { id: partner.keyId } })).lastUsedAt;
+      expect(await lastUse()).to.be.null;
+      await client.get(path);
+      const first = await lastUse();
+      expect(Date.now() - first!.getTime()).to.be.within(-1000, 30_000);
+      await client.get(path);
+      expect(await lastUse(), "not written for every request").to.deep.equal(first);
+      const secret = partner.key.split("_").at(-1)!;
+      expect(JSON.stringify(await api.deps.postgres.prisma.partnerKey.findMany())).to.not.contain(secret);
+      expect(api.logLines.join("\n")).to.not.contain(secret);
+    });
+
     it("bear a hundred requests a minute, the hundred and first waits", async () => {
       const statuses = await Promise.all(Array.from({ length: 101 }, async () => (await client.get(path)).status));
       expect(statuses.filter((status) => status === 200)).to.have.length(100);
@@ -66,6 +95,18 @@ describe("partner games", function () {
       expect((await api.asPartner(await aPartner(api.deps)).get(path)).status).to.equal(200);
     });
   });
+
+  /** Over a plain request, in which a header can stand twice. */
+  function statusOf(headers: Record<string, string | string[]>): Promise<number | undefined> {
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(api.url + path, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      for (const [name, value] of Object.entries(headers)) request.setHeader(name, value);
+      request.once("error", reject).end();
+    });
+  }
 
   describe("POST", () => {
     it("registers a game that waits for its archive, with a slug from its title", async () => {
@@ -84,6 +125,48 @@ describe("partner games", function () {
       for (const overrides of [{}, { partnerId: partner.id }, { deletedAt: new Date() }]) {
         const { slug } = await aGame(api.deps, overrides);
         expectRefusal(await client.post(path, { ...metadata, slug }), 409, "conflict");
+      }
+    });
+
+    it("gives a deleted slug away after 90 days, once the old game's cache is gone", async () => {
+      const dayMs = 86_400_000;
+      const { prisma } = api.deps.postgres;
+      const { slug, id } = await aGame(api.deps, { deletedAt: new Date(Date.now() - 89 * dayMs) });
+      expectRefusal(await client.post(path, { ...metadata, slug }), 409, "conflict");
+      await prisma.game.update({ where: { id }, data: { deletedAt: new Date(Date.now() - 91 * dayMs), cacheRevision: 2, cacheAppliedRevision: 1 } });
+      expectRefusal(await client.post(path, { ...metadata, slug }), 409, "conflict");
+      await prisma.game.update({ where: { id }, data: { cacheAppliedRevision: 2 } });
+      const created = await client.post(path, { ...metadata, slug });
+      expect(created.status, created.text).to.equal(201);
+      expect((await prisma.game.findUniqueOrThrow({ where: { id } })).slug).to.not.equal(slug);
+    });
+
+    it("registers once for each Idempotency-Key", async () => {
+      const body = { ...metadata, slug: `once-${partner.keyId}` };
+      const headers = { "idempotency-key": "first-try" };
+      const [first, again] = [await client.post(path, body, headers), await client.post(path, body, headers)];
+      expect([first.status, again.status]).to.deep.equal([201, 201]);
+      expect(again.json()).to.deep.equal(first.json());
+      expect(again.headers.get("idempotency-replayed")).to.equal("true");
+    });
+
+    it("takes everything at its bound, and nothing beyond", async () => {
+      const atBound = {
+        ...metadata, title: "t".repeat(120), description: "d".repeat(5000), tags: Array.from({ length: 20 }, (_, at) => `${at}`.padStart(32, "t")),
+        slug: `s-${partner.keyId}`.padEnd(63, "0"), languages: ["en", "pt-BR", "zh-Hant-TW"], releaseDate: "2030-12-31",
+        screenshots: Array.from({ length: 10 }, (_, at) => `https://example.test/${at}.png`), website: `https://example.test/${"w".repeat(2027)}`,
+      };
+      const created = await client.post(path, atBound);
+      expect(created.status, created.text).to.equal(201);
+      const beyond = [
+        ["title", "t".repeat(121)], ["description", "d".repeat(5001)], ["tags", ["t".repeat(33)]], ["slug", "s".repeat(64)], ["slug", "s"], ["slug", "a-"],
+        ["languages", ["english language"]], ["releaseDate", "2030-02-30"], ["screenshots", Array(11).fill("https://example.test/a.png")],
+        ["website", `https://example.test/${"w".repeat(2028)}`], ["website", "http://example.test/"], ["launcher", "-rf"], ["launcher", ".hidden"], ["engineDir", ".."],
+      ] as const;
+      for (const [field, value] of beyond) {
+        const response = await client.post(path, { ...metadata, [field]: value });
+        expectRefusal(response, 400, "invalid_request");
+        expect(response.json<{ details: { path: string }[] }>().details[0]!.path, response.text).to.match(new RegExp(`^${field}`));
       }
     });
 
@@ -163,6 +246,69 @@ describe("partner games", function () {
         expectRefusal(await client.patch(`${path}/${slug}`, body), 400, "invalid_request");
       }
       expect((await client.get(`${path}/${slug}`)).json()).to.deep.include({ title: "New", status: "active" });
+    });
+
+    it("answers 304 to who has it already, and another tag once it changed", async () => {
+      const { slug } = await aGame(api.deps, { partnerId: partner.id });
+      for (const address of [`${path}/${slug}`, `${path}/${slug}/sync`, path]) {
+        const first = await client.get(address);
+        const etag = first.headers.get("etag")!;
+        expect(etag).to.match(/^W\/"/);
+        expect(first.headers.get("cache-control")).to.equal("private, no-cache");
+        const again = await client.get(address, { "if-none-match": etag });
+        expect({ status: again.status, text: again.text, etag: again.headers.get("etag") }).to.deep.equal({ status: 304, text: "", etag });
+        expect((await client.get(address, { "if-none-match": 'W/"other"' })).status).to.equal(200);
+      }
+      const before = (await client.get(`${path}/${slug}`)).headers.get("etag")!;
+      const patched = await client.patch(`${path}/${slug}`, { title: "Another" });
+      expect(patched.headers.get("etag")).to.not.equal(before);
+      const after = await client.get(`${path}/${slug}`, { "if-none-match": before });
+      expect(after.status).to.equal(200);
+      expect(after.headers.get("etag")).to.equal(patched.headers.get("etag"));
+    });
+
+    it("is changed and deleted only in the state that the client means, if it says which", async () => {
+      const { slug, id } = await aGame(api.deps, { partnerId: partner.id });
+      const game = `${path}/${slug}`;
+      const old = (await client.get(game)).headers.get("etag")!;
+      const fresh = (await client.patch(game, { title: "Second" }, { "if-match": old })).headers.get("etag")!;
+      for (const header of [old, '"other"', "nonsense"]) {
+        expectRefusal(await client.patch(game, { title: "Third" }, { "if-match": header }), 412, "precondition_failed");
+        expectRefusal(await client.delete(game, { "if-match": header }), 412, "precondition_failed");
+        expectRefusal(await client.put(`${game}/upload`, new Uint8Array(1), { "content-type": "application/gzip", "if-match": header }), 412, "precondition_failed");
+      }
+      expect((await client.get(game)).json()).to.include({ title: "Second" });
+      expect((await client.patch(game, {}, { "if-match": fresh })).status).to.equal(200);
+      expect((await client.patch(game, { title: "Third" }, { "if-match": `"other", ${fresh}` })).status).to.equal(200);
+      expect((await client.patch(game, { title: "Fourth" }, { "if-match": "*" })).status).to.equal(200);
+      expectRefusal(await client.patch(`${path}/no-such`, {}, { "if-match": "*" }), 404, "not_found");
+      const last = (await client.get(game)).headers.get("etag")!;
+      expect((await client.delete(game, { "if-match": last })).status).to.equal(204);
+      expectRefusal(await client.delete(game, { "if-match": last }), 404, "not_found");
+      expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.not.be.null;
+    });
+
+    it("lets one of many changes for the same state through", async () => {
+      const { slug } = await aGame(api.deps, { partnerId: partner.id });
+      const etag = (await client.get(`${path}/${slug}`)).headers.get("etag")!;
+      const statuses = await Promise.all(Array.from({ length: 10 }, async (_, at) => (await client.patch(`${path}/${slug}`, { title: `Title ${at}` }, { "if-match": etag })).status));
+      expect(statuses.filter((status) => status === 200)).to.have.length(1);
+      expect(statuses.filter((status) => status === 412)).to.have.length(9);
+    });
+
+    it("is deleted while it is played: the session goes on, no other begins", async () => {
+      const game = await aGame(api.deps, { partnerId: partner.id });
+      await operator.addNode(10);
+      const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
+      const launched = await api.as(user).post("/api/game/launch", { gameSlug: game.slug });
+      expect(launched.status, launched.text).to.equal(202);
+      const { sessionId } = launched.json<{ sessionId: string }>();
+      expect((await client.delete(`${path}/${game.slug}`)).status).to.equal(204);
+      const sessions = (await api.as(user).get("/api/game/sessions")).json<{ sessions: { sessionId: string }[] }>();
+      expect(sessions.sessions.map((session) => session.sessionId)).to.deep.equal([sessionId]);
+      expect((await api.as(user).post("/api/game/keepalive", { sessionId })).status).to.equal(200);
+      expectRefusal(await api.as(other).post("/api/game/launch", { gameSlug: game.slug }), 404, "not_found");
+      await operator.finish(sessionId);
     });
 
     it("changes launcher and engineDir of an active game only to what its archive holds", async () => {
