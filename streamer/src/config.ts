@@ -31,6 +31,8 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   PATH: z.string().default("/usr/local/bin:/usr/bin:/bin"),
   GST_PLUGIN_PATH: z.string().default(""),
+  SOFTWARE_GST_REGISTRY: z.string().startsWith("/").optional(),
+  NODE_COMPILE_CACHE: z.string().default(""),
 });
 
 /** Scratch files of the streamer's own programs; in the pod /tmp is this container's alone. */
@@ -77,9 +79,10 @@ export function parseConfig(environment: NodeJS.ProcessEnv) {
       XDG_CONFIG_HOME: workDir,
       DBUS_SESSION_BUS_ADDRESS: "disabled:",
       PULSE_SERVER: `unix:${soundSocket}`,
-      // A registry made where no GPU driver was would hide the GPU encoders, so that each pod makes its own.
-      GST_REGISTRY: `${workDir}/gstreamer-registry.bin`,
+      // The image's registry, made where no GPU driver was, would hide the GPU encoders: for them each pod makes its own.
+      GST_REGISTRY: (env.PROFILE === "software" ? env.SOFTWARE_GST_REGISTRY : undefined) ?? `${workDir}/gstreamer-registry.bin`,
       GST_PLUGIN_PATH: env.GST_PLUGIN_PATH,
+      NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE,
       UV_THREADPOOL_SIZE: "8",
       LANG: "C.UTF-8",
     },

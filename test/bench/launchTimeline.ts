@@ -26,7 +26,7 @@ const podStages: Record<string, (pod: Pod) => boolean> = {
   "game runs (kubelet)": (pod) => containerOf(pod, "game")?.state?.running !== undefined,
   "pod is ready (kubelet)": ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
 };
-const running = "status says running";
+const running = "page is told";
 
 /** Watches launches, and tells when each stage was first seen, in milliseconds after the answer 202. */
 export class LaunchTimeline {

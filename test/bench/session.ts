@@ -1,11 +1,17 @@
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 import type { Page } from "playwright-core";
-import { eventually } from "#test/support/eventually.ts";
+import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
 
-/** When the answer 202 and the first status `running` came, in milliseconds of the epoch. */
+/** When the answer 202 and the event `running` came, in milliseconds of the epoch. */
 export interface Launched { sessionId: string; acceptedMs: number; runningMs: number; launchMs: number }
 
-/** Calls the API with the page's cookies, and without the page: what is measured should not wait for a browser. */
 async function call<T>(page: Page, method: "GET" | "POST", path: string, body?: object): Promise<T> {
+  return await (await request(page, method, path, body)).json() as T;
+}
+
+/** Calls the API with the page's cookies, and without the page: what is measured should not wait for a browser. */
+async function request(page: Page, method: "GET" | "POST", path: string, body?: object): Promise<Response> {
   const { origin } = new URL(page.url());
   const cookies = await page.context().cookies(origin);
   const response = await fetch(origin + path, {
@@ -15,13 +21,13 @@ async function call<T>(page: Page, method: "GET" | "POST", path: string, body?: 
       ...(body === undefined ? {} : { "content-type": "application/json", origin }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(90_000),
   });
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-  return await response.json() as T;
+  return response;
 }
 
-/** Launches the game and measures from the answer 202 to the first status `running`. */
+/** Launches the game and measures from the answer 202 to the event that the session runs. */
 export async function launch(page: Page, gameSlug: string): Promise<Launched> {
   const sessionId = await beginLaunch(page, gameSlug);
   const acceptedMs = Date.now();
@@ -34,13 +40,15 @@ export async function beginLaunch(page: Page, gameSlug: string): Promise<string>
   return (await call<{ sessionId: string }>(page, "POST", "/api/game/launch", { gameSlug })).sessionId;
 }
 
-/** When the first status `running` arrived, asked for every 20 ms, in milliseconds of the epoch. */
+/** When the event that the session runs arrived, in milliseconds of the epoch: the play page follows the same events. */
 export async function whenRunning(page: Page, sessionId: string): Promise<number> {
-  return eventually(async () => {
-    const { status } = await call<{ status: string }>(page, "GET", `/api/game/session-status?sessionId=${sessionId}`);
-    if (status === "error") throw new Error("the session failed");
-    return status === "running" ? Date.now() : undefined;
-  }, { timeoutMs: 90_000, intervalMs: 20, what: "the session to run" });
+  const { body } = await request(page, "GET", `/api/game/events?sessionId=${sessionId}`);
+  if (body === null) throw new Error("There are no events of the session.");
+  for await (const line of createInterface({ input: Readable.from(body) })) {
+    if (line === `event: ${gameSessionEvents.running}`) return Date.now();
+    if (line === `event: ${gameSessionEvents.end}`) break;
+  }
+  throw new Error(`The session ${sessionId} has ended before it ran.`);
 }
 
 export async function keepAlive(page: Page, sessionId: string): Promise<void> {

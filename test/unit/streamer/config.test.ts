@@ -29,6 +29,12 @@ describe("streamer configuration", () => {
     expect(() => parseConfig({ UDP_PORT: "30000" })).to.throw(/ANNOUNCE_ADDRESS, HOST_IP or POD_IP/);
   });
 
+  it("takes the image's list of plugins where no GPU is meant to be found", () => {
+    const registryFor = (PROFILE: string) => parseConfig({ ...enough, PROFILE, SOFTWARE_GST_REGISTRY: "/app/registry" }).childEnvironment.GST_REGISTRY;
+    expect(registryFor("software")).to.equal("/app/registry");
+    expect(registryFor("gpu")).to.equal("/tmp/joypod-streamer/gstreamer-registry.bin");
+  });
+
   it("shows children nothing of the pod's environment", () => {
     expect(Object.values(parseConfig({ ...enough, SECRET: "hidden" }).childEnvironment)).not.to.include("hidden");
   });
