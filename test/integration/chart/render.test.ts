@@ -85,6 +85,16 @@ describe("the chart", () => {
     expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);
   });
 
+  it("gives the API its sign-in providers, as files that nobody else can read, where they are named", async () => {
+    const deploymentOf = async (name: string): Promise<string> => JSON.stringify((await render(...values(name)))
+      .find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api"));
+    const external = await deploymentOf("external");
+    expect(external).to.contain('{"name":"AUTH_PROVIDERS_FILE","value":"/etc/joypod/auth/providers.json"}');
+    expect(external).to.contain('{"name":"auth-providers","secret":{"secretName":"joypod-providers","defaultMode":288}}');
+    expect(external).to.contain('{"name":"SESSION_MAX_SECONDS","value":"15552000"}');
+    expect(await deploymentOf("bundled")).to.not.contain("auth-providers").and.not.contain("AUTH_PROVIDERS_FILE");
+  });
+
   it("refuses values that cannot work, and says what to do", async () => {
     expect(await refusal()).to.contain("postgres.existingSecret is empty");
     expect(await refusal(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
