@@ -87,6 +87,7 @@ async function processorUs(work: () => Promise<unknown>): Promise<number> {
 async function withManyGames<T>(work: (pool: pg.Pool) => Promise<T>, count = games): Promise<T> {
   const database = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  pool.on("error", () => undefined); // The database is dropped under what has not closed yet.
   try {
     await addManyGames(pool, count);
     return await work(pool);

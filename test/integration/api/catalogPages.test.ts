@@ -26,6 +26,7 @@ describe("pages of a large catalogue", function () {
   before(async () => {
     database = await createTestDatabase();
     pool = new pg.Pool({ connectionString: database.url, max: 2 });
+    pool.on("error", () => undefined); // The database is dropped under what has not closed yet.
     await addManyGames(pool, games);
     const { rows } = await pool.query<Row>(`SELECT slug, title, developer, tags, popularity, created_at AS "createdAt" FROM games ORDER BY title_key, id`);
     all = rows;

@@ -12,6 +12,8 @@ export const games = 3;
 const idleTimeoutSeconds = 1800;
 const user = fc.nat(users - 1);
 const game = fc.nat(games - 1);
+/** Which of the sessions that a command can be about. */
+const which = fc.nat(users - 1);
 
 /** A step of the world: what it does to the model, and that the platform answers accordingly. */
 function command(name: string, run: (model: PlatformModel, real: RealPlatform) => Promise<void>, check: (model: PlatformModel) => boolean = () => true): Command {
@@ -61,19 +63,19 @@ const launch = fc.tuple(user, game, fc.constantFrom("latest", "fresh", "slot 1",
     model.sessions.push({ id: sessionId, user: player, game: of, slot, status: "starting", wasReady: false, hasSaved: false, isSlotNew: isFresh });
   }));
 
-const becomeReady = user.map((player) =>
-  command(`becomeReady(${player})`, async (model, real) => {
-    const session = activeOf(model, player);
+const becomeReady = which.map((index) =>
+  command(`becomeReady(${index})`, async (model, real) => {
+    const session = pick(sessionsIn(model, "starting"), index);
     await real.operator.makeReady(session.id);
-    await eventually(async () => (await real.statusOf(player, session.id)).status === "running");
+    await eventually(async () => (await real.statusOf(session.user, session.id)).status === "running");
     await eventually(async () => (await real.api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: session.id } })).status === "running");
     Object.assign(session, { status: "running", wasReady: true });
     slotOf(model, session).lastSession = model.sessions.indexOf(session);
-  }, (model) => activeSession(model, player)?.status === "starting"));
+  }, (model) => sessionsIn(model, "starting").length > 0));
 
-const save = user.map((player) =>
-  command(`save(${player})`, async (model, real) => {
-    const session = activeOf(model, player);
+const save = which.map((index) =>
+  command(`save(${index})`, async (model, real) => {
+    const session = pick(unsaved(model), index);
     const { saveSlot } = (await real.operator.session(session.id)).spec;
     const generation = saveSlot.generation + 1;
     const stored = { objectKey: `saves/${session.id}`, sha256: "a".repeat(64), bytes: 10, generation, sequence: 1, persistedAt: new Date().toISOString(), final: false };
@@ -81,21 +83,21 @@ const save = user.map((player) =>
     await eventually(async () => (await real.api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: saveSlot.slotId } })).savedBySession === session.id);
     slotOf(model, session).generation = generation;
     session.hasSaved = true;
-  }, (model) => activeSession(model, player)?.status === "running" && activeSession(model, player)?.hasSaved === false));
+  }, (model) => unsaved(model).length > 0));
 
-const stop = fc.tuple(user, fc.boolean()).map(([player, isTwice]) =>
-  command(`stop(${player}${isTwice ? ", twice at once" : ""})`, async (model, real) => {
-    const session = activeOf(model, player);
+const stop = fc.tuple(which, fc.boolean()).map(([index, isTwice]) =>
+  command(`stop(${index}${isTwice ? ", twice at once" : ""})`, async (model, real) => {
+    const session = pick(sessionsIn(model, "starting", "running"), index);
     const finished = real.finishWhenAsked(session.id);
-    const answers = await Promise.all(Array.from({ length: isTwice ? 2 : 1 }, () => real.player(player).post("/api/game/stop", { sessionId: session.id })));
+    const answers = await Promise.all(Array.from({ length: isTwice ? 2 : 1 }, () => real.player(session.user).post("/api/game/stop", { sessionId: session.id })));
     await finished;
-    const again = await real.player(player).post("/api/game/stop", { sessionId: session.id });
+    const again = await real.player(session.user).post("/api/game/stop", { sessionId: session.id });
     for (const answer of [...answers, again]) {
       expectStatus(answer, 200);
       expect(answer.json()).to.deep.equal(again.json());
     }
     endSession(model, session);
-  }, (model) => activeSession(model, player) !== undefined));
+  }, (model) => sessionsIn(model, "starting", "running").length > 0));
 
 const keepalive = user.map((player) =>
   command(`keepalive(${player})`, async (model, real) => {
@@ -104,16 +106,16 @@ const keepalive = user.map((player) =>
     expectStatus(response, session?.status === "starting" || session?.status === "running" ? 200 : 404);
   }));
 
-const passTime = fc.tuple(user, fc.constantFrom(60, idleTimeoutSeconds + 60)).map(([player, seconds]) =>
-  command(`passTime(${player}, ${seconds} s)`, async (model, real) => {
-    const session = activeOf(model, player);
+const passTime = fc.tuple(which, fc.constantFrom(60, idleTimeoutSeconds + 60)).map(([index, seconds]) =>
+  command(`passTime(${index}, ${seconds} s)`, async (model, real) => {
+    const session = pick(sessionsIn(model, "running"), index);
     const hasBegunToEnd = await real.passIdleTime(session.id, seconds);
     if (seconds > idleTimeoutSeconds) expect(hasBegunToEnd).to.equal(true);
     if (!hasBegunToEnd) return;
     await real.finishWhenAsked(session.id);
-    await eventually(async () => (await real.statusOf(player, session.id)).status === "stopped");
+    await eventually(async () => (await real.statusOf(session.user, session.id)).status === "stopped");
     endSession(model, session);
-  }, (model) => activeSession(model, player)?.status === "running"));
+  }, (model) => sessionsIn(model, "running").length > 0));
 
 const toggle = fc.tuple(user, game).map(([player, of]) =>
   command(`toggleFavorite(${player}, ${of})`, async (model, real) => {
@@ -148,10 +150,13 @@ const remove = game.map((of) =>
     const known = gameOf(model, of);
     expectStatus(await real.partner.delete(`/api/partners/games/${known.slug}`), known.status === "deleted" ? 404 : 204);
     known.status = "deleted";
-  }));
+  }, (model) => model.games.filter(({ status }) => status === "active").length > 1));
 
 /** All that can happen; what keeps a world going comes more often than what ends it. */
-export const platformCommands = [launch, launch, becomeReady, becomeReady, save, stop, keepalive, passTime, toggle, upload, upload, remove];
+export const platformCommands = fc.oneof(
+  { weight: 5, arbitrary: launch }, { weight: 4, arbitrary: becomeReady }, { weight: 3, arbitrary: save }, { weight: 3, arbitrary: stop },
+  { weight: 1, arbitrary: keepalive }, { weight: 2, arbitrary: passTime }, { weight: 2, arbitrary: toggle }, { weight: 2, arbitrary: upload }, { weight: 1, arbitrary: remove },
+);
 
 function gameOf(model: PlatformModel, index: number): ModelGame {
   const found = model.games[index];
@@ -159,10 +164,18 @@ function gameOf(model: PlatformModel, index: number): ModelGame {
   return found;
 }
 
-function activeOf(model: PlatformModel, player: number): ModelSession {
-  const found = activeSession(model, player);
-  if (found === undefined) throw new Error(`User ${player} does not play.`);
-  return found;
+function sessionsIn({ sessions }: PlatformModel, ...statuses: ModelSession["status"][]): ModelSession[] {
+  return sessions.filter(({ status }) => statuses.includes(status));
+}
+
+function unsaved(model: PlatformModel): ModelSession[] {
+  return sessionsIn(model, "running").filter(({ hasSaved }) => !hasSaved);
+}
+
+function pick(sessions: readonly ModelSession[], index: number): ModelSession {
+  const session = sessions[index % sessions.length];
+  if (session === undefined) throw new Error("There is no session to choose.");
+  return session;
 }
 
 function slotOf(model: PlatformModel, session: ModelSession): ReturnType<typeof slotsOf>[number] {
