@@ -14,7 +14,24 @@ export function createLogger({ level, destination }: { level: string; destinatio
     level,
     base: { program: "api" },
     timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: describeError },
     redact: { paths: [...secrets, "headers"], censor: "[redacted]" },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
+
+/**
+ * An error as the log shows it. What libraries hang on theirs besides (rows, commands, requests) may be anybody's data; what
+ * it was caused by says more than a stack alone.
+ */
+function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack, cause } = error;
+  return {
+    type: name, message, stack,
+    ...("code" in error && { code: String(error.code) }),
+    ...(cause !== undefined && depth < causesShown && { cause: describeError(cause, depth + 1) }),
+  };
+}
+
+const causesShown = 4;

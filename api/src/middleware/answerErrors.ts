@@ -14,15 +14,13 @@ export async function answerErrors(ctx: AppContext, next: Next): Promise<void> {
     if (refusal.status >= 500) logFault(ctx, refusal, error);
     ctx.status = refusal.status;
     ctx.set(refusal.headers);
-    // A body that nobody read would be taken for the next request, or keep coming for gigabytes.
-    if (!ctx.req.complete && hasBody(ctx)) ctx.set("Connection", "close");
     ctx.body = bodyOf(ctx, refusal);
   }
 }
 
 function bodyOf(ctx: AppContext, { code, message, hasMessage, details, extra }: HttpError): ErrorBody {
   const isPartner = ctx.path.startsWith("/api/partners");
-  const needsMessage = hasMessage || isPartner;
+  const needsMessage = hasMessage || isPartner || code === "internal_error";
   // Partners' refusals have the form of the specification; the id is in a header. A fault of ours must be reportable.
   const needsRequestId = !isPartner || code === "internal_error";
   return {
@@ -58,8 +56,4 @@ function logFault(ctx: AppContext, refusal: HttpError, error: unknown): void {
   const keys = { err: error, requestId: ctx.state.requestId, route: ctx.state.route ?? ctx.method };
   if (refusal.code === "internal_error") ctx.deps.logger.error(keys, "a request failed");
   else ctx.deps.logger.warn(keys, "a request found something away");
-}
-
-function hasBody(ctx: AppContext): boolean {
-  return ctx.req.headers["transfer-encoding"] !== undefined || Number(ctx.req.headers["content-length"] ?? 0) > 0;
 }

@@ -14,8 +14,13 @@ export async function observeRequests(ctx: AppContext, next: Next): Promise<void
   ctx.set("X-Request-Id", ctx.state.requestId);
   ctx.res.once("close", () => observe(ctx, (clock.monotonicMs() - startedMs) / 1000));
   await next();
-  // Clients take their next request elsewhere.
-  if (lifecycle.isStopping) ctx.set("Connection", "close");
+  // Clients of a process that ends take their next request elsewhere.
+  if (lifecycle.isStopping || isBodyUnread(ctx)) ctx.set("Connection", "close");
+}
+
+/** A body that nobody read would be taken for the next request, or keep coming for gigabytes. */
+function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
+  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
 function observe({ deps: { logger, metrics }, method, res, state }: AppContext, seconds: number): void {

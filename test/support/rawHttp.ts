@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** A client that writes bytes of its own making: what is no HTTP, and HTTP that comes slowly. */
+export class RawClient {
+  readonly #socket: Socket;
+  readonly #closed: Promise<unknown>;
+  #received = "";
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.on("data", (bytes: Buffer) => this.#received += bytes.toString("latin1"));
+    socket.on("error", () => undefined); // Being cut is what these clients are for.
+  }
+
+  static async connect(url: string): Promise<RawClient> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    const client = new RawClient(socket);
+    await once(socket, "connect");
+    return client;
+  }
+
+  get received(): string {
+    return this.#received;
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.closed;
+  }
+
+  write(text: string | Buffer): void {
+    if (this.#socket.writable) this.#socket.write(text);
+  }
+
+  /** Takes nothing more of what the server sends. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** Writes the pieces with pauses between them, until it is cut. */
+  async trickle(pieces: Iterable<string | Buffer>, pauseMs: number): Promise<void> {
+    for (const piece of pieces) {
+      if (this.isClosed) return;
+      this.write(piece);
+      await Promise.race([this.#closed, new Promise((resolve) => setTimeout(resolve, pauseMs))]);
+    }
+  }
+
+  /** Resolves with everything received, once the server has closed the connection. */
+  async untilClosed(): Promise<string> {
+    await this.#closed;
+    return this.#received;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** Sends one text and gives all that comes back until the server closes the connection. */
+export async function exchange(url: string, text: string | Buffer): Promise<string> {
+  const client = await RawClient.connect(url);
+  client.write(text);
+  return client.untilClosed();
+}
