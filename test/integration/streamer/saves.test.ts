@@ -1,0 +1,38 @@
+import { expect } from "chai";
+import { eventually } from "#test/support/eventually.ts";
+import { imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
+
+const startMs = 60_000;
+/** In a folder that both containers have, so that the test can make it from the streamer's. */
+const awaited = "/run/session/save";
+
+describe("a game whose saves are on their way", function () {
+  this.timeout(startMs);
+  let images: SessionImages;
+  let pair: SessionPair;
+
+  before(async function () {
+    this.timeout(imageBuildMs);
+    images = await prepareSessionImages();
+  });
+
+  beforeEach(async () => {
+    pair = await startSessionPair({ images, game: { script: "#!/bin/sh\nexec sleep 600\n" }, gameEnv: { AWAIT_DIRECTORY: awaited } });
+  });
+
+  afterEach(() => pair.remove());
+
+  it("starts when they are there, and not with its display", async () => {
+    expect(await pair.status()).to.include({ ready: true, game: "waiting" });
+    expect(await pair.gameMessage()).to.equal(undefined);
+    await pair.inStreamer("mkdir", awaited);
+    await eventually(async () => (await pair.status()).game === "running", { what: "the game to start" });
+  });
+
+  it("ends at once when it is stopped before", async () => {
+    await pair.signalGame("TERM");
+    expect(await pair.gameExit()).to.equal(0);
+    expect(await pair.gameMessage()).to.include({ state: "ended", reason: "stopped", exitCode: 0 });
+  });
+});
