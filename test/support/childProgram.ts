@@ -21,13 +21,19 @@ export interface ChildProgramOptions {
 
 /** A server that tests use: it never keeps the test process alive and dies with it, even when that is killed. */
 export class ChildProgram {
+  /** Dealt with by one listener, however many there are. */
+  static readonly #all = new Set<ChildProgram>();
+  static {
+    process.once("exit", () => ChildProgram.#all.forEach((program) => program.#discard()));
+  }
+
   readonly #options: ChildProgramOptions;
   readonly #directory = mkdtempSync(join(tmpdir(), "joypod-test-"));
   #process: ChildProcess | undefined;
 
   constructor(options: ChildProgramOptions) {
     this.#options = options;
-    process.once("exit", () => this.#discard());
+    ChildProgram.#all.add(this);
   }
 
   /** Starts it and waits until it serves; also after a stop. */
@@ -50,6 +56,12 @@ export class ChildProgram {
 
   get logFile(): string {
     return join(this.#directory, "log");
+  }
+
+  get pid(): number {
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error(`${this.#options.command} does not run.`);
+    return pid;
   }
 
   /** Sends a signal, such as SIGSTOP to make it hang. */

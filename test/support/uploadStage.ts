@@ -65,9 +65,9 @@ export class UploadStage {
   }
 
   /** Begins an upload whose bytes the test sends; resolves once the API has taken it on. */
-  async beginUpload(archive: Buffer, url = this.api.url): Promise<HandSentUpload> {
+  async beginUpload(archive: Buffer, url = this.api.url, headers: Record<string, string> = {}): Promise<HandSentUpload> {
     const request = httpRequest(url + this.path, {
-      method: "PUT", headers: { authorization: `Bearer ${this.partner.key}`, "content-length": String(archive.length), ...gzip },
+      method: "PUT", headers: { authorization: `Bearer ${this.partner.key}`, "content-length": String(archive.length), ...gzip, ...headers },
     });
     const answered = new Promise<number | undefined>((resolve, reject) => {
       request.once("response", (response) => {
@@ -95,6 +95,16 @@ export class UploadStage {
   async unfinishedUploads(): Promise<string[]> {
     const { uploads } = await this.minio.client.listIncompleteUploadsQuery(this.minio.bucket, "", "", "", "");
     return uploads.map(({ key }) => key).filter((key) => key.includes(this.game.id));
+  }
+
+  /** Bytes of the game's unfinished uploads that the store holds. */
+  async storedBytes(): Promise<number> {
+    let bytes = 0;
+    // Of a prefix that is no whole key the store tells nothing.
+    for (const key of await this.unfinishedUploads()) {
+      for await (const item of this.minio.client.listIncompleteUploads(this.minio.bucket, key, true)) bytes += (item as { size: number }).size;
+    }
+    return bytes;
   }
 
   async stateOf(): Promise<{ status: string; currentVersionId: string | null; deletedAt: Date | null }> {

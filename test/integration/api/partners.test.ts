@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { request as httpRequest } from "node:http";
 import { aGame, aPartner, aUser, type TestPartner } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
@@ -28,85 +27,6 @@ describe("partner games", function () {
     await operator.removeNodes();
     await api.stop();
   });
-
-  describe("API keys", () => {
-    it("are needed on every route, in their own shape of refusal", async () => {
-      const { slug } = await aGame(api.deps, { partnerId: partner.id });
-      const routes = [
-        ["GET", path], ["POST", path], ["GET", `${path}/${slug}`], ["PATCH", `${path}/${slug}`], ["PUT", `${path}/${slug}/upload`],
-        ["GET", `${path}/${slug}/sync`], ["DELETE", `${path}/${slug}`],
-      ] as const;
-      for (const [method, address] of routes) {
-        const response = await api.anonymous().request(method, address);
-        expectRefusal(response, 401, "unauthorized");
-        expect(response.headers.get("www-authenticate")).to.match(/^Bearer/);
-        expect(response.json<{ message: string }>().message).to.be.a("string");
-      }
-    });
-
-    it("are refused when wrong, revoked or expired, and when the partner is suspended", async () => {
-      const wrong = api.asPartner({ key: partner.key.slice(0, -1) + (partner.key.endsWith("0") ? "1" : "0") });
-      expectRefusal(await wrong.get(path), 401, "unauthorized");
-      const { prisma } = api.deps.postgres;
-      await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { expiresAt: new Date(Date.now() - 1000) } });
-      expectRefusal(await client.get(path), 401, "unauthorized");
-      await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { expiresAt: null, revokedAt: new Date() } });
-      expectRefusal(await client.get(path), 401, "unauthorized");
-      await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { revokedAt: null } });
-      await prisma.partner.update({ where: { id: partner.id }, data: { suspendedAt: new Date() } });
-      expectRefusal(await client.get(path), 403, "forbidden");
-    });
-
-    it("are refused when cut short, given twice, or of another kind, whatever else they say", async () => {
-      const { authorization } = { authorization: `Bearer ${partner.key}` };
-      expect(await statusOf({ authorization })).to.equal(200);
-      expect(await statusOf({ authorization: `bearer  ${partner.key}` }), "the scheme's case does not matter").to.equal(200);
-      const near = [
-        `Bearer ${partner.key.slice(0, -1)}`, `Bearer ${partner.key}x`, `Bearer ${partner.key},${partner.key}`, `Basic ${partner.key}`, partner.key,
-        `Bearer ${partner.key.toUpperCase()}`, `Bearer ${partner.key.replace("live", "test")}`,
-      ];
-      for (const text of near) expect(await statusOf({ authorization: text }), text).to.equal(401);
-      const other = await aPartner(api.deps);
-      expect(await statusOf({ authorization: [authorization, authorization] })).to.equal(401);
-      expect(await statusOf({ authorization: [authorization, `Bearer ${other.key}`] })).to.equal(401);
-    });
-
-    it("are known by when they were used last, and nobody can read them out of the database or the log", async () => {
-      const lastUse = async (): Promise<Date | null> =>
-        (await api.deps.postgres.prisma.partnerKey.findUniqueOrThrow({ where: { id: partner.keyId } })).lastUsedAt;
-      expect(await lastUse()).to.be.null;
-      await client.get(path);
-      const first = await lastUse();
-      expect(Date.now() - first!.getTime()).to.be.within(-1000, 30_000);
-      await client.get(path);
-      expect(await lastUse(), "not written for every request").to.deep.equal(first);
-      const secret = partner.key.split("_").at(-1)!;
-      expect(JSON.stringify(await api.deps.postgres.prisma.partnerKey.findMany())).to.not.contain(secret);
-      expect(api.logLines.join("\n")).to.not.contain(secret);
-    });
-
-    it("bear a hundred requests a minute, the hundred and first waits", async () => {
-      const statuses = await Promise.all(Array.from({ length: 101 }, async () => (await client.get(path)).status));
-      expect(statuses.filter((status) => status === 200)).to.have.length(100);
-      const refused = await client.get(path);
-      expectRefusal(refused, 429, "rate_limited");
-      expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
-      expect(refused.json<{ message: string }>().message).to.be.a("string");
-      expect((await api.asPartner(await aPartner(api.deps)).get(path)).status).to.equal(200);
-    });
-  });
-
-  /** Over a plain request, in which a header can stand twice. */
-  function statusOf(headers: Record<string, string | string[]>): Promise<number | undefined> {
-    return new Promise((resolve, reject) => {
-      const request = httpRequest(api.url + path, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
-      for (const [name, value] of Object.entries(headers)) request.setHeader(name, value);
-      request.once("error", reject).end();
-    });
-  }
 
   describe("POST", () => {
     it("registers a game that waits for its archive, with a slug from its title", async () => {

@@ -1,10 +1,13 @@
 import { expect } from "chai";
 import { execFile } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { createPartnerKey } from "../../../api/src/partners/keys.ts";
 import { sweepUploads, sweepVersions } from "../../../api/src/recorder/sweeper.ts";
 import { aUser } from "../../factories/catalog.ts";
 import { expectRefusal } from "../../support/apiClient.ts";
+import { ApiProcess } from "../../support/apiProcess.ts";
 import { anArchive, sha256Of } from "../../support/archives.ts";
 import { eventually } from "../../support/eventually.ts";
 import { UploadStage } from "../../support/uploadStage.ts";
@@ -97,10 +100,85 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     await eventually(async () => (await stage.minio.client.findUploadId(stage.minio.bucket, objectKey)) === undefined);
   });
 
+  it("leaves nothing of an upload whose process is killed, and serves the old version meanwhile", async () => {
+    const { prisma } = stage.api.deps.postgres;
+    await stage.uploaded(await anArchive());
+    const before = await stage.stateOf();
+    const process = await ApiProcess.beside(stage.api);
+    const noise = randomBytes(20 * 2 ** 20);
+    const archive = await anArchive({ header: { name: "engine/noise.bin", size: noise.length }, body: noise });
+    const { request } = await stage.beginUpload(archive, process.url);
+    request.on("error", () => undefined);
+    request.write(archive.subarray(100, -1000));
+    await eventually(async () => await stage.storedBytes() > 0, { what: "a part to be stored" });
+    await process.stop("SIGKILL");
+    request.destroy();
+    expect(await stage.stateOf()).to.deep.equal(before);
+    expect(await stage.unfinishedUploads()).to.have.length(1);
+    await prisma.gameUpload.updateMany({ where: { gameId: stage.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
+    await stage.uploaded(archive);
+    await sweepUploads(stage.api.deps);
+    expect(await stage.unfinishedUploads()).to.be.empty;
+    expect(await prisma.gameUpload.count({ where: { gameId: stage.game.id } })).to.equal(0);
+  });
+
+  it("answers 503 when the object store goes away between two parts, and sweeps the parts when it is back", async () => {
+    const { prisma } = stage.api.deps.postgres;
+    const archive = await anArchive();
+    await stage.uploaded(archive);
+    const before = await stage.stateOf();
+    const noise = randomBytes(20 * 2 ** 20);
+    const large = await anArchive({ header: { name: "engine/noise.bin", size: noise.length }, body: noise });
+    const { request, answered } = await stage.beginUpload(large);
+    request.write(large.subarray(100, 9 * 2 ** 20));
+    await eventually(async () => await stage.storedBytes() > 0, { what: "a part to be stored" });
+    await stage.minio.stop();
+    try {
+      request.end(large.subarray(9 * 2 ** 20));
+      expect(await answered).to.equal(503);
+    } finally {
+      await stage.minio.start();
+    }
+    expect(await stage.stateOf()).to.deep.equal(before);
+    await prisma.gameUpload.updateMany({ where: { gameId: stage.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
+    await sweepUploads(stage.api.deps);
+    expect(await stage.unfinishedUploads()).to.be.empty;
+    await stage.uploaded(large);
+  });
+
+  it("checks what a digest announces, by either name and algorithm, and ignores others", async () => {
+    const archive = await anArchive();
+    const digestOf = (algorithm: string): string => createHash(algorithm).update(archive).digest("base64");
+    const [sha256, sha512] = [digestOf("sha256"), digestOf("sha512")];
+    const good = [
+      { "content-digest": `sha-256=:${sha256}:` }, { "repr-digest": `sha-512=:${sha512}:` }, { "content-digest": `sha-512=:${sha512}:, sha-256=:${sha256}:` },
+      { "content-digest": "md5=:AAAA:" },
+    ];
+    for (const headers of good) expect((await stage.upload(archive, headers)).status, JSON.stringify(headers)).to.equal(200);
+    expectRefusal(await stage.upload(archive, { "repr-digest": `sha-512=:${sha512.replace(/^../, "AA")}:` }), 400, "checksum_mismatch");
+    expectRefusal(await stage.upload(archive, { "content-digest": `sha-256=:${sha256}:`, "repr-digest": "sha-256=:AAAA:" }), 400, "invalid_request");
+  });
+
+  it("changes nothing when the game has changed while its archive was on its way, if the client says what it means", async () => {
+    const archive = await anArchive();
+    const game = `/api/partners/games/${stage.game.slug}`;
+    const etag = (await stage.client.get(game)).headers.get("etag")!;
+    const { request, answered } = await stage.beginUpload(archive, stage.api.url, { "if-match": etag });
+    expect((await stage.client.patch(game, { title: "Another" })).status).to.equal(200);
+    request.end(archive.subarray(100));
+    expect(await answered).to.equal(412);
+    expect(await stage.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
+    const next = (await stage.client.get(game)).headers.get("etag")!;
+    expect((await stage.upload(archive, { "if-match": next })).status).to.equal(200);
+  });
+
   it("counts ten uploads an hour per partner, failed ones too, whatever the key", async () => {
     for (let count = 0; count < 10; count++) expectRefusal(await stage.upload(Buffer.from("no gzip")), 422, "invalid_archive");
     const refused = await stage.upload(await anArchive());
     expectRefusal(refused, 429, "rate_limited");
+    const { key, keyId, secretHash } = createPartnerKey();
+    await stage.api.deps.postgres.prisma.partnerKey.create({ data: { id: keyId, partnerId: stage.partner.id, secretHash } });
+    expectRefusal(await stage.api.asPartner({ key }).put(stage.path, await anArchive(), { "content-type": "application/gzip" }), 429, "rate_limited");
     expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 3600);
     expect((await stage.client.get("/api/partners/games")).status).to.equal(200);
   });

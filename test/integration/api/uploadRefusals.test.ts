@@ -2,14 +2,18 @@ import { expect } from "chai";
 import { createHash, randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { Readable } from "node:stream";
-import { gzipSync } from "node:zlib";
+import { constants, deflateRawSync, gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
+import { hostileEntries } from "../../factories/hostileArchives.ts";
+import { aTar, aTarGz, tarEntry, type TarEntrySpec } from "../../factories/tarArchive.ts";
 import { expectRefusal } from "../../support/apiClient.ts";
 import { anArchive } from "../../support/archives.ts";
 import { eventually } from "../../support/eventually.ts";
 import { UploadStage } from "../../support/uploadStage.ts";
 
-const maxBytes = 2 ** 20;
+const maxBytes = 16 * 2 ** 20;
+/** What makes an archive a game. */
+const game: readonly TarEntrySpec[] = [{ name: "play.sh", body: "#!/bin/sh\n", mode: 0o755 }, { name: "engine/" }];
 const gzip = { "content-type": "application/gzip" };
 
 describe("refused uploads", function () {
@@ -32,16 +36,12 @@ describe("refused uploads", function () {
     afterEach(expectNothing);
 
     it("hostile archives, naming the entry", async () => {
-      const hostile = [
-        ["../evil", await anArchive({ header: { name: "../evil", size: 1 }, body: "x" })],
-        ["/etc/passwd", await anArchive({ header: { name: "/etc/passwd", size: 1 }, body: "x" })],
-        ["engine/link", await anArchive({ header: { name: "engine/link", type: "symlink", size: 0, linkname: "/etc" } })],
-        ["ENGINE", await anArchive({ header: { name: "ENGINE/x", size: 1 }, body: "x" })],
-      ] as const;
-      for (const [entry, archive] of hostile) {
-        const response = await stage.upload(archive);
+      for (const { what, entry, entries } of hostileEntries) {
+        const response = await stage.upload(aTarGz([...game, ...entries]));
         expectRefusal(response, 422, "invalid_archive");
-        expect(response.json<{ message: string }>().message).to.contain(entry);
+        const { message, details } = response.json<{ message: string; details: { path: string }[] }>();
+        expect(message, what).to.contain(JSON.stringify(entry));
+        expect(details.map(({ path }) => path), what).to.deep.equal([entry]);
       }
     });
 
@@ -59,9 +59,24 @@ describe("refused uploads", function () {
       expect(response.json<{ message: string }>().message).to.contain("play.sh");
     });
 
-    it("a bomb, early", async () => {
-      const bomb = gzipSync(await packTar([{ header: { name: "engine/zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]));
-      expectRefusal(await stage.upload(bomb), 422, "invalid_archive");
+    it("an archive without end marker, an empty one, and another format under its name", async () => {
+      const [withoutEnd, empty] = [gzipSync(Buffer.concat(game.map(tarEntry))), gzipSync(Buffer.alloc(0))];
+      for (const body of [withoutEnd, empty, gzipSync(Buffer.from("PK\x03\x04")), gzipSync(gzipSync(aTar(game)))]) {
+        expectRefusal(await stage.upload(body), 422, "invalid_archive");
+      }
+    });
+
+    it("bombs and floods, in seconds and in little memory", async () => {
+      const zeros = deflateRawSync(Buffer.alloc(64 * 2 ** 20), { level: 9, finishFlush: constants.Z_FULL_FLUSH });
+      const bomb = gzipOf(flushed(tarEntry({ name: "engine/zeros", size: 8 * 2 ** 30 - 1 })), ...Array<Buffer>(200).fill(zeros));
+      const longHeader = gzipOf(flushed(tarEntry({ name: "x", type: "x", size: 100 * 2 ** 20 })), zeros);
+      for (const body of [bomb, longHeader, manyEntries(250_000)]) {
+        const [startedMs, before] = [performance.now(), process.memoryUsage().rss];
+        const response = await stage.upload(body);
+        expectRefusal(response, 422, "invalid_archive");
+        expect(performance.now() - startedMs, response.text).to.be.below(5000);
+        expect((process.memoryUsage().rss - before) / 2 ** 20, response.text).to.be.below(100);
+      }
     });
 
     it("digests that are malformed or not the body's", async () => {
@@ -126,3 +141,20 @@ describe("refused uploads", function () {
     expect(await ask({ ...expecting, "content-type": "text/plain" }, archive)).to.deep.equal({ status: 415, continued: false });
   });
 });
+
+/** Compressed, with an end at which something else can go on. */
+function flushed(bytes: Buffer): Buffer {
+  return deflateRawSync(bytes, { level: 1, finishFlush: constants.Z_FULL_FLUSH });
+}
+
+/** The beginning of a gzip stream of such pieces; nobody reads on to its end. */
+function gzipOf(...pieces: Buffer[]): Buffer {
+  return Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]), ...pieces]);
+}
+
+/** More empty files than an archive may have, made ten thousand at a time. */
+function manyEntries(count: number): Buffer {
+  const atOnce = 10_000;
+  return gzipOf(...Array.from({ length: count / atOnce }, (_, piece) =>
+    flushed(Buffer.concat(Array.from({ length: atOnce }, (__, at) => tarEntry({ name: `engine/${piece * atOnce + at}` }))))));
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestApi } from "./api.ts";
+import { ChildProgram, freePort } from "./childProgram.ts";
+import { repositoryRoot } from "./programs.ts";
+
+/** The API as it runs in production, in a process of its own beside one in ours, on the same stores. */
+export class ApiProcess {
+  readonly url: string;
+  readonly #program: ChildProgram;
+
+  private constructor(url: string, program: ChildProgram) {
+    this.url = url;
+    this.#program = program;
+  }
+
+  static async beside({ deps: { config } }: TestApi, env: Record<string, string> = {}): Promise<ApiProcess> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const { endpoint, region, bucket, accessKey, secretKey } = config.objectStore;
+    const program = new ChildProgram({
+      command: process.execPath,
+      args: [join(repositoryRoot, "api/src/main.ts")],
+      env: {
+        PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
+        S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
+        KUBECONFIG: config.cluster.kubeconfig ?? "", SESSIONS_NAMESPACE: config.cluster.sessionsNamespace, POD_NAMESPACE: config.cluster.releaseNamespace,
+        SIGNING_KEYS: `test:${randomBytes(32).toString("base64")}`, PASSWORD_PEPPER: "pepper of the tests", PASSWORD_WORKERS: "1", ...env,
+      },
+      isReady: async () => (await fetch(`${url}/healthz`)).ok,
+      install: "it is this Node",
+    });
+    await program.start();
+    return new ApiProcess(url, program);
+  }
+
+  /** Ends it as a crash would, or as told. */
+  async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    await this.#program.stop(signal);
+  }
+
+  get pid(): number {
+    return this.#program.pid;
+  }
+
+  /** Forgets the peak so far. */
+  resetPeak(): void {
+    writeFileSync(`/proc/${this.#program.pid}/clear_refs`, "5");
+  }
+
+  /** The most memory that it had in use at once since the last reset, in bytes, as the kernel counts it. */
+  get peakBytes(): number {
+    const kilobytes = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${this.#program.pid}/status`, "utf8"))?.[1];
+    if (kilobytes === undefined) throw new Error("The kernel does not tell the API's peak memory.");
+    return Number(kilobytes) * 1024;
+  }
+}
