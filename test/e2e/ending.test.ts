@@ -2,11 +2,11 @@ import { expect } from "chai";
 import { conditionStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { eventually } from "#test/support/eventually.ts";
+import { TestCard } from "#test/support/testCard.ts";
 import { publishTestCard } from "./support/games.ts";
 import type { GamePage } from "./support/gamePage.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
-import { TestCard } from "./support/testCard.ts";
 
 describe("the end of a session", () => {
   const players = playersOfSuite();
@@ -21,7 +21,7 @@ describe("the end of a session", () => {
     const { game, userId } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
-    const card = new TestCard(game.page);
+    const card = new TestCard(game);
     await card.showsPresses(0);
     await game.pressKey("Space", presses);
     await card.showsPresses(presses);

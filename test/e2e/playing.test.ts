@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { conditionStatus } from "#contracts/crd/publicStatus.ts";
 import { eventually } from "#test/support/eventually.ts";
+import { TestCard } from "#test/support/testCard.ts";
 import { expectPlausible } from "./support/gamePage.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
-import { TestCard } from "./support/testCard.ts";
 
 describe("playing a game", () => {
   const players = playersOfSuite();
@@ -20,7 +20,7 @@ describe("playing a game", () => {
     await game.openGame(title);
     const kept = game.page.waitForResponse((response) => response.url().endsWith("/api/game/keepalive"), { timeout: 120_000 });
     await game.startNewGame(1);
-    const card = new TestCard(game.page);
+    const card = new TestCard(game);
     await card.showsPresses(0);
 
     await game.pressKey("Space", 5);
@@ -41,7 +41,7 @@ describe("playing a game", () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
-    const card = new TestCard(game.page);
+    const card = new TestCard(game);
     await game.pressKey("Space", 3);
     await card.showsPresses(3);
     const { gameSessions, pods } = await platform();
@@ -60,7 +60,7 @@ describe("playing a game", () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
-    const card = new TestCard(game.page);
+    const card = new TestCard(game);
     await card.showsPresses(0);
     await game.page.getByTestId("game-surface").focus();
     await game.page.keyboard.down("KeyA");
@@ -81,8 +81,8 @@ describe("playing a game", () => {
     const sessions = await Promise.all([first, second].map(({ userId }) => installed.gameSessionOf(userId)));
     expect(new Set(sessions.map((session) => session?.status?.nodeName)).size, "nodes").to.equal(2);
     await second.game.pressKey("Space", 2);
-    await new TestCard(second.game.page).showsPresses(2);
-    await new TestCard(first.game.page).showsPresses(0);
+    await new TestCard(second.game).showsPresses(2);
+    await new TestCard(first.game).showsPresses(0);
     for (const session of sessions) expect(session && conditionStatus(session, "Ready")).to.equal("True");
   });
 });

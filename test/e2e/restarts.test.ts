@@ -1,8 +1,8 @@
 import { expect } from "chai";
+import { TestCard } from "#test/support/testCard.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
-import { TestCard } from "./support/testCard.ts";
 
 /** What a failing operator must not be noticed by. */
 const operatorPods = ["-n", releaseNamespace, "delete", "pod", "-l", "app.kubernetes.io/component=operator", "--grace-period=0", "--force"];
@@ -21,14 +21,14 @@ describe("restarts of the operator", () => {
     const isRunning = game.startNewGame(1);
     await (await platform()).kubectl(operatorPods);
     await isRunning;
-    await new TestCard(game.page).showsPresses(0);
+    await new TestCard(game).showsPresses(0);
   });
 
   it("do not disturb a session that runs", async () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
-    const card = new TestCard(game.page);
+    const card = new TestCard(game);
     await card.showsPresses(0);
     const installed = await platform();
     const ref = { namespace: sessionsNamespace, name: game.sessionId() };

@@ -8,3 +8,8 @@ export async function signInAs(page: Page, { email, password }: { email: string;
   // Until the answer is there the button says so.
   await page.getByRole("button", { name: "Signing in…" }).waitFor({ state: "detached" });
 }
+
+/** The id in the address of a play page. */
+export function sessionIdOf(page: Pick<Page, "url">): string {
+  return decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
+}

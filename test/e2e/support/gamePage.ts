@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Page } from "playwright-core";
 import { eventually } from "#test/support/eventually.ts";
+import { PlayPage, type ShownStatistics } from "#test/support/playPage.ts";
 import type { Player } from "./platform.ts";
 
 const surfaceTestId = "game-surface";
@@ -8,16 +8,8 @@ const surfaceTestId = "game-surface";
 /** From the launch to a picture, on a busy machine. */
 const startTimeoutMs = 90_000;
 
-export interface StopStatistics { durationText: string; cpuSeconds: number; peakMemoryMb: number }
-
-/** What a player does on the web page, by the names that they see. */
-export class GamePage {
-  readonly page: Page;
-
-  constructor(page: Page) {
-    this.page = page;
-  }
-
+/** What a player does on the web page, by the names that they see; its context must have the probe. */
+export class GamePage extends PlayPage {
   async signIn(baseUrl: string, { email, password }: Player): Promise<void> {
     await this.page.goto(baseUrl);
     await this.page.getByLabel("E-mail").fill(email);
@@ -48,9 +40,8 @@ export class GamePage {
   /** Waits until decoded frames arrive, and go on arriving. */
   async seesPicture(): Promise<void> {
     await this.page.getByTestId("game-video").waitFor({ timeout: startTimeoutMs });
-    const frames = (): Promise<number> => this.page.evaluate<number>("joypodProbe.frames()");
-    const seen = await eventually(async () => await frames() || undefined, { timeoutMs: startTimeoutMs, what: "the first decoded frame" });
-    await eventually(async () => await frames() > seen + 5, { timeoutMs: 15_000, what: "more decoded frames" });
+    const seen = await eventually(async () => await this.frames() || undefined, { timeoutMs: startTimeoutMs, what: "the first decoded frame" });
+    await eventually(async () => await this.frames() > seen + 5, { timeoutMs: 15_000, what: "more decoded frames" });
   }
 
   /** Presses and releases a key in the game, as often as asked. */
@@ -61,12 +52,9 @@ export class GamePage {
 
   /** Clicks at a place of the game's picture, in its 1280 × 720 pixels. */
   async click(x: number, y: number): Promise<void> {
-    const box = await this.page.getByTestId(surfaceTestId).boundingBox();
-    if (box === null) throw new Error("the game's picture is not on the page");
-    const scale = Math.min(box.width / 1280, box.height / 720);
-    const left = box.x + (box.width - 1280 * scale) / 2;
-    const top = box.y + (box.height - 720 * scale) / 2;
-    await this.page.mouse.click(left + x * scale, top + y * scale, { delay: 40 });
+    await this.moveTo(x, y);
+    await this.page.mouse.down();
+    await this.page.mouse.up();
   }
 
   /** The session's id, from the address of the play page. */
@@ -76,24 +64,6 @@ export class GamePage {
     return id;
   }
 
-  /** Stops the game by the page's button and reads the statistics that it shows. */
-  async stop(): Promise<StopStatistics> {
-    // The bar hides while one plays: Ctrl+Alt+M and the like lead to it, as a keyboard user would.
-    await this.page.mouse.move(640, 1);
-    await this.page.getByRole("button", { name: "Stop", exact: true }).click();
-    await this.page.getByRole("button", { name: "Save and stop" }).click();
-    return this.readStatistics();
-  }
-
-  async readStatistics(): Promise<StopStatistics> {
-    const text = async (key: string): Promise<string> => await this.page.getByTestId(`stop-${key}`).textContent({ timeout: 60_000 }) ?? "";
-    return {
-      durationText: await text("duration"),
-      cpuSeconds: Number.parseFloat(await text("cpu")),
-      peakMemoryMb: Number.parseFloat(await text("memory")),
-    };
-  }
-
   /** Waits for the page's word that the session is over. */
   async seesEnd(title: string | RegExp, timeoutMs = 60_000): Promise<void> {
     await this.page.getByRole("heading", { name: title }).waitFor({ timeout: timeoutMs });
@@ -101,7 +71,7 @@ export class GamePage {
 }
 
 /** Figures of a session of some seconds that cannot be told from made-up ones only if they were measured. */
-export function expectPlausible({ cpuSeconds, peakMemoryMb }: StopStatistics, { minMemoryMb }: { minMemoryMb: number }): void {
+export function expectPlausible({ cpuSeconds, peakMemoryMb }: ShownStatistics, { minMemoryMb }: { minMemoryMb: number }): void {
   expect(cpuSeconds, "CPU seconds").to.be.greaterThan(0);
   expect(cpuSeconds, "CPU seconds").to.be.lessThan(600);
   expect(peakMemoryMb, "peak memory").to.be.greaterThan(minMemoryMb);

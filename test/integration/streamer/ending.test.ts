@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
+import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
-import { readPresses, showsColor, testcard } from "#test/support/session/testcard.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
+import { TestCard } from "#test/support/testCard.ts";
 
 describe("the end of a session", () => {
   let images: SessionImages;
@@ -47,7 +48,7 @@ describe("the end of a session", () => {
   it("stops the game first, tells the player, and leaves both accounts", async () => {
     const pair = await start();
     const viewer = await play(pair);
-    await showsColor(viewer, testcard.keyBlock, "red");
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
     await pair.signalGame("TERM");
     expect(await pair.gameExit()).to.equal(0);
     expect(await endNotice(viewer, "game")).to.deep.equal({ t: "ended", by: "game", reason: "stopped", exitCode: 0 });
@@ -74,7 +75,7 @@ describe("the end of a session", () => {
   it("reports a game that ends by itself, with its exit code", async () => {
     const pair = await start();
     const viewer = await play(pair);
-    await showsColor(viewer, testcard.keyBlock, "red");
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
     await viewer.press("KeyX");
     expect(await endNotice(viewer, "game")).to.include({ reason: "exited", exitCode: 3 });
     expect(await pair.gameExit()).to.equal(3);
@@ -84,16 +85,16 @@ describe("the end of a session", () => {
   it("finds the progress of the last session in the saves", async () => {
     const first = await start();
     const viewer = await play(first);
-    await showsColor(viewer, testcard.keyBlock, "red");
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
     for (let presses = 0; presses < 5; presses++) await viewer.press("Space");
-    await showsColor(viewer, testcard.keyBlock, "magenta");
+    await new TestCard(viewer).shows(layout.keyBlock, "magenta");
     await first.signalGame("TERM");
     await first.gameExit();
 
     const second = await start({ saves: first.saves });
     const later = await play(second);
-    await showsColor(later, testcard.keyBlock, "magenta");
-    expect(await readPresses(later)).to.equal(5);
+    await new TestCard(later).shows(layout.keyBlock, "magenta");
+    await new TestCard(later).showsPresses(5);
   });
 
   it("kills a game that does not stop within its grace", async () => {

@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
+import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
-import { showsColor, testcard } from "#test/support/session/testcard.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
+import { TestCard } from "#test/support/testCard.ts";
 
 describe("a streamed game", () => {
   let images: SessionImages;
@@ -29,7 +30,7 @@ describe("a streamed game", () => {
   });
 
   it("is seen and heard, in H.264 and Opus", async () => {
-    await showsColor(viewer, testcard.keyBlock, "red");
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
     await eventually(async () => {
       const { video, audio } = await viewer.stats();
       return video?.codec === "video/H264" && video.framesPerSecond >= 20
@@ -51,35 +52,35 @@ describe("a streamed game", () => {
 
   it("counts a key once however long it is held, and shows it held", async () => {
     await viewer.send({ t: "key", c: "Space", d: 1 });
-    await showsColor(viewer, testcard.heldBlock, "white");
-    await showsColor(viewer, testcard.keyBlock, "green");
+    await new TestCard(viewer).shows(layout.heldBlock, "white");
+    await new TestCard(viewer).shows(layout.keyBlock, "green");
     await viewer.send({ t: "key", c: "Space", d: 0 });
-    await showsColor(viewer, testcard.heldBlock, "dark");
+    await new TestCard(viewer).shows(layout.heldBlock, "dark");
     await viewer.press("ArrowLeft");
-    await showsColor(viewer, testcard.keyBlock, "blue");
+    await new TestCard(viewer).shows(layout.keyBlock, "blue");
   });
 
   it("follows the mouse, absolute and relative, with buttons and wheel", async () => {
     const at = (x: number, y: number) => ({ x: x - 8, y: y - 8, width: 16, height: 16 });
     await viewer.send({ t: "move", x: Math.round(65_535 * 300 / 1_279), y: Math.round(65_535 * 200 / 719) });
-    await showsColor(viewer, at(296, 196), "orange");
+    await new TestCard(viewer).shows(at(296, 196), "orange");
     await viewer.send({ t: "rel", x: 40, y: -30 });
-    await showsColor(viewer, at(336, 166), "orange");
+    await new TestCard(viewer).shows(at(336, 166), "orange");
     await viewer.send({ t: "btn", b: 0, d: 1 }, { t: "btn", b: 0, d: 0 });
-    await showsColor(viewer, testcard.clickBlock, "white");
+    await new TestCard(viewer).shows(layout.clickBlock, "white");
     await viewer.send({ t: "wheel", x: 0, y: 2 });
-    await showsColor(viewer, testcard.wheelBlock, "blue");
+    await new TestCard(viewer).shows(layout.wheelBlock, "blue");
     await viewer.send({ t: "wheel", x: 0, y: -1 });
-    await showsColor(viewer, testcard.wheelBlock, "green");
+    await new TestCard(viewer).shows(layout.wheelBlock, "green");
   });
 
   it("has a gamepad without any device of the machine", async () => {
     await viewer.send({ t: "pad", s: [32_767, 0, 0, 0], l: 0, r: 0, b: 1 });
-    await showsColor(viewer, testcard.padBlock, "white");
-    await showsColor(viewer, { x: 800, y: 600, width: 40, height: 40 }, "white");
+    await new TestCard(viewer).shows(layout.padBlock, "white");
+    await new TestCard(viewer).shows({ x: 800, y: 600, width: 40, height: 40 }, "white");
     await viewer.send({ t: "release" });
-    await showsColor(viewer, testcard.padBlock, "dark");
-    await showsColor(viewer, { x: 620, y: 600, width: 40, height: 40 }, "white");
+    await new TestCard(viewer).shows(layout.padBlock, "dark");
+    await new TestCard(viewer).shows({ x: 620, y: 600, width: 40, height: 40 }, "white");
   });
 
   it("drops malformed messages, counts them and plays on", async () => {
@@ -87,9 +88,9 @@ describe("a streamed game", () => {
       await viewer.sendRaw(text);
     }
     await eventually(async () => /^joypod_streamer_input_messages_rejected_total 8$/m.test(await pair.metrics()), { what: "8 rejected messages" });
-    const before = await viewer.color(testcard.keyBlock);
+    const before = await viewer.color(layout.keyBlock);
     await viewer.press("KeyB");
-    await eventually(async () => (await viewer.color(testcard.keyBlock)).join() !== before.join());
+    await eventually(async () => (await viewer.color(layout.keyBlock)).join() !== before.join());
   });
 
   it("goes on after the media process died, in the same connection", async () => {
@@ -100,8 +101,8 @@ describe("a streamed game", () => {
       timeoutMs: 10_000, what: "30 more decoded frames",
     });
     expect((await viewer.stats()).state).to.equal("connected");
-    const before = await viewer.color(testcard.keyBlock);
+    const before = await viewer.color(layout.keyBlock);
     await viewer.press("KeyC");
-    await eventually(async () => (await viewer.color(testcard.keyBlock)).join() !== before.join());
+    await eventually(async () => (await viewer.color(layout.keyBlock)).join() !== before.join());
   });
 });

@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
+import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
-import { showsColor, testcard } from "#test/support/session/testcard.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
+import { TestCard } from "#test/support/testCard.ts";
 
 const thisTab = "tab-aaaaaaaa";
 const otherTab = "tab-bbbbbbbb";
@@ -37,7 +38,7 @@ describe("viewers of a session", function () {
     for (const color of ["green", "blue", "yellow"] as const) {
       expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
       await viewer.press("Space");
-      await showsColor(viewer, testcard.keyBlock, color);
+      await new TestCard(viewer).shows(layout.keyBlock, color);
       await viewer.reload();
     }
     expect((await pair.status()).connections).to.equal(3);
@@ -46,12 +47,12 @@ describe("viewers of a session", function () {
   it("leave nothing pressed behind", async () => {
     await viewer.connect({ client: thisTab });
     await viewer.send({ t: "key", c: "KeyW", d: 1 }, { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 1 });
-    await showsColor(viewer, testcard.heldBlock, "white");
-    await showsColor(viewer, testcard.padBlock, "white");
+    await new TestCard(viewer).shows(layout.heldBlock, "white");
+    await new TestCard(viewer).shows(layout.padBlock, "white");
     await viewer.reload();
     await viewer.connect({ client: thisTab });
-    await showsColor(viewer, testcard.heldBlock, "dark");
-    await showsColor(viewer, testcard.padBlock, "dark");
+    await new TestCard(viewer).shows(layout.heldBlock, "dark");
+    await new TestCard(viewer).shows(layout.padBlock, "dark");
   });
 
   it("take over from another tab only when they say so, and the other one is told", async () => {
@@ -64,7 +65,7 @@ describe("viewers of a session", function () {
       expect(await other.connect({ client: otherTab, takeover: true })).to.include({ status: 201 });
       await eventually(async () => (await viewer.notices()).some(({ t }) => t === "taken-over"), { what: "the notice in the first tab" });
       await other.press("Space");
-      await showsColor(other, testcard.keyBlock, "green");
+      await new TestCard(other).shows(layout.keyBlock, "green");
     } finally {
       await other.close();
     }
@@ -84,7 +85,7 @@ describe("viewers of a session", function () {
 
   it("get VP8 when that is what their browser decodes", async () => {
     expect(await viewer.connect({ codec: "video/vp8" })).to.include({ status: 201 });
-    await showsColor(viewer, testcard.keyBlock, "red");
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
     expect((await viewer.stats()).video?.codec).to.equal("video/VP8");
   });
 
@@ -95,6 +96,6 @@ describe("viewers of a session", function () {
     await eventually(async () => (await pair.status()).fps === 0, { timeoutMs: 15_000, what: "a capture at rest" });
     await viewer.reload();
     expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
-    await showsColor(viewer, testcard.keyBlock, "red");
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
   });
 });

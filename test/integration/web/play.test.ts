@@ -1,74 +1,58 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
-import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
+import { aGame, aUser } from "../../factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
 import { eventually } from "../../support/eventually.ts";
-import { signInAs } from "../../support/pages.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { sessionIdOf, signInAs } from "../../support/pages.ts";
+import type { PlayedOperator } from "../../support/playedOperator.ts";
 import { PlayPage } from "../../support/playPage.ts";
-import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "../../support/session/containers.ts";
-import { givePodAddress } from "../../support/session/podAddress.ts";
-import { startSessionPair, type SessionPair } from "../../support/session/sessionPair.ts";
-import { buildWeb } from "../../support/web.ts";
+import { PlayStage } from "../../support/playStage.ts";
+import { imageBuildMs } from "../../support/session/containers.ts";
+import type { SessionPair } from "../../support/session/sessionPair.ts";
 
-const podIp = "127.78.0.1";
 const [red, green, blue, yellow] = layout.cycle as [string, string, string, string];
 
 describe("playing on the page", function () {
   this.timeout(90_000);
-  let images: SessionImages;
-  let archive: string;
-  let api: TestApi;
+  let stage: PlayStage;
   let operator: PlayedOperator;
   let browser: Browser;
-  let user: TestUser;
   let tab: TestWindow;
   let page: Page;
   let game: PlayPage;
   let pair: SessionPair;
-  let takeAddress: () => Promise<void>;
 
   before(async function () {
     this.timeout(imageBuildMs);
-    images = await prepareSessionImages();
-    archive = await buildGame("testcard", images.game);
-    api = await TestApi.start({ kube: true, env: { WEB_ROOT: await buildWeb() } });
-    operator = operatorOf(api);
-    await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
-    await aGame(api.deps, { slug: "testcard", title: "Test card" });
+    stage = await PlayStage.start();
+    ({ operator } = stage);
     browser = await launchBrowser();
   });
   after(async () => {
     await browser.close();
-    await operator.removeNodes();
-    await api.stop();
+    await stage.stop();
   });
 
   beforeEach(async function () {
-    pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" } });
-    takeAddress = await givePodAddress(podIp, pair.signalUrl);
-    user = await aUser(api.deps);
-    tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "play" });
+    pair = await stage.startPod();
+    tab = await openWindow(browser, { baseUrl: stage.api.url, name: this.currentTest?.fullTitle() ?? "play" });
     ({ page } = tab);
     game = await PlayPage.on(page);
     await page.goto("/games/testcard");
-    await signInAs(page, user);
+    await signInAs(page, await aUser(stage.api.deps));
   });
   afterEach(async function () {
     await tab.close({ failed: this.currentTest?.state === "failed" });
-    await takeAddress();
-    await pair.remove();
+    await stage.removePod();
   });
 
   /** Presses Play and, as the operator, lets the session run; gives its id. */
   async function play(): Promise<string> {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
-    const id = decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
-    await operator.makeReady(id, { podIp });
+    const id = sessionIdOf(page);
+    await stage.letRun(id);
     await game.waitUntilPlaying();
     return id;
   }
@@ -77,7 +61,7 @@ describe("playing on the page", function () {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("listitem").filter({ hasText: "Finding a server" }).and(page.locator("[aria-current=step]")).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
-    const id = decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
+    const id = sessionIdOf(page);
     await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
     await operator.finish(id);
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
@@ -123,7 +107,7 @@ describe("playing on the page", function () {
 
   it("plays in one window at a time and moves only when asked", async () => {
     await play();
-    const other = await openWindow(browser, { baseUrl: api.url, name: "the other window" });
+    const other = await openWindow(browser, { baseUrl: stage.api.url, name: "the other window" });
     try {
       await other.context.addCookies(await tab.context.cookies());
       await other.page.goto("/");
@@ -181,7 +165,7 @@ describe("playing on the page", function () {
 
   it("offers to resume or to stop the game that is already played", async () => {
     const id = await play();
-    await aGame(api.deps, { slug: `second-${id}`, title: "Second game" });
+    await aGame(stage.api.deps, { slug: `second-${id}`, title: "Second game" });
     await page.goto(`/games/second-${id}`);
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("dialog", { name: "You are already playing" }).getByText("Test card").waitFor();

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { z } from "zod";
 import { StreamNotice, type StreamInput } from "#contracts/stream.ts";
+import type { Picture, PictureArea } from "../picture.ts";
 
 const chromiumPath = "/usr/bin/chromium";
 
@@ -13,12 +14,10 @@ const Inbound = z.object({
 });
 const StreamStats = z.object({ state: z.string(), video: Inbound.optional(), audio: Inbound.optional() });
 const Connected = z.object({ status: z.number(), body: z.string(), firstFrameMs: z.number().optional() });
-const Color = z.tuple([z.number(), z.number(), z.number()]);
-
-export interface Area { x: number; y: number; width: number; height: number }
+const Rgb = z.tuple([z.number(), z.number(), z.number()]);
 
 /** A page that plays a session, in a real browser. */
-export interface Viewer {
+export interface Viewer extends Picture {
   page: Page;
   connect(options?: { client?: string; takeover?: boolean; codec?: string }): Promise<z.infer<typeof Connected>>;
   reload(): Promise<void>;
@@ -26,8 +25,6 @@ export interface Viewer {
   sendRaw(text: string): Promise<void>;
   press(code: string): Promise<void>;
   hangUp(): Promise<number>;
-  /** Mean colour of the middle half of an area, [red, green, blue]. */
-  color(area: Area): Promise<z.infer<typeof Color>>;
   stats(): Promise<z.infer<typeof StreamStats>>;
   notices(): Promise<StreamNotice[]>;
   close(): Promise<void>;
@@ -68,8 +65,8 @@ export async function openViewer(browser: Browser, signalUrl: string, { mediaPor
     sendRaw: async (text) => { await call(`sendRaw(${JSON.stringify(text)})`); },
     press: (code) => send({ t: "key", c: code, d: 1 }, { t: "key", c: code, d: 0 }),
     hangUp: async () => z.number().parse(await call("hangUp()")),
-    color: async ({ x, y, width, height }) => Color.parse(
-      await call(`areaColor(${JSON.stringify({ x: x + width / 4, y: y + height / 4, width: width / 2, height: height / 2 })})`)),
+    color: async (area) => Rgb.parse(await call(`areaColor(${JSON.stringify(middleHalf(area))})`)),
+    colors: async (areas) => z.array(Rgb).parse(await call(`${JSON.stringify(areas.map(middleHalf))}.map(areaColor)`)),
     stats: async () => StreamStats.parse(await call("streamStats()")),
     notices: async () => z.array(StreamNotice).parse(await call("notices")),
     async close() {
@@ -77,6 +74,10 @@ export async function openViewer(browser: Browser, signalUrl: string, { mediaPor
       server.close();
     },
   };
+}
+
+function middleHalf({ x, y, width, height }: PictureArea): PictureArea {
+  return { x: x + width / 4, y: y + height / 4, width: width / 2, height: height / 2 };
 }
 
 async function servePage(signalUrl: string, mediaPort: number | undefined): Promise<Server> {

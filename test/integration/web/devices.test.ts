@@ -1,0 +1,176 @@
+import { expect } from "chai";
+import type { Browser, Page } from "playwright-core";
+import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import { aUser, type TestUser } from "../../factories/catalog.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
+import { eventually } from "../../support/eventually.ts";
+import { launchFirefox } from "../../support/firefox.ts";
+import { pageScript } from "../../support/pageScripts.ts";
+import { sessionIdOf, signInAs } from "../../support/pages.ts";
+import { PlayPage } from "../../support/playPage.ts";
+import { PlayStage } from "../../support/playStage.ts";
+import { imageBuildMs } from "../../support/session/containers.ts";
+
+const white = "#ffffff";
+const dark = "#202020";
+
+/** Headless browsers have no gamepads: the page's own look at them is answered with what the test holds. */
+const playedGamepad = `
+  window.testPad = (south, leftX) => {
+    const buttons = Array.from({ length: 17 }, (_, place) => ({ pressed: place === 0 && south, value: place === 0 && south ? 1 : 0 }));
+    window.testPads = [{ index: 0, mapping: "standard", axes: [leftX, 0, 0, 0], buttons }];
+  };
+  window.testPads = [null];
+  navigator.getGamepads = () => window.testPads;
+`;
+const rememberedPointer = `
+  addEventListener("pointermove", ({ clientX, clientY }) => { window.lastPointer = { x: clientX, y: clientY }; }, { capture: true });
+`;
+const withoutH264 = `
+  const { codecs } = RTCRtpReceiver.getCapabilities("video");
+  RTCRtpReceiver.getCapabilities = () => ({ codecs: codecs.filter(({ mimeType }) => !/h264/i.test(mimeType)), headerExtensions: [] });
+`;
+
+/** Firefox does not count the frames of a stream in its playback quality. */
+const sixtyFrames = `new Promise((resolve) => {
+  const video = document.querySelector("video");
+  let frames = 0;
+  const count = () => (frames++ === 60 ? resolve() : video.requestVideoFrameCallback(count));
+  count();
+})`;
+
+/** One session, played with one device after the other. */
+describe("devices and browsers of a player", function () {
+  this.timeout(60_000);
+  let stage: PlayStage;
+  let browser: Browser;
+  let user: TestUser;
+  let tab: TestWindow;
+  let page: Page;
+  let game: PlayPage;
+
+  before(async function () {
+    this.timeout(imageBuildMs);
+    stage = await PlayStage.start();
+    await stage.startPod();
+    browser = await launchBrowser();
+    user = await aUser(stage.api.deps);
+    tab = await openWindow(browser, { baseUrl: stage.api.url, name: "devices" });
+    ({ page } = tab);
+    await page.addInitScript(playedGamepad);
+    await page.addInitScript(rememberedPointer);
+    game = await PlayPage.on(page);
+    await page.goto("/games/testcard");
+    await signInAs(page, user);
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.waitForURL("**/play/**");
+    await stage.letRun(sessionIdOf(page));
+    await game.waitUntilPlaying();
+  });
+  after(async function () {
+    await tab.close({ failed: this.test?.parent?.tests.some(({ state }) => state === "failed") ?? false });
+    await browser.close();
+    await stage.stop();
+  });
+
+  const pointerAt = (x: number, y: number) => game.waitForColor({ x: x - 8, y: y - 8, width: 16, height: 16 }, layout.pointer.color, { tolerance: 70 });
+
+  it("turn the wheel by notches, up and down", async () => {
+    await game.moveTo(640, 560);
+    await page.mouse.wheel(0, 300);
+    await game.waitForColor(layout.wheelBlock, layout.cycle[3] ?? "");
+    await page.mouse.wheel(0, -200);
+    await game.waitForColor(layout.wheelBlock, layout.cycle[1] ?? "");
+  });
+
+  it("move the game's pointer by the distances of a locked one", async () => {
+    await game.moveTo(300, 650);
+    await pointerAt(300, 650);
+    await game.openControl("Lock pointer");
+    await eventually(() => page.evaluate("document.pointerLockElement !== null"), { what: "a locked pointer" });
+    const from = await page.evaluate<{ x: number; y: number }>("lastPointer");
+    await page.mouse.move(from.x + 40, from.y + 30);
+    await pointerAt(340, 680); // not where the mouse is, which is far from there
+    await page.mouse.move(from.x + 160, from.y + 10);
+    await pointerAt(460, 660);
+    await page.evaluate("document.exitPointerLock()");
+  });
+
+  it("show the game full screen, and let it go on there", async () => {
+    await game.openControl("Full screen");
+    await eventually(() => page.evaluate("document.fullscreenElement !== null"), { what: "full screen" });
+    const before = await game.color(layout.keyBlock);
+    await game.press("KeyF");
+    await eventually(async () => (await game.color(layout.keyBlock)).join() !== before.join(), { what: "the key to show" });
+    await game.openControl("Leave full screen");
+    await eventually(() => page.evaluate("document.fullscreenElement === null"), { what: "the window" });
+  });
+
+  it("play the game's gamepad with the browser's", async () => {
+    await page.evaluate("testPad(false, 0)");
+    await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+    await page.evaluate("testPad(true, 1)");
+    await game.waitForColor(layout.padBlock, white);
+    await game.waitForColor({ x: 800, y: 600, width: 40, height: 40 }, white);
+    await page.evaluate("testPad(false, 0)");
+    await game.waitForColor(layout.padBlock, dark);
+    await page.evaluate("testPad(true, 0)");
+    await game.waitForColor(layout.padBlock, white);
+    await page.evaluate("testPads = [null]");
+    await game.waitForColor(layout.padBlock, dark);
+  });
+
+  it("are muted and heard again", async () => {
+    const isMuted = () => page.evaluate<boolean>("document.querySelector('video').muted");
+    expect(await isMuted()).to.equal(false);
+    await game.openControl("Mute");
+    await eventually(isMuted, { what: "silence" });
+    await game.openControl("Unmute");
+    await eventually(async () => !await isMuted(), { what: "sound" });
+  });
+
+  it("get VP8 where the browser has no H.264", async () => {
+    const other = await openWindow(browser, { baseUrl: stage.api.url, name: "without H.264" });
+    try {
+      await other.page.addInitScript(withoutH264);
+      await other.context.addCookies(await tab.context.cookies());
+      const there = await PlayPage.on(other.page);
+      await other.page.goto(new URL(page.url()).pathname);
+      await other.page.getByRole("button", { name: "Play here" }).click();
+      await there.waitUntilPlaying();
+      await there.openControl("Statistics");
+      await other.page.getByTestId("stream-codec").getByText("VP8").waitFor();
+      expect(await other.page.getByTestId("stream-encoder").innerText()).to.equal("vp8enc");
+      await eventually(async () => await there.frames() > 60, { what: "frames that go on" });
+    } finally {
+      await other.close({ failed: false });
+    }
+    await page.getByRole("button", { name: "Take it back" }).click();
+    await game.waitUntilPlaying();
+  });
+
+  it("play in Firefox", async () => {
+    const firefox = await launchFirefox();
+    const other = await firefox.newPage();
+    try {
+      await other.goto(page.url()); // leads to the sign-in page and back
+      await other.locator("input[type=email]").fill(user.email);
+      await other.locator("input[type=password]").fill(user.password);
+      await other.locator("button[type=submit]").click();
+      await other.locator("::-p-text(Play here)").click();
+      await other.waitForSelector('[data-phase="playing"]');
+      await other.evaluate(await pageScript("probe"));
+      const color = `joypodProbe.color(${JSON.stringify(layout.keyBlock)})`;
+      const before = await other.evaluate(color);
+      await other.focus("[data-testid=game-surface]");
+      await other.keyboard.press("KeyB");
+      await eventually(async () => String(await other.evaluate(color)) !== String(before), { what: "the key to show" });
+      await other.evaluate(sixtyFrames);
+    } catch (error) {
+      await other.screenshot({ path: "test-results/firefox.png" });
+      throw error;
+    } finally {
+      await firefox.close();
+    }
+  });
+});
