@@ -70,7 +70,7 @@ export class ApiClient {
       headers: { ...(cookie !== "" && { cookie }), ...sent.headers, ...credentials, ...headers },
       ...(sent.body !== undefined && { body: sent.body, duplex: "half" }),
     });
-    const text = await response.text();
+    const text = await wholeText(response);
     const setCookies = response.headers.getSetCookie();
     for (const line of setCookies) this.#keep(line.split(";", 1)[0] ?? "", /; Max-Age=0/i.test(line));
     this.#check?.({ method, path, status: response.status, headers: response.headers, text });
@@ -82,6 +82,13 @@ export class ApiClient {
     if (isGone) this.cookies.delete(pair.slice(0, at));
     else this.cookies.set(pair.slice(0, at), pair.slice(at + 1));
   }
+}
+
+/** An event stream may never end: of that only the head is looked at. */
+async function wholeText(response: Response): Promise<string> {
+  if (response.headers.get("content-type")?.startsWith("text/event-stream") !== true) return response.text();
+  await response.body?.cancel();
+  return "";
 }
 
 function parseAs(text: string): ApiResponse["json"] {

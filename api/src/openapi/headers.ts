@@ -49,10 +49,10 @@ function headerSet(required: readonly HeaderName[], optional: readonly HeaderNam
 
 /** The headers as a response names them. */
 export function headerReferences({ required, optional }: HeaderSet): Record<string, { $ref: string }> {
-  return Object.fromEntries([
-    ...[...required].map((name) => [name, { $ref: `#/components/headers/${name}` }] as const),
-    ...[...optional].map((name) => [name, { $ref: `#/components/headers/${name}-Optional` }] as const),
-  ]);
+  const references = new Map<string, { $ref: string }>();
+  for (const name of required) references.set(name, { $ref: `#/components/headers/${name}` });
+  for (const name of optional) references.set(name, { $ref: `#/components/headers/${name}-Optional` });
+  return Object.fromEntries(references);
 }
 
 /** The headers that the document's responses refer to. */
@@ -66,8 +66,8 @@ export function headerComponents(used: readonly HeaderSet[]): HeaderComponents {
 }
 
 function headerComponent(name: HeaderName, isRequired: boolean): HeaderComponents[string] {
-  const { description = "", example } = responseHeaders[name].meta() ?? {};
+  const { description = "", examples = [] } = responseHeaders[name].meta() ?? {};
   const { format, pattern, const: value } = z.toJSONSchema(responseHeaders[name]);
   const facets = { ...(format !== undefined && { format }), ...(pattern !== undefined && { pattern }), ...(value !== undefined && { enum: [value] }) };
-  return { description, ...(isRequired && { required: true }), schema: { type: "string", ...facets, examples: [example] } };
+  return { description, ...(isRequired && { required: true }), schema: { type: "string", ...facets, examples } };
 }

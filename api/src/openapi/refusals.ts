@@ -34,7 +34,7 @@ function accessCodes({ access, method }: Route): ErrorCode[] {
 
 /** Body of a refusal with one of these codes. */
 export function refusalBody(kind: RefusalKind, codes: readonly ErrorCode[]): z.ZodType {
-  const message = z.string().min(1).meta({ description: "For a person: what is wrong and what can be done.", example: errors[codes[0] ?? "invalid_request"].meaning });
+  const message = z.string().min(1).meta({ description: "For a person: what is wrong and what can be done.", examples: [errors[codes[0] ?? "invalid_request"].meaning] });
   return z.object({
     error: z.enum(codes),
     message: kind === "partner" ? message : message.optional(),
@@ -60,9 +60,9 @@ const detailed: ReadonlySet<ErrorCode> = new Set(["invalid_request", "invalid_ar
 
 const kindNames: Record<RefusalKind, string> = { public: "Public", user: "", partner: "Partner", form: "Form" };
 
-const requestId = z.string().meta({ description: "The same as `X-Request-Id`.", example: "0123456789abcdefghjk" });
-const activeSessionId = z.string().meta({ description: "With `session_active`: the session that is in the way.", example: "gs-7k2m9q4x1v8c" });
-const formUrl = z.url().meta({ description: "Where the browser would have been sent.", example: "https://joypod.example/signin?error=CredentialsSignin&code=credentials" });
+const requestId = z.string().meta({ description: "The same as `X-Request-Id`.", examples: ["0123456789abcdefghjk"] });
+const activeSessionId = z.string().meta({ description: "With `session_active`: the session that is in the way.", examples: ["gs-7k2m9q4x1v8c"] });
+const formUrl = z.url().meta({ description: "Where the browser would have been sent.", examples: ["https://joypod.example/signin?error=CredentialsSignin&code=credentials"] });
 
 function pascalCase(code: string): string {
   return code.split("_").map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");

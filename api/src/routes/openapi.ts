@@ -6,7 +6,7 @@ import { cacheable } from "../routing/answers.ts";
 import { NoQuery } from "../routing/input.ts";
 import { publicRoute, type Route } from "../routing/route.ts";
 
-const OpenApiResponse = z.looseObject({ openapi: z.string().meta({ example: "3.1.1" }) })
+const OpenApiResponse = z.looseObject({ openapi: z.string().meta({ examples: ["3.1.1"] }) })
   .meta({ id: "OpenApi", description: "The OpenAPI document of everything that this service answers." });
 
 /** Adds the route of the document of all routes, itself included; made once, for the table does not change. */

@@ -68,6 +68,7 @@ const upload = partnerRoute({
   description: "The new archive replaces the old one at once; running sessions keep theirs. A failed upload changes nothing, and counts.",
   innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
   rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
+  announce: (config) => ({ "Upload-Limit": `max-size=${config.partner.uploadMaxBytes}` }),
   answers: { 200: json(UploadResponse, undefined, { headers: ["Repr-Digest"] }) },
   errors: ["invalid_request", "checksum_mismatch", "request_timeout", "conflict", "upload_in_progress", "precondition_failed", "payload_too_large", "unsupported_media_type", "invalid_archive"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {

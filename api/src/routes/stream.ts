@@ -15,7 +15,7 @@ const StreamParams = z.object({ sessionId: opaqueId });
 const ConnectionParams = StreamParams.extend({ connectionId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) });
 const OfferQuery = z.strictObject({
   [whep.clientParameter]: WhepClientId.optional()
-    .meta({ description: "A random id that the page keeps: the same client replaces its own old connection without asking.", example: "k3v9x2m7q1" }),
+    .meta({ description: "A random id that the page keeps: the same client replaces its own old connection without asking.", examples: ["k3v9x2m7q1"] }),
   [whep.takeoverParameter]: z.enum(["true", "false"]).optional().meta({ description: "`true` replaces another viewer, who is told so." }),
 });
 

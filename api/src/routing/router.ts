@@ -31,8 +31,11 @@ export function createRouter(routes: readonly Route[]): Middleware {
       await known.handle(ctx);
       return;
     }
-    const { path: layers, route } = router.match(ctx.path, ctx.method);
-    if (route || layers.length === 0) return dispatch(ctx, next);
+    const fitting = router.match(ctx.path, ctx.method).path;
+    // An address that is written out in the table is no parameter of another one.
+    const exact = fitting.filter((layer) => layer.path === ctx.path);
+    const layers = exact.length > 0 ? exact : fitting;
+    if (layers.length === 0 || layers.some(({ methods }) => methods.includes(ctx.method))) return dispatch(ctx, next);
     const allow = [...new Set(layers.flatMap((layer) => layer.methods)), "OPTIONS"].join(", ");
     if (ctx.method !== "OPTIONS") {
       throw new HttpError("method_not_allowed", { message: `Use one of ${allow} here.`, headers: { Allow: allow } });

@@ -4,10 +4,10 @@ import { isoMoment } from "./text.ts";
 /** `GET /api/auth/session` of a signed-in user. All four user fields are always strings. */
 export const AuthSession = z.object({
   user: z.object({
-    id: z.string().meta({ example: "cm3qk1x2v0000" }),
-    name: z.string().meta({ example: "Ada" }),
-    email: z.string().meta({ example: "ada@example.org" }),
-    image: z.string().meta({ description: "Address of a picture, or empty.", example: "" }),
+    id: z.string().meta({ examples: ["cm3qk1x2v0000"] }),
+    name: z.string().meta({ examples: ["Ada"] }),
+    email: z.string().meta({ examples: ["ada@example.org"] }),
+    image: z.string().meta({ description: "Address of a picture, or empty.", examples: [""] }),
   }),
   expires: isoMoment.meta({ description: "When the cookie set by this answer expires." }),
 }).meta({ id: "AuthSession", description: "Who is signed in." });
@@ -20,13 +20,13 @@ export const AuthSessionResponse = z.union([AuthSession, NoAuthSession]).meta({ 
 export type AuthSessionResponse = z.infer<typeof AuthSessionResponse>;
 
 export const CsrfResponse = z.object({
-  csrfToken: z.string().regex(/^[0-9a-f]{64}$/).meta({ example: "0f".repeat(32) }),
+  csrfToken: z.string().regex(/^[0-9a-f]{64}$/).meta({ examples: ["0f".repeat(32)] }),
 }).meta({ id: "CsrfToken", description: "The token that every form of this browser carries; it belongs to a cookie set with it." });
 export type CsrfResponse = z.infer<typeof CsrfResponse>;
 
 export const AuthProvider = z.object({
-  id: z.string().meta({ example: "credentials" }),
-  name: z.string().meta({ description: "For a button.", example: "E-mail and password" }),
+  id: z.string().meta({ examples: ["credentials"] }),
+  name: z.string().meta({ description: "For a button.", examples: ["E-mail and password"] }),
   type: z.enum(["credentials", "oauth", "oidc"]),
   signinUrl: z.url(),
   callbackUrl: z.url(),
@@ -55,12 +55,12 @@ export const ProviderForm = z.object(formFields).meta({ id: "ProviderForm", desc
 export type ProviderForm = z.infer<typeof ProviderForm>;
 
 export const ProviderParams = z.object({
-  provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/).meta({ description: "Id of the provider, from `GET /api/auth/providers`.", example: "example" }),
+  provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/).meta({ description: "Id of the provider, from `GET /api/auth/providers`.", examples: ["example"] }),
 });
 
 export const CredentialsForm = z.object({
   ...formFields,
-  email: z.string().catch("").meta({ description: "Case and surrounding space do not count.", example: "ada@example.org" }),
+  email: z.string().catch("").meta({ description: "Case and surrounding space do not count.", examples: ["ada@example.org"] }),
   password: z.string().catch("").meta({ format: "password" }),
 }).meta({ id: "CredentialsForm", description: "Other fields are ignored." });
 export type CredentialsForm = z.infer<typeof CredentialsForm>;
@@ -72,7 +72,7 @@ export type UpdateSessionForm = z.infer<typeof UpdateSessionForm>;
 
 /** JSON answer of sign-in and sign-out: an absolute address, always present. */
 export const RedirectResponse = z.object({
-  url: z.url().meta({ example: "https://joypod.example/" }),
+  url: z.url().meta({ examples: ["https://joypod.example/"] }),
 }).meta({ id: "Redirect", description: "Where the browser is to go on: an absolute address." });
 export type RedirectResponse = z.infer<typeof RedirectResponse>;
 

@@ -18,8 +18,8 @@ export const GamesQuery = z.strictObject({
   page: pageNumber.default(catalog.pageDefault).meta({ description: "Page, from 1; a page past the end is empty.", override: { default: catalog.pageDefault } }),
   limit: pageNumber.transform((size) => Math.min(size, catalog.pageSizeMax)).default(catalog.pageSizeDefault)
     .meta({ description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.`, override: { default: catalog.pageSizeDefault } }),
-  search: line(catalog.searchMaxLength).trim().optional().meta({ description: "Part of the title or of the developer's name; case does not count.", example: "moon" }),
-  tag: line(limits.partner.tagMaxLength).trim().optional().meta({ description: "A whole tag; case does not count.", example: "racing" }),
+  search: line(catalog.searchMaxLength).trim().optional().meta({ description: "Part of the title or of the developer's name; case does not count.", examples: ["moon"] }),
+  tag: line(limits.partner.tagMaxLength).trim().optional().meta({ description: "A whole tag; case does not count.", examples: ["racing"] }),
   sort: z.enum(["title", "createdAt", "popular"]).default("title")
     .meta({ description: `\`popular\` counts the launches of the last ${catalog.popularWindowDays} days; ties go by title.` }),
   order: z.enum(["asc", "desc"]).default("asc").meta({ description: "Ascending or descending, for every sort." }),
@@ -27,14 +27,14 @@ export const GamesQuery = z.strictObject({
 export type GamesQuery = z.infer<typeof GamesQuery>;
 
 export const GameListItem = z.object({
-  id: z.string().meta({ example: "cm3qk1x2v0001" }),
-  slug: z.string().meta({ example: "moonlight-drift" }),
-  title: z.string().meta({ example: "Moonlight Drift" }),
-  developer: z.string().meta({ example: "Night Studio" }),
-  description: z.string().meta({ description: "May be empty.", example: "Drive until the sun comes up." }),
-  tags: z.array(z.string()).meta({ example: ["racing", "indie"] }),
-  thumbnail: z.string().meta({ description: "Address of a picture, or empty.", example: "https://images.example.org/moonlight-drift.jpg" }),
-  releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", example: "2026-10-31" }),
+  id: z.string().meta({ examples: ["cm3qk1x2v0001"] }),
+  slug: z.string().meta({ examples: ["moonlight-drift"] }),
+  title: z.string().meta({ examples: ["Moonlight Drift"] }),
+  developer: z.string().meta({ examples: ["Night Studio"] }),
+  description: z.string().meta({ description: "May be empty.", examples: ["Drive until the sun comes up."] }),
+  tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
+  thumbnail: z.string().meta({ description: "Address of a picture, or empty.", examples: ["https://images.example.org/moonlight-drift.jpg"] }),
+  releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
   isFavorite: z.boolean().meta({ description: "Whether the asking player marked it." }),
 }).meta({ id: "Game", description: "A game as the catalogue lists it." });
 export type GameListItem = z.infer<typeof GameListItem>;
@@ -52,7 +52,7 @@ export type GamesResponse = z.infer<typeof GamesResponse>;
 
 /** One of a game's three slots; the three nullable fields are null together, when it is empty. */
 export const SaveSlot = z.object({
-  id: z.string().nullable().meta({ description: "Names the slot in a launch; null when the slot is empty.", example: "cm3qk1x2v0002" }),
+  id: z.string().nullable().meta({ description: "Names the slot in a launch; null when the slot is empty.", examples: ["cm3qk1x2v0002"] }),
   slotNumber: z.int().min(1).max(limits.saveSlotsPerGame),
   label: z.string().nullable(),
   lastPlayedAt: isoMoment.nullable(),
@@ -60,10 +60,10 @@ export const SaveSlot = z.object({
 export type SaveSlot = z.infer<typeof SaveSlot>;
 
 export const GameDetail = GameListItem.extend({
-  screenshots: z.array(z.string()).meta({ description: "Addresses of pictures.", example: [] }),
-  contentRating: z.string().meta({ description: "May be empty.", example: "PEGI 7" }),
-  languages: z.array(z.string()).meta({ description: "BCP 47 tags.", example: ["en", "de"] }),
-  website: z.string().meta({ description: "An address, or empty.", example: "" }),
+  screenshots: z.array(z.string()).meta({ description: "Addresses of pictures.", examples: [[]] }),
+  contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 7"] }),
+  languages: z.array(z.string()).meta({ description: "BCP 47 tags.", examples: [["en", "de"]] }),
+  website: z.string().meta({ description: "An address, or empty.", examples: [""] }),
   saveSlots: z.array(SaveSlot).length(limits.saveSlotsPerGame).meta({ description: "The asking player's slots, by number." }),
 }).meta({ id: "GameDetail", description: "A game's own page." });
 export type GameDetail = z.infer<typeof GameDetail>;

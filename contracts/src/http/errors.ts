@@ -39,8 +39,8 @@ export type ErrorCode = z.infer<typeof ErrorCode>;
 
 /** One thing wrong with a request: `path` is the field, such as `tags.0`. */
 export const ErrorDetail = z.object({
-  path: z.string().meta({ description: "The field, such as `tags.0`; empty for the whole body.", example: "title" }),
-  message: z.string().meta({ example: "must not be empty" }),
+  path: z.string().meta({ description: "The field, such as `tags.0`; empty for the whole body.", examples: ["title"] }),
+  message: z.string().meta({ examples: ["must not be empty"] }),
 }).meta({ id: "ErrorDetail", description: "One thing that is wrong with a request." });
 export type ErrorDetail = z.infer<typeof ErrorDetail>;
 

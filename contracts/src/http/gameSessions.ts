@@ -2,7 +2,7 @@ import { z } from "zod";
 import { publicStatuses } from "../crd/publicStatus.ts";
 import { isoMoment, opaqueId } from "./text.ts";
 
-const sessionId = z.string().meta({ example: "gs-7k2m9q4x1v8c" });
+const sessionId = z.string().meta({ examples: ["gs-7k2m9q4x1v8c"] });
 
 export const PublicGameSessionStatus = z.enum(publicStatuses).meta({
   id: "GameSessionStatus",
@@ -11,8 +11,8 @@ export const PublicGameSessionStatus = z.enum(publicStatuses).meta({
 
 /** With neither choice the most recently played slot goes on; the first launch of a game starts afresh. */
 export const LaunchRequest = z.strictObject({
-  gameSlug: opaqueId.meta({ description: "The game.", example: "moonlight-drift" }),
-  saveSlotId: opaqueId.optional().meta({ description: "The save slot to continue.", example: "cm3qk1x2v0002" }),
+  gameSlug: opaqueId.meta({ description: "The game.", examples: ["moonlight-drift"] }),
+  saveSlotId: opaqueId.optional().meta({ description: "The save slot to continue.", examples: ["cm3qk1x2v0002"] }),
   fresh: z.boolean().optional().meta({ description: "True: start anew in the lowest empty slot." }),
 }).refine((body) => !(body.fresh === true && body.saveSlotId !== undefined), {
   path: ["fresh"],
@@ -43,12 +43,12 @@ export const GameSessionStatusResponse = z.object({
   sessionId,
   status: PublicGameSessionStatus,
   serverUrl: z.string().nullable()
-    .meta({ description: "Address below which the streams of sessions live; null until a server was chosen.", example: "https://joypod.example/api/stream" }),
+    .meta({ description: "Address below which the streams of sessions live; null until a server was chosen.", examples: ["https://joypod.example/api/stream"] }),
   containerUrl: z.string().nullable().meta({
     description: "Where the WebRTC offer is posted (WHEP); null until the session is `running`, and after its end.",
-    example: "https://joypod.example/api/stream/gs-7k2m9q4x1v8c",
+    examples: ["https://joypod.example/api/stream/gs-7k2m9q4x1v8c"],
   }),
-  gameTitle: z.string().meta({ example: "Moonlight Drift" }),
+  gameTitle: z.string().meta({ examples: ["Moonlight Drift"] }),
   startedAt: isoMoment,
   stage: LaunchStage.optional().meta({ description: "While `starting`." }),
   progressPercent: z.int().min(0).max(100).optional().meta({ description: "Of the download, while the stage is `downloading`." }),
@@ -67,9 +67,9 @@ export type KeepaliveResponse = z.infer<typeof KeepaliveResponse>;
 /** `duration` and `cpuSeconds` are seconds; all are 0 for a session stopped before it ran. */
 export const StopResponse = z.object({
   status: z.literal("stopped"),
-  duration: z.number().min(0).meta({ description: "Seconds.", example: 1834.5 }),
-  cpuSeconds: z.number().min(0).meta({ example: 912.25 }),
-  peakMemoryMb: z.number().min(0).meta({ example: 743 }),
+  duration: z.number().min(0).meta({ description: "Seconds.", examples: [1834.5] }),
+  cpuSeconds: z.number().min(0).meta({ examples: [912.25] }),
+  peakMemoryMb: z.number().min(0).meta({ examples: [743] }),
 }).meta({ id: "StoppedSession", description: "What the session used; all 0 when it was stopped before it ran. The same at every asking." });
 export type StopResponse = z.infer<typeof StopResponse>;
 
@@ -81,8 +81,8 @@ export type StopPendingResponse = z.infer<typeof StopPendingResponse>;
 export const GameSessionsResponse = z.object({
   sessions: z.array(z.object({
     sessionId,
-    gameSlug: z.string().meta({ example: "moonlight-drift" }),
-    gameTitle: z.string().meta({ example: "Moonlight Drift" }),
+    gameSlug: z.string().meta({ examples: ["moonlight-drift"] }),
+    gameTitle: z.string().meta({ examples: ["Moonlight Drift"] }),
     status: PublicGameSessionStatus,
     startedAt: isoMoment,
   })),

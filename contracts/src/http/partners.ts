@@ -5,8 +5,8 @@ import { httpsUrl, isoMoment, line, paragraphs, requiredLine, slug } from "./tex
 
 const { partner } = limits;
 
-const id = z.string().meta({ example: "cm3qk1x2v0001" });
-const slugText = z.string().meta({ example: "moonlight-drift" });
+const id = z.string().meta({ examples: ["cm3qk1x2v0001"] });
+const slugText = z.string().meta({ examples: ["moonlight-drift"] });
 
 const required = {
   title: requiredLine(partner.titleMaxLength),
@@ -69,9 +69,9 @@ export type RegisterGameResponse = z.infer<typeof RegisterGameResponse>;
 export const PartnerGameListItem = z.object({
   id,
   slug: slugText,
-  title: z.string().meta({ example: "Moonlight Drift" }),
-  developer: z.string().meta({ example: "Night Studio" }),
-  tags: z.array(z.string()).meta({ example: ["racing", "indie"] }),
+  title: z.string().meta({ examples: ["Moonlight Drift"] }),
+  developer: z.string().meta({ examples: ["Night Studio"] }),
+  tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
   status: PartnerGameStatus,
   createdAt: isoMoment,
   updatedAt: isoMoment,
@@ -86,23 +86,23 @@ export type PartnerGamesResponse = z.infer<typeof PartnerGamesResponse>;
 export const PartnerGameDetail = z.object({
   id,
   slug: slugText,
-  title: z.string().meta({ example: "Moonlight Drift" }),
-  developer: z.string().meta({ example: "Night Studio" }),
-  description: z.string().meta({ example: "Drive until the sun comes up." }),
-  tags: z.array(z.string()).meta({ example: ["racing", "indie"] }),
-  launcher: z.string().meta({ description: "The archive's file that starts the game.", example: "play.sh" }),
-  engineDir: z.string().meta({ description: "The archive's directory of engine files.", example: "engine" }),
-  thumbnail: z.string().meta({ description: "Address of a picture, or empty.", example: "https://images.example.org/moonlight-drift.jpg" }),
+  title: z.string().meta({ examples: ["Moonlight Drift"] }),
+  developer: z.string().meta({ examples: ["Night Studio"] }),
+  description: z.string().meta({ examples: ["Drive until the sun comes up."] }),
+  tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
+  launcher: z.string().meta({ description: "The archive's file that starts the game.", examples: ["play.sh"] }),
+  engineDir: z.string().meta({ description: "The archive's directory of engine files.", examples: ["engine"] }),
+  thumbnail: z.string().meta({ description: "Address of a picture, or empty.", examples: ["https://images.example.org/moonlight-drift.jpg"] }),
   status: PartnerGameStatus,
   cacheStatus: z.object({
-    servers: z.int().min(0).meta({ description: "Game servers in total.", example: 3 }),
-    cached: z.int().min(0).meta({ description: "Those that hold the current archive.", example: 2 }),
+    servers: z.int().min(0).meta({ description: "Game servers in total.", examples: [3] }),
+    cached: z.int().min(0).meta({ description: "Those that hold the current archive.", examples: [2] }),
   }),
 }).meta({ id: "PartnerGameDetail", description: "A game with all that its partner set." });
 export type PartnerGameDetail = z.infer<typeof PartnerGameDetail>;
 
 export const SyncServer = z.object({
-  id: z.string().meta({ example: "server-1" }),
+  id: z.string().meta({ examples: ["server-1"] }),
   status: z.enum(["cached", "pending"]),
   cachedAt: isoMoment.nullable(),
 }).meta({ id: "SyncServer", description: "A game server; `cached` once it holds the current archive." });
@@ -110,9 +110,9 @@ export const SyncServer = z.object({
 /** How far the current archive has reached the game servers; `pendingSync` = `totalServers` − `cachedOn`. */
 export const SyncResponse = z.object({
   slug: slugText,
-  totalServers: z.int().min(0).meta({ example: 3 }),
-  cachedOn: z.int().min(0).meta({ example: 2 }),
-  pendingSync: z.int().min(0).meta({ description: "`totalServers` − `cachedOn`.", example: 1 }),
+  totalServers: z.int().min(0).meta({ examples: [3] }),
+  cachedOn: z.int().min(0).meta({ examples: [2] }),
+  pendingSync: z.int().min(0).meta({ description: "`totalServers` − `cachedOn`.", examples: [1] }),
   servers: z.array(SyncServer),
 }).meta({ id: "Sync", description: "How far the current archive has reached the game servers." });
 export type SyncResponse = z.infer<typeof SyncResponse>;
@@ -120,8 +120,8 @@ export type SyncResponse = z.infer<typeof SyncResponse>;
 export const UploadResponse = z.object({
   status: z.literal("ok"),
   slug: slugText,
-  size: z.int().min(0).meta({ description: "Bytes of the archive as sent.", example: 73_400_320 }),
-  checksum: z.string().regex(/^sha256:[0-9a-f]{64}$/).meta({ example: `sha256:${"0f".repeat(32)}` }),
+  size: z.int().min(0).meta({ description: "Bytes of the archive as sent.", examples: [73_400_320] }),
+  checksum: z.string().regex(/^sha256:[0-9a-f]{64}$/).meta({ examples: [`sha256:${"0f".repeat(32)}`] }),
 }).meta({ id: "Upload", description: "The archive is stored and is the game's current version." });
 export type UploadResponse = z.infer<typeof UploadResponse>;
 

@@ -22,17 +22,17 @@ export function paragraphs(maxLength: number): z.ZodString {
 
 /** Name of a game in addresses; at most 63 characters because it also names Kubernetes objects and their labels. */
 export const slug = z.string().min(2).max(63).regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])$/, "must be a-z, 0-9 and inner dashes")
-  .meta({ description: "The game's name in addresses.", example: "moonlight-drift" });
+  .meta({ description: "The game's name in addresses.", examples: ["moonlight-drift"] });
 
 /** An id as a client sends it back to us; whether it exists is for the database to say. */
-export const opaqueId = requiredLine(64).meta({ description: "An id as an earlier answer gave it.", example: "gs-7k2m9q4x1v8c" });
+export const opaqueId = requiredLine(64).meta({ description: "An id as an earlier answer gave it.", examples: ["gs-7k2m9q4x1v8c"] });
 
 /** An address that pages may load: https only, no credentials. */
 export const httpsUrl = line(limits.partner.urlMaxLength).refine(isHttpsUrl, "must be an https address without credentials")
-  .meta({ description: "An https address without credentials.", format: "uri", example: "https://images.example.org/moonlight-drift.jpg" });
+  .meta({ description: "An https address without credentials.", format: "uri", examples: ["https://images.example.org/moonlight-drift.jpg"] });
 
 /** ISO 8601 with milliseconds in UTC, as every moment in a response is written. */
-export const isoMoment = z.iso.datetime().meta({ example: "2026-11-21T18:04:05.000Z" });
+export const isoMoment = z.iso.datetime().meta({ examples: ["2026-11-21T18:04:05.000Z"] });
 
 function isHttpsUrl(text: string): boolean {
   if (!/^https:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false;

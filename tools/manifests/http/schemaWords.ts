@@ -7,7 +7,6 @@ export interface SchemaNode {
   const?: unknown;
   description?: string;
   default?: unknown;
-  example?: unknown;
   minimum?: number;
   maximum?: number;
   minItems?: number;

@@ -1,0 +1,150 @@
+import { expect } from "chai";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TestApi } from "../../../support/api.ts";
+import { type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
+import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
+import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
+
+const always = {
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+  "api-version": "2026-11-21",
+  "strict-transport-security": null,
+  "x-powered-by": null,
+  "server": null,
+  "access-control-allow-origin": null,
+};
+const names = Object.keys(always);
+
+describe("headers", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let own: Owned;
+  let webRoot: string;
+
+  before(async () => {
+    webRoot = mkdtempSync(join(tmpdir(), "joypod-web-"));
+    writeFileSync(join(webRoot, "index.html"), "<!doctype html><title>Joypod</title>");
+    api = await TestApi.start({ env: { WEB_ROOT: webRoot } });
+    own = await ownedThings(api);
+  });
+  after(async () => {
+    await api.stop();
+    rmSync(webRoot, { recursive: true });
+  });
+
+  for (const route of wholeInterface().routes) {
+    it(`${route.method} ${route.path} has those of every answer, signed in or not`, async () => {
+      const { method, path, body, headers } = sampleRequest(route, own.known);
+      for (const client of clients()) {
+        const response = await client.request(method, path, { body, headers });
+        expectSafe(response, route.path);
+      }
+    });
+  }
+
+  it("are the same for what is refused, unchanged, or broken", async () => {
+    const player = api.as(own.user);
+    const etag = (await player.get("/api/games")).headers.get("etag") ?? "";
+    const seen = {
+      304: await player.get("/api/games", { "if-none-match": etag }),
+      400: await player.get("/api/games?page=x"),
+      401: await api.anonymous().get("/api/games"),
+      403: await player.post("/api/favorites", {}, { origin: "https://evil.test" }),
+      404: await player.get("/api/nothing"),
+      405: await player.delete("/api/games"),
+      413: await player.post("/api/favorites", { gameId: "x".repeat(70_000) }),
+      415: await player.post("/api/favorites", "gameId=x", { "content-type": "text/plain" }),
+      500: await broken(() => player.get("/api/games")),
+    };
+    for (const [status, response] of Object.entries(seen)) {
+      expect(response.status, response.text).to.equal(Number(status));
+      expectSafe(response, "/api/games");
+      if (status !== "304") expect(response.headers.get("content-type")).to.equal("application/json; charset=utf-8");
+    }
+    expect(seen[500].json()).to.have.all.keys("error", "message", "requestId");
+    expect(seen[500].text).to.not.match(/at .*:\d+|SELECT|boom|node_modules|\/api\/src/);
+    expect(seen[500].json()).to.include({ requestId: seen[500].headers.get("x-request-id") });
+  });
+
+  it("tell where the caller stands in every limit that the request counts under", async () => {
+    const { partner: owner, game } = await ownedThings(api);
+    const partner = api.asPartner(owner);
+    const games = await partner.get("/api/partners/games");
+    expect(games.headers.get("ratelimit-policy")).to.equal('"partner";q=100;w=60');
+    expect(games.headers.get("ratelimit")).to.match(/^"partner";r=\d+;t=\d+$/);
+    const upload = await partner.put(`/api/partners/games/${game.slug}/upload`, new Uint8Array(1), { "content-type": "application/gzip" });
+    expect(upload.headers.get("ratelimit-policy")).to.equal('"partner";q=100;w=60, "upload";q=10;w=3600');
+    expect(upload.headers.get("ratelimit")).to.match(/^"partner";r=\d+;t=\d+, "upload";r=\d+;t=\d+$/);
+    const launch = await api.as(own.user).post("/api/game/launch", { gameSlug: "no-such-game" });
+    expect(launch.headers.get("ratelimit-policy")).to.equal('"launch";q=10;w=60, "launchHourly";q=60;w=3600');
+    expect([...launch.headers.keys()].filter((name) => name.startsWith("x-ratelimit"))).to.deep.equal([]);
+  });
+
+  it("leave the web page its own policy", async () => {
+    const page = await api.anonymous().get("/games/some-game");
+    expect(page.headers.get("content-security-policy")).to.contain("script-src 'self'").and.contain("frame-ancestors 'none'");
+    for (const name of ["x-content-type-options", "referrer-policy", "x-frame-options"] as const) expect(page.headers.get(name)).to.equal(always[name]);
+  });
+
+  it("tell browsers in production to stay with https", async () => {
+    const secure = await TestApi.start({ env: { BASE_URL: "https://joypod.test" } });
+    try {
+      for (const path of ["/healthz", "/api/games", "/api/nothing", "/api/auth/csrf"]) {
+        expect((await secure.anonymous().get(path)).headers.get("strict-transport-security")).to.equal("max-age=31536000; includeSubDomains");
+      }
+    } finally {
+      await secure.stop();
+    }
+  });
+
+  it("never repeat what the request said about the host", async () => {
+    const forged = { "x-forwarded-host": "evil.test", "x-forwarded-proto": "https", "forwarded": "host=evil.test", "x-original-url": "/evil", "host": "evil.test" };
+    for (const route of wholeInterface().routes) {
+      const { method, path, body, headers } = sampleRequest(route, own.known);
+      for (const client of clients()) {
+        const response = await client.request(method, path, { body, headers: { ...headers, ...forged } });
+        expect(`${[...response.headers].join(" ")} ${response.text}`, route.path).to.not.contain("evil");
+      }
+    }
+  });
+
+  function clients(): ApiClient[] {
+    return [api.anonymous(), api.as(own.user), api.asPartner(own.partner)];
+  }
+
+  /** A fault that nobody foresaw, in the middle of a request. */
+  async function broken(work: () => Promise<ApiResponse>): Promise<ApiResponse> {
+    const { pool } = api.deps.postgres;
+    await pool.query("ALTER TABLE games RENAME TO games_boom");
+    const write = process.stderr.write.bind(process.stderr);
+    process.stderr.write = () => true; // The fault is logged, as it should be, and is not the run's.
+    try {
+      return await work();
+    } finally {
+      process.stderr.write = write;
+      await pool.query("ALTER TABLE games_boom RENAME TO games");
+    }
+  }
+});
+
+function expectSafe({ headers, setCookies, status }: ApiResponse, path: string): void {
+  const isPage = headers.get("content-type")?.startsWith("text/html") === true;
+  const seen = Object.fromEntries(names.map((name) => [name, headers.get(name)]));
+  if (isPage) {
+    expect(seen["content-security-policy"]).to.contain("default-src 'none'").and.contain("frame-ancestors 'none'").and.not.contain("unsafe-eval");
+    seen["content-security-policy"] = always["content-security-policy"];
+  }
+  expect(seen, `${path} ${status}`).to.deep.equal(always);
+  const cache = headers.get("cache-control") ?? "";
+  if (path.startsWith("/api/auth/")) expect(cache).to.contain("no-store");
+  if (setCookies.length > 0) expect(cache).to.match(/no-store|private/);
+  const type = headers.get("content-type");
+  if (type !== null && !type.startsWith("application/sdp")) expect(type).to.match(/; charset=utf-8$/);
+}

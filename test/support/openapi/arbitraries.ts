@@ -1,0 +1,84 @@
+import fc from "fast-check";
+import type { Route } from "../../../api/src/routing/route.ts";
+import { operationOf, resolved, type KnownValues, type SampleRequest, type Schema } from "./sampleRequest.ts";
+
+/** Valid requests of a route, as the document describes them; things are mostly named as `known` has it. */
+export function validRequests(route: Route, known: KnownValues): fc.Arbitrary<SampleRequest> {
+  const { parameters = [], requestBody } = operationOf(route);
+  const part = (place: string): fc.Arbitrary<Record<string, unknown>> => fieldsOf(parameters.filter((parameter) => parameter.in === place), known);
+  const [[type, content] = []] = Object.entries(requestBody?.content ?? {});
+  const body = type === undefined ? fc.constant(undefined) : bodyOf(type, content?.schema, known);
+  const header = fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: part("header") });
+  return fc.record({ path: part("path"), query: part("query"), header, body }).map((request) => ({
+    method: route.method,
+    path: addressOf(route.path, request.path, request.query),
+    headers: { ...(type !== undefined && type !== "application/json" && { "content-type": type }), ...sendable(request.header) },
+    ...(request.body !== undefined && { body: request.body }),
+  }));
+}
+
+/** Values that a schema allows. */
+export function valuesOf(reference: Schema, known: KnownValues = {}): fc.Arbitrary<unknown> {
+  const schema = resolved(reference);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return fc.oneof(...choices.map((choice) => valuesOf(choice, known)));
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  switch (schema.type) {
+    case "object": return objectsOf(schema, known);
+    case "array": return fc.array(valuesOf(schema.items ?? {}, known), { maxLength: Math.min(3, schema.maxItems ?? 3) });
+    case "boolean": return fc.boolean();
+    case "integer": return fc.integer({ min: schema.minimum ?? -1000, max: Math.min(schema.maximum ?? 1000, 2 ** 31) });
+    case "null": return fc.constant(null);
+    case "string": return stringsOf(schema);
+    default: return fc.jsonValue({ maxDepth: 2 });
+  }
+}
+
+function objectsOf({ properties = {}, required = [] }: Schema, known: KnownValues): fc.Arbitrary<Record<string, unknown>> {
+  const named = Object.entries(properties).map(([name, schema]) => ({ name, schema, required: required.includes(name) }));
+  return fieldsOf(named, known);
+}
+
+function fieldsOf(fields: readonly { name: string; schema: Schema; required?: boolean }[], known: KnownValues): fc.Arbitrary<Record<string, unknown>> {
+  const optional = fields.filter(({ required }) => required !== true).map(({ name }) => name);
+  const all = fc.record(Object.fromEntries(fields.map(({ name, schema }) => {
+    const value = known[name];
+    const anything = valuesOf(schema, known);
+    return [name, value === undefined ? anything : fc.oneof({ weight: 3, arbitrary: fc.constant<unknown>(value) }, { weight: 1, arbitrary: anything })];
+  })));
+  return fc.tuple(all, fc.subarray(optional)).map(([values, left]) => Object.fromEntries(Object.entries(values).filter(([name]) => !left.includes(name))));
+}
+
+function stringsOf(schema: Schema): fc.Arbitrary<string> {
+  const { format, minLength = 0, maxLength = 60 } = schema;
+  if (format === "uri") return fc.webUrl({ validSchemes: ["https"] });
+  if (format === "date") return fc.date({ min: new Date("1990-01-01"), max: new Date("2040-01-01"), noInvalidDate: true }).map((day) => day.toISOString().slice(0, 10));
+  const patterns = [schema.pattern, ...(schema.allOf ?? []).map(({ pattern }) => pattern)].filter((pattern) => pattern !== undefined);
+  const fits = (text: string): boolean => text.length >= minLength && text.length <= maxLength && patterns.every((pattern) => new RegExp(pattern, "u").test(text));
+  const [only] = patterns;
+  const shaped = patterns.length === 1 && only !== undefined && !only.includes("\\p{")
+    ? fc.stringMatching(new RegExp(only), { maxLength: Math.min(maxLength, 60) })
+    : fc.string({ minLength: Math.min(minLength, 60), maxLength: Math.min(maxLength, 60), unit: "grapheme-composite" });
+  return shaped.filter(fits);
+}
+
+function bodyOf(type: string, schema: Schema | undefined, known: KnownValues): fc.Arbitrary<unknown> {
+  if (schema === undefined) return fc.uint8Array({ maxLength: 200 });
+  const values = valuesOf(schema, known);
+  return type === "application/x-www-form-urlencoded" ? values.map((fields) => new URLSearchParams(words(fields)).toString()) : values;
+}
+
+function addressOf(pattern: string, path: Record<string, unknown>, query: Record<string, unknown>): string {
+  const parameters = new URLSearchParams(words(query)).toString();
+  const address = Object.entries(words(path)).reduce((text, [name, value]) => text.replace(`:${name}`, () => encodeURIComponent(value)), pattern);
+  return parameters === "" ? address : `${address}?${parameters}`;
+}
+
+function words(fields: unknown): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields as Record<string, unknown>).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]));
+}
+
+/** HTTP itself carries no other header values, so no client can send them. */
+function sendable(headers: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(Object.entries(words(headers)).filter(([, value]) => /^[\x21-\x7e][\x20-\x7e]*$/.test(value) && value.trim() === value));
+}
