@@ -14,6 +14,7 @@ import type { Logger } from "./logger.ts";
 import { GameSessionEvents } from "./gameSessionEvents/gameSessionEvents.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./stores/audit.ts";
+import { CatalogCounts } from "./stores/catalogCounts.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
 import { connectPostgres } from "./stores/postgres.ts";
 import { RateLimits } from "./stores/rateLimits.ts";
@@ -39,6 +40,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     ...cluster,
     streamers: new StreamerClient(),
     objectStore: connectObjectStore(config.objectStore),
+    catalogCounts: new CatalogCounts(),
     audit: new Audit(postgres, logger),
     tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: sessionCookieName(config), clock }),
     csrfTokens: new CsrfTokens(signingKeys),
@@ -51,7 +53,8 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
 }
 
 /** Closes what createDeps opened. */
-export async function closeDeps({ postgres, redis, passwords, kube, streamers }: Deps): Promise<void> {
+export async function closeDeps({ audit, postgres, redis, passwords, kube, streamers }: Deps): Promise<void> {
+  await audit.settled();
   await Promise.all([passwords.close(), postgres.close(), kube.close(), streamers.close()]);
   redis.disconnect();
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "#kube/clock.ts";
 import type { Logger } from "#kube/logger.ts";
 import type { Audit } from "./stores/audit.ts";
+import type { CatalogCounts } from "./stores/catalogCounts.ts";
 import type { AuthSessions } from "./auth/authSessions.ts";
 import type { ClusterView } from "./cluster/clusterView.ts";
 import type { Config } from "./config.ts";
@@ -34,6 +35,7 @@ export interface Deps {
   audit: Audit;
   tokens: Tokens;
   csrfTokens: CsrfTokens;
+  catalogCounts: CatalogCounts;
   authSessions: AuthSessions;
   /** External providers of sign-ins, by id. */
   oauthProviders: ReadonlyMap<string, OAuthProvider>;

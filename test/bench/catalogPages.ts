@@ -1,5 +1,6 @@
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
+import { CatalogCounts } from "../../api/src/stores/catalogCounts.ts";
 import { listCatalog, listColumns } from "../../api/src/stores/catalog.ts";
 import { createTestDatabase } from "../support/postgres.ts";
 import { addManyGames, commonWord, rareWord } from "./manyGames.ts";
@@ -35,22 +36,40 @@ const cases: Case[] = [
 export async function measureCatalogPages(): Promise<BenchRow[]> {
   return withManyGames(async (pool) => {
     const rows: BenchRow[] = [];
+    // What the process has counted before; the comparisons are of first questions, which it has to count.
+    const known = new CatalogCounts();
     const slowest = { name: "", ms: 0 };
     const medians = new Map<string, number>();
     for (const each of cases) {
       const query = await pageOf(pool, each);
-      const { ours, peer } = await inTurns(() => listCatalog(pool, user, query), each.target === undefined ? undefined : () => plainPage(pool, query));
-      if (each.target !== undefined) rows.push(atLeastRow(`A5 ${each.name}, ILIKE + OFFSET`, median(ours), median(peer), each.target));
+      const first = (): Promise<unknown> => listCatalog(pool, user, query);
+      if (each.target !== undefined) {
+        const { ours, peer } = await inTurns(first, () => plainPage(pool, query));
+        rows.push(atLeastRow(`A5 ${each.name} for the first time, ILIKE + OFFSET`, median(ours), median(peer), each.target));
+      }
+      const { ours } = await inTurns(() => listCatalog(pool, user, query, known));
       const p99 = percentile(ours, 0.99);
       if (p99 > slowest.ms) Object.assign(slowest, { name: `${each.name}${each.isLast ? ", last page" : ""}`, ms: p99 });
       medians.set(`${each.name} ${each.isLast}`, median(ours));
     }
+    const firsts = await timesOfFirsts(pool);
     const ratios = cases.filter(({ isLast }) => isLast).map(({ name }) => ({ name, first: medians.get(`${name} false`) ?? 0, last: medians.get(`${name} true`) ?? 0 }));
     const [worst] = ratios.toSorted((a, b) => b.last / b.first - a.last / a.first);
     if (worst !== undefined) rows.push(atMostRow(`A5 last page, first page (worst: ${worst.name})`, worst.last, worst.first, 3));
     rows.push(belowRow(`A5 p99 of ${cases.length} kinds of pages (worst: ${slowest.name})`, slowest.ms, p99LimitMs));
+    rows.push(belowRow("A5 p99 of common terms for the first time", percentile(firsts, 0.99), p99LimitMs));
     return rows;
   });
+}
+
+/** Terms and tags that many games have, each counted anew. */
+async function timesOfFirsts(pool: pg.Pool): Promise<number[]> {
+  const queries = [{ search: commonWord }, { search: "ar" }, { tag: "rpg" }].map((filter) => GamesQuery.parse(filter));
+  const times: number[] = [];
+  for (let round = 0; round < 40; round++) {
+    for (const query of queries) times.push(await timed(() => listCatalog(pool, user, query)));
+  }
+  return times;
 }
 
 /** A4: processor time of this process for one list page, against the bare driver with a prepared statement. */
@@ -105,7 +124,7 @@ async function pageOf(pool: pg.Pool, { query, isLast }: Case): Promise<GamesQuer
 }
 
 /** Milliseconds of each, in rounds of both, so that what else the machine does hits both. */
-async function inTurns(ours: () => Promise<unknown>, peer: (() => Promise<unknown>) | undefined): Promise<{ ours: number[]; peer: number[] }> {
+async function inTurns(ours: () => Promise<unknown>, peer?: () => Promise<unknown>): Promise<{ ours: number[]; peer: number[] }> {
   const times = { ours: [] as number[], peer: [] as number[] };
   for (let count = 0; count < 6; count++) await ours(); // Prepared, planned and in memory, as in a process that serves.
   for (let round = 0; round < peerRounds; round++) {

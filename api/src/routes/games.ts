@@ -16,7 +16,7 @@ const list = userRoute({
   answers: cacheable(GamesResponse),
   errors: [],
   handle: async ({ ctx, deps, user, query }) => {
-    answerCacheable(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query), query));
+    answerCacheable(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
   },
 });
 

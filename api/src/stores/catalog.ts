@@ -1,5 +1,6 @@
 import type { GamesQuery } from "#contracts/http/catalog.ts";
-import { catalogStatement } from "./catalogStatement.ts";
+import { CatalogCounts } from "./catalogCounts.ts";
+import { catalogStatement, fewMost } from "./catalogStatement.ts";
 import type { Queryable } from "./queryable.ts";
 
 /** A game as the catalogue lists it. */
@@ -34,11 +35,16 @@ export const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g
   to_char(g.release_date, 'YYYY-MM-DD') AS "releaseDate",
   EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
 
-/** One page of the catalogue as `userId` sees it. */
-export async function listCatalog(database: Queryable, userId: string, query: GamesQuery): Promise<CatalogPage> {
-  const { name, text, values } = catalogStatement(query, listColumns);
-  const { rows } = await database.query<{ total: number; games: CatalogGame[] }>({ name, text, values: [userId, ...values] });
-  return { total: rows[0]?.total ?? 0, games: rows[0]?.games ?? [] };
+/** One page of the catalogue as `userId` sees it; `counts` are what earlier pages have counted. */
+export async function listCatalog(
+  database: Queryable, userId: string, query: GamesQuery, counts = new CatalogCounts(),
+): Promise<CatalogPage> {
+  const filter = JSON.stringify([query.search?.toLowerCase(), query.tag?.toLowerCase()]);
+  const { name, text, values } = catalogStatement(query, listColumns, counts.find(filter));
+  const { rows: [page] } = await database.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
+  if (page === undefined) return { total: 0, games: [] };
+  if (page.total > fewMost && (query.search || query.tag)) counts.keep(filter, { revision: page.revision, total: page.total });
+  return { total: page.total, games: page.games };
 }
 
 /** One game of the catalogue; undefined for one that is not (or no longer) in it. */

@@ -1,7 +1,8 @@
-import { limits } from "#contracts/limits.ts";
 import type { GamesQuery } from "#contracts/http/catalog.ts";
+import { limits } from "#contracts/limits.ts";
+import type { KnownCount } from "./catalogCounts.ts";
 
-/** One statement that gives `total` and the page's `games`; the caller's `$1` goes before the values. */
+/** One statement that gives `total`, `revision` and the page's `games`; the caller's `$1` goes before the values. */
 export interface CatalogStatement {
   name: string;
   text: string;
@@ -19,16 +20,18 @@ const keys = {
 
 const opposite = { asc: "desc", desc: "asc" } as const;
 
+/** After user, limit and offset. */
+const firstFilterParameter = 4;
 /** Trigrams can find nothing shorter. */
 const trigramLength = 3;
 /** So many matches or fewer are sorted; more are read in the index's order. */
-const fewMost = 500;
+export const fewMost = 500;
 
 /**
  * The catalogue's page. However far in it lies, its ids come from an index in the sort's order, read from whichever end is
- * nearer; only then are rows fetched, `columns` of each.
+ * nearer; only then are rows fetched, `columns` of each. A count that is known need not be made again in its revision.
  */
-export function catalogStatement(query: GamesQuery, columns: string): CatalogStatement {
+export function catalogStatement(query: GamesQuery, columns: string, known?: KnownCount): CatalogStatement {
   const { sort, order, search, tag, page, limit } = query;
   const filter = filterOf(search, tag);
   const text = `
@@ -51,31 +54,35 @@ export function catalogStatement(query: GamesQuery, columns: string): CatalogSta
       -- Cuts nothing off: tells Postgres how few rows it will have to fetch.
       LIMIT ${limits.catalog.pageSizeMax}
     )
-    SELECT (SELECT total FROM count) AS total, (SELECT coalesce(json_agg(row_to_json(listed)), '[]') FROM (
+    SELECT (SELECT total FROM count) AS total, (SELECT revision::text FROM count) AS revision, (SELECT coalesce(json_agg(row_to_json(listed)), '[]') FROM (
       SELECT ${columns} FROM page JOIN games g USING (id) ORDER BY ${keys[sort](order, "asc")}
     ) listed) AS games`;
   return {
     name: `catalog.${sort}.${order}.${filter?.name ?? "all"}`,
     text,
-    values: [limit, (page - 1) * limit, ...filter?.values ?? []],
+    values: [limit, (page - 1) * limit, ...(filter === undefined ? [] : [...filter.values, known?.revision ?? null, known?.total ?? null])],
   };
 }
 
-const countAll = "count AS (SELECT listed AS total, false AS isfew FROM catalog_totals)";
+const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FROM catalog_totals)";
 
 /**
  * Few matches are found by what finds them fastest, and sorted. Many are not: Postgres would sort thousands for one page, or,
  * left to choose, walk the sort's index for the few. So it is told first how many there are; the part that does not apply has
  * `LIMIT 0` and is not run.
  */
-function countFound({ found, walked }: Filter): string {
+function countFound({ found, walked, values }: Filter): string {
+  const knownRevision = `$${firstFilterParameter + values.length}::bigint`;
+  const knownTotal = `$${firstFilterParameter + values.length + 1}::int`;
   return `
     few AS MATERIALIZED (
       SELECT g.id, g.title_key, g.created_at, g.popularity FROM games g WHERE ${isListed} AND ${found} LIMIT ${fewMost + 1}
     ), count AS MATERIALIZED (
-      SELECT CASE WHEN n <= ${fewMost} THEN n ELSE (SELECT count(*)::int FROM games g WHERE ${isListed} AND ${walked}) END AS total,
-        n <= ${fewMost} AS isfew
-      FROM (SELECT count(*)::int AS n FROM few) counted
+      SELECT n <= ${fewMost} AS isfew, revision, CASE
+        WHEN n <= ${fewMost} THEN n
+        WHEN revision = ${knownRevision} THEN ${knownTotal}
+        ELSE (SELECT count(*)::int FROM games g WHERE ${isListed} AND ${walked}) END AS total
+      FROM catalog_totals, (SELECT count(*)::int AS n FROM few) counted
     )`;
 }
 
@@ -91,8 +98,8 @@ interface Filter {
 
 function filterOf(search: string | undefined, tag: string | undefined): Filter | undefined {
   const parts: Filter[] = [];
-  if (search) parts.push(searchFilter(search, 4));
-  if (tag) parts.push(tagFilter(tag, 4 + parts.flatMap(({ values }) => values).length));
+  if (search) parts.push(searchFilter(search, firstFilterParameter));
+  if (tag) parts.push(tagFilter(tag, firstFilterParameter + parts.flatMap(({ values }) => values).length));
   if (parts.length === 0) return undefined;
   return {
     name: parts.map(({ name }) => name).join("."),

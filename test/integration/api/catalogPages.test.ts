@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
+import { CatalogCounts } from "../../../api/src/stores/catalogCounts.ts";
 import { listCatalog } from "../../../api/src/stores/catalog.ts";
 import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -22,6 +23,7 @@ describe("pages of a large catalogue", function () {
   let database: TestDatabase;
   let pool: pg.Pool;
   let all: Row[];
+  const counts = new CatalogCounts();
 
   before(async () => {
     database = await createTestDatabase();
@@ -54,7 +56,7 @@ describe("pages of a large catalogue", function () {
           const slugs = expected(query);
           const seen: string[] = [];
           for (let page = 1; page <= Math.ceil(slugs.length / query.limit) + 1; page++) {
-            const { total, games: listed } = await listCatalog(pool, "nobody", { ...query, page });
+            const { total, games: listed } = await listCatalog(pool, "nobody", { ...query, page }, counts);
             expect(total).to.equal(slugs.length);
             seen.push(...listed.map(({ slug }) => slug));
           }
@@ -65,7 +67,7 @@ describe("pages of a large catalogue", function () {
   }
 
   it("keep their total while games come and go", async () => {
-    const total = async (): Promise<number> => (await listCatalog(pool, "nobody", GamesQuery.parse({}))).total;
+    const total = async (): Promise<number> => (await listCatalog(pool, "nobody", GamesQuery.parse({}), counts)).total;
     await pool.query("UPDATE games SET deleted_at = now() WHERE slug IN ('game-000000', 'game-000001')");
     expect(await total()).to.equal(games - 2);
     await pool.query("UPDATE games SET deleted_at = NULL, popularity = popularity + 1 WHERE slug = 'game-000000'");
@@ -75,9 +77,26 @@ describe("pages of a large catalogue", function () {
     const client = await pool.connect();
     await client.query("BEGIN");
     await client.query("DELETE FROM games WHERE slug = 'game-000003'");
-    expect((await listCatalog(client, "nobody", GamesQuery.parse({}))).total).to.equal(games - 3);
+    expect((await listCatalog(client, "nobody", GamesQuery.parse({}), counts)).total).to.equal(games - 3);
     await client.query("ROLLBACK");
     client.release();
     expect(await total()).to.equal(games - 2);
+  });
+
+  it("count a search anew when what it finds has changed, and only then", async () => {
+    const query = GamesQuery.parse({ search: "ar" });
+    const total = async (): Promise<number> => (await listCatalog(pool, "nobody", query, counts)).total;
+    const revision = async (): Promise<string> => (await pool.query<{ revision: string }>("SELECT revision::text FROM catalog_totals")).rows[0]?.revision ?? "";
+    const before = { total: await total(), revision: await revision() };
+    await pool.query("UPDATE games SET popularity = popularity + 1, description = 'ar'");
+    expect(await revision()).to.equal(before.revision);
+    const found = "SELECT slug FROM games WHERE search_text LIKE '%ar%' AND status = 'active' AND deleted_at IS NULL LIMIT 1";
+    await pool.query(`UPDATE games SET title = 'None', developer = 'None' WHERE slug = (${found})`);
+    expect(await total()).to.equal(before.total - 1);
+    await pool.query(`UPDATE games SET deleted_at = now() WHERE slug = (${found})`);
+    expect(await total()).to.equal(before.total - 2);
+    await pool.query("UPDATE games SET title = 'ar' WHERE title = 'None'");
+    expect(await total()).to.equal(before.total - 1);
+    expect(Number(await revision())).to.equal(Number(before.revision) + 3);
   });
 });
