@@ -25,11 +25,11 @@ export function createLogger({ level, destination }: { level: string; destinatio
  * it was caused by says more than a stack alone.
  */
 function describeError(error: unknown, depth = 0): unknown {
-  if (!(error instanceof Error)) return { message: String(error) };
+  if (!(error instanceof Error)) return { message: typeof error === "string" ? error : "no Error" };
   const { name, message, stack, cause } = error;
   return {
     type: name, message, stack,
-    ...("code" in error && { code: String(error.code) }),
+    ...("code" in error && { errorCode: String(error.code) }),
     ...(cause !== undefined && depth < causesShown && { cause: describeError(cause, depth + 1) }),
   };
 }

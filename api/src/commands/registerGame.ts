@@ -14,7 +14,7 @@ export async function registerGame(
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
   try {
     const game = await new PartnerGames(postgres, partner.id).create({ slug, ...metadataOf(request) });
-    await audit.record({ action: "game.registered", actor: { kind: "partner", id: partner.id }, subject: { kind: "game", id: game.id } });
+    await audit.record({ action: "game.registered", actor: { kind: "partner", id: partner.id }, ...partner.request, subject: { kind: "game", id: game.id } });
     return game;
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;

@@ -25,7 +25,7 @@ export async function updateGame(
     if (Object.keys(data).length === 0) return game;
     const updated = await games.update(game, data);
     if (updated === null) continue;
-    await audit.record({ action: "game.updated", actor: { kind: "partner", id: partner.id }, subject: { kind: "game", id: game.id } });
+    await audit.record({ action: "game.updated", actor: { kind: "partner", id: partner.id }, ...partner.request, subject: { kind: "game", id: game.id } });
     return updated;
   }
   throw new HttpError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });

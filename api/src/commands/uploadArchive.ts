@@ -43,7 +43,7 @@ export async function uploadArchive(
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
   const received = await holdUploadLease(deps, lease, (signal) => takeIn(deps, lease, { game, precondition }, body, signal));
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
-  await deps.audit.record({ action: "game.uploaded", actor: { kind: "partner", id: partner.id }, subject: { kind: "game", id: game.id }, details });
+  await deps.audit.record({ action: "game.uploaded", actor: { kind: "partner", id: partner.id }, ...partner.request, subject: { kind: "game", id: game.id }, details });
   // The relay does it when this cannot.
   await followGameCache(deps, game.id).catch((error: unknown) => {
     deps.logger.warn({ err: error, game: game.slug }, "The cache of a game could not be told of its new archive yet; the relay tries again.");

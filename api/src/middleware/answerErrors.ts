@@ -2,6 +2,7 @@ import { errors, type ErrorBody, type ErrorCode } from "#contracts/http/errors.t
 import type { Next } from "koa";
 import { HttpError, unavailable } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
+import { auditRefusal } from "./auditRefusal.ts";
 import { isDatabaseAway } from "../stores/databaseAway.ts";
 
 /** The one place where an error becomes an answer. What nobody foresaw is logged, and told only as a request id. */
@@ -12,6 +13,7 @@ export async function answerErrors(ctx: AppContext, next: Next): Promise<void> {
   } catch (error) {
     const refusal = toHttpError(error);
     if (refusal.status >= 500) logFault(ctx, refusal, error);
+    else auditRefusal(ctx, refusal);
     ctx.status = refusal.status;
     ctx.set(refusal.headers);
     ctx.body = bodyOf(ctx, refusal);

@@ -12,6 +12,8 @@ interface KeyRow {
 
 /** How exactly it is known when a key was used last: not every request shall write. */
 const useSeconds = 60;
+/** The trail tells from which networks a key is used, not how often. */
+const useAuditMs = 3_600_000;
 
 /** The partner whose API key the request bears; throws 401 for any other credential and 403 for a suspended partner. */
 export async function requirePartner(ctx: AppContext): Promise<PartnerPrincipal> {
@@ -27,9 +29,13 @@ export async function requirePartner(ctx: AppContext): Promise<PartnerPrincipal>
     });
   }
   if (row.is_suspended) throw forbidden("This partner account is suspended.");
-  const partner = { id: row.partner_id, name: row.name, keyId: presented.keyId };
+  const request = { address: ctx.ip, requestId: ctx.state.requestId };
+  const partner = { id: row.partner_id, name: row.name, keyId: presented.keyId, request };
   ctx.state.partner = partner;
   if (row.is_use_due) await noteUse(ctx, partner.keyId);
+  ctx.deps.audit.recordRarely(`partnerKey.used ${partner.keyId}`, {
+    action: "partnerKey.used", actor: { kind: "partner", id: partner.id }, details: { keyId: partner.keyId }, ...request,
+  }, useAuditMs);
   return partner;
 }
 

@@ -2,6 +2,7 @@ import { signInPageUrl } from "../auth/callbackUrl.ts";
 import { csrfCookieName } from "../auth/cookies.ts";
 import { OAuthFailure } from "../auth/oauth/oauthFailure.ts";
 import { HttpError, rateLimited } from "../errors.ts";
+import { auditLimits } from "../middleware/auditRefusal.ts";
 import type { AppContext } from "../routing/appContext.ts";
 
 /** What the sign-in and sign-out forms have in common. */
@@ -59,6 +60,7 @@ export function requireCsrf(ctx: AppContext, form: AuthForm): void {
 export async function limitPosts(ctx: AppContext): Promise<void> {
   const { rateLimits } = ctx.deps;
   const outcome = await rateLimits.consume("authPosts", rateLimits.addressKey(ctx.ip));
+  auditLimits(ctx, [outcome]);
   if (!outcome.isAllowed) throw rateLimited(outcome.resetSeconds);
 }
 

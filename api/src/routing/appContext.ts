@@ -16,6 +16,8 @@ export interface PartnerPrincipal {
   name: string;
   /** Public part of the key: what the request rate is counted by. */
   keyId: string;
+  /** Of this request, for the audit trail. */
+  request: { address: string; requestId: string };
 }
 
 /** What the middleware leaves for later middleware and for the log line. */

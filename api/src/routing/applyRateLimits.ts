@@ -1,4 +1,5 @@
 import { rateLimited } from "../errors.ts";
+import { auditLimits } from "../middleware/auditRefusal.ts";
 import type { RateLimitName, RateLimitOutcome } from "../stores/rateLimits.ts";
 import type { AppContext } from "./appContext.ts";
 
@@ -18,7 +19,9 @@ export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitO
   const headers = rateLimitHeaders(counted);
   ctx.set(headers);
   const refused = outcomes.filter((outcome) => !outcome.isAllowed);
-  if (refused.length > 0) throw rateLimited(Math.max(...refused.map((outcome) => outcome.resetSeconds)), headers);
+  if (refused.length === 0) return;
+  auditLimits(ctx, refused);
+  throw rateLimited(Math.max(...refused.map((outcome) => outcome.resetSeconds)), headers);
 }
 
 /** `RateLimit` and `RateLimit-Policy` of the IETF draft: one item per limit. */

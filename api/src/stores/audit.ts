@@ -12,10 +12,16 @@ export interface AuditEvent {
   details?: Record<string, string | number | boolean>;
 }
 
+/** Keys that one process remembers having recorded. */
+const recentMax = 10_000;
+
 /** The append-only trail of who did what. */
 export class Audit {
   readonly #postgres: Postgres;
   readonly #logger: Logger;
+  /** By key, when an event may be recorded again. */
+  readonly #recent = new Map<string, number>();
+  readonly #pending = new Set<Promise<void>>();
 
   constructor(postgres: Postgres, logger: Logger) {
     this.#postgres = postgres;
@@ -35,6 +41,34 @@ export class Audit {
     } catch (error) {
       this.#logger.error({ err: error, action, actor, subject, ipPrefix, requestId, details }, "an audit event could not be stored");
     }
+  }
+
+  /**
+   * Records what anybody can bring about at will, at most once in `quietMs` for the same key and network, so that the trail
+   * stays small. The request does not wait for it.
+   */
+  recordRarely(key: string, event: AuditEvent, quietMs = 60_000): void {
+    const place = `${key} ${event.address === undefined ? "" : ipPrefixOf(event.address)}`;
+    const nowMs = performance.now();
+    if ((this.#recent.get(place) ?? 0) > nowMs) return;
+    this.#recent.delete(place);
+    this.#recent.set(place, nowMs + quietMs);
+    for (const oldest of this.#recent.keys()) {
+      if (this.#recent.size <= recentMax) break;
+      this.#recent.delete(oldest);
+    }
+    this.recordLater(event);
+  }
+
+  /** Records an event that the request does not wait for. */
+  recordLater(event: AuditEvent): void {
+    const recording = this.record(event).finally(() => this.#pending.delete(recording));
+    this.#pending.add(recording);
+  }
+
+  /** Resolves when nothing is on its way to the trail any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending);
   }
 }
 

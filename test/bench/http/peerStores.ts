@@ -6,6 +6,7 @@ import { authSessionIdOf } from "../../../api/src/auth/tokens.ts";
 import type { Config } from "../../../api/src/config.ts";
 import { presentGames } from "../../../api/src/presenters/catalog.ts";
 import { presentKeepalive } from "../../../api/src/presenters/gameSession.ts";
+import { CatalogCounts } from "../../../api/src/stores/catalogCounts.ts";
 import { listCatalog } from "../../../api/src/stores/catalog.ts";
 import { extendGameSession } from "../../../api/src/stores/gameSessionStore.ts";
 
@@ -13,6 +14,7 @@ import { extendGameSession } from "../../../api/src/stores/gameSessionStore.ts";
 export class PeerStores {
   readonly pool: pg.Pool;
   readonly redis: Redis;
+  readonly #counts = new CatalogCounts();
 
   constructor({ postgres, redis }: Config) {
     // With the API's deadlines, which cost a timer each.
@@ -41,7 +43,7 @@ export class PeerStores {
 
   async games(userId: string, query: Record<string, string>): Promise<GamesResponse> {
     const checked = GamesQuery.parse(query);
-    return presentGames(await listCatalog(this.pool, userId, checked), checked);
+    return presentGames(await listCatalog(this.pool, userId, checked, this.#counts), checked);
   }
 }
 
