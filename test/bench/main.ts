@@ -1,6 +1,6 @@
 // Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
-// `ONLY=launch` (or writes, streams, copy, A1 … A6; several with commas) measures that alone, and what does not name the running
+// `ONLY=launch` (or writes, streams, copy, A1 … A6, C3; several with commas) measures that alone, and what does not name the running
 // platform needs none; launches are also told stage by stage. `ROUNDS` is the number of launches.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -15,6 +15,7 @@ import { measureBarePod } from "./barePod.ts";
 import { sessionWrites } from "./kubeWrites.ts";
 import { measureCatalogClient, measureCatalogPages } from "./catalogPages.ts";
 import { measureNodeCopy } from "./nodeCopy.ts";
+import { measureUpload } from "./uploadArchive.ts";
 import { measureLoopbackFirstFrame, measureLoopbackPhoton, measureStreamPhoton } from "./photon.ts";
 import { atLeastRow, atMostRow, countRow, median, table, type BenchRow } from "./row.ts";
 import { LaunchTimeline } from "./launchTimeline.ts";
@@ -29,6 +30,7 @@ const only = process.env["ONLY"]?.split(",");
 const isWanted = (part: string): boolean => only === undefined || only.includes(part);
 
 const rows: BenchRow[] = await measureApi(isWanted);
+if (isWanted("C3")) rows.push(...await measureUpload());
 if (isWanted("A4")) rows.push(await measureCatalogClient());
 if (isWanted("A5")) rows.push(...await measureCatalogPages());
 if (["launch", "writes", "streams"].some(isWanted)) await measurePlatform();

@@ -3,8 +3,10 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { RegisterGameRequest } from "#contracts/http/partners.ts";
+import { eventually } from "#test/support/eventually.ts";
 import { repositoryRoot } from "#test/support/programs.ts";
-import { Partner } from "./partner.ts";
+import { PartnerClient } from "../../../tools/seed/partner.ts";
 import { platform } from "./platform.ts";
 
 const run = promisify(execFile);
@@ -30,7 +32,19 @@ export function publishTestCard(): Promise<{ slug: string; title: string }> {
 async function publish(): Promise<{ slug: string; title: string }> {
   const id = randomBytes(3).toString("hex");
   const [slug, title] = [`testcard-${id}`, `Test Card ${id}`];
-  const partner = await Partner.create(await platform());
-  await partner.publish({ ...await gameMetadata("testcard"), slug, title }, await gameArchive("testcard"));
+  const partner = await newPartner(`Studio ${id}`);
+  await partner.register(RegisterGameRequest.parse({ ...await gameMetadata("testcard"), slug, title }));
+  await partner.upload(slug, await gameArchive("testcard"));
+  await eventually(async () => {
+    const { totalServers, pendingSync } = await partner.sync(slug);
+    return totalServers > 0 && pendingSync === 0;
+  }, { timeoutMs: 120_000, intervalMs: 500, what: `${slug} to be cached on every node` });
   return { slug, title };
+}
+
+/** A partner of this run alone, over the partner interface. */
+async function newPartner(name: string): Promise<PartnerClient> {
+  const { baseUrl, cli } = await platform();
+  await cli.createPartner(name);
+  return new PartnerClient(baseUrl, await cli.createPartnerKey(name));
 }

@@ -10,6 +10,7 @@ import { pods, type Pod } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { programPath } from "#test/support/programs.ts";
+import { JoypodCli } from "../../../tools/seed/cli.ts";
 
 const run = promisify(execFile);
 
@@ -23,6 +24,8 @@ export class Platform {
   /** Where players find the web page. */
   readonly baseUrl: string;
   readonly kubeconfig: string;
+  /** The `joypod` command. */
+  readonly cli: JoypodCli;
   readonly #kubectl: string;
   readonly gameSessions: ResourceClient<GameSession>;
   readonly gameNodes: ResourceClient<GameNode>;
@@ -32,6 +35,7 @@ export class Platform {
     this.baseUrl = baseUrl;
     this.kubeconfig = kubeconfig;
     this.#kubectl = kubectl;
+    this.cli = new JoypodCli(kubectl, kubeconfig);
     const transport = KubeTransport.fromFile(kubeconfig);
     this.gameSessions = new ResourceClient(transport, gameSessionKind);
     this.gameNodes = new ResourceClient(transport, gameNodeKind);
@@ -52,17 +56,11 @@ export class Platform {
     return (await running).stdout;
   }
 
-  /** Output of the `joypod` command inside the API's container, parsed. */
-  async joypod(args: string[], input?: string): Promise<unknown> {
-    const out = await this.kubectl(["-n", releaseNamespace, "exec", "-i", "deploy/joypod-api", "-c", "api", "--", "joypod", ...args, "--json"], input ?? "");
-    return JSON.parse(out);
-  }
-
   /** A player of this test alone. */
   async createPlayer(): Promise<Player> {
     const id = randomBytes(5).toString("hex");
     const player = { name: `Player ${id}`, email: `player-${id}@example.com`, password: randomBytes(12).toString("base64url") };
-    await this.joypod(["user", "create", "--email", player.email, "--name", player.name, "--password-stdin"], player.password);
+    await this.cli.createUser(player.email, player.name, player.password);
     return player;
   }
 

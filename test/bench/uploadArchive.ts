@@ -1,0 +1,121 @@
+/**
+ * Times the upload of an archive through the API, which hashes, unpacks and judges it on the way, against a PUT of the same
+ * bytes straight to the object store, and looks at the API's memory meanwhile. `node test/bench/uploadArchive.ts [--rounds N]`.
+ */
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import { aGame, aPartner, type TestPartner } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/api.ts";
+import { ApiProcess } from "#test/support/apiProcess.ts";
+import { archivedGame } from "#test/support/archives.ts";
+import type { TestMinio } from "#test/support/minio.ts";
+import { PackedGame } from "#test/support/packedGame.ts";
+import { atLeastRow, median, table, type BenchRow } from "./row.ts";
+
+const gigabyte = 1e9;
+const mostMegabytes = 160;
+
+interface Stage {
+  api: TestApi;
+  minio: TestMinio;
+  partner: TestPartner;
+  packedGame: PackedGame;
+}
+
+/** C3: speed and memory of an upload. */
+export async function measureUpload({ rounds = 3 }: { rounds?: number } = {}): Promise<BenchRow[]> {
+  const api = await TestApi.start({ minio: true });
+  try {
+    if (api.minio === undefined) throw new Error("The API has no object store.");
+    const stage = { api, minio: api.minio, partner: await aPartner(api.deps), packedGame: new PackedGame() };
+    return [await speed(stage, rounds), ...await memory(stage)];
+  } finally {
+    await api.stop();
+  }
+}
+
+/** In turns, so that whatever else the machine does hits both alike. */
+async function speed(stage: Stage, rounds: number): Promise<BenchRow> {
+  const process = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "1000" });
+  try {
+    await upload(stage, process, gigabyte / 10); // What is compiled and opened once is not an upload's cost.
+    const [ours, direct]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      direct.push(await seconds(() => putDirectly(stage, gigabyte)));
+      ours.push(await seconds(() => upload(stage, process, gigabyte)));
+    }
+    return atLeastRow("C3 upload of 1 GB, PUT to MinIO", median(ours) * 1000, median(direct) * 1000, 0.6);
+  } finally {
+    await process.stop("SIGTERM");
+  }
+}
+
+/** Each size in a process of its own that has done a little before; the peak is the kernel's. */
+async function memory(stage: Stage): Promise<BenchRow[]> {
+  const small = await peakMegabytes(stage, gigabyte / 10);
+  const large = await peakMegabytes(stage, 4 * gigabyte);
+  const megabytes = (value: number): string => `${value.toFixed(0)} MB`;
+  return [
+    {
+      id: "C3 memory of the API, upload of 4 GB", ours: megabytes(large), peer: "-", limit: megabytes(mostMegabytes), ratio: "-", target: `≤ ${mostMegabytes} MB`,
+      isPassed: large <= mostMegabytes,
+    },
+    {
+      id: "C3 memory, upload of 4 GB to 0.1 GB", ours: megabytes(large), peer: megabytes(small), limit: "-", ratio: (large / small).toFixed(2), target: "≤ 1.1",
+      isPassed: large / small <= 1.1,
+    },
+  ];
+}
+
+async function peakMegabytes(stage: Stage, bytes: number): Promise<number> {
+  const process = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "1000" });
+  try {
+    await upload(stage, process, gigabyte / 50);
+    process.resetPeak();
+    await upload(stage, process, bytes);
+    return process.peakBytes / 2 ** 20;
+  } finally {
+    await process.stop("SIGTERM");
+  }
+}
+
+async function upload({ api, minio, partner, packedGame }: Stage, process: ApiProcess, bytes: number): Promise<void> {
+  const { slug, id } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
+  await put(`${process.url}/api/partners/games/${slug}/upload`, packedGame, bytes, { authorization: `Bearer ${partner.key}`, "content-type": "application/gzip" });
+  const { objectKey } = await api.deps.postgres.prisma.gameVersion.findFirstOrThrow({ where: { gameId: id } });
+  await minio.client.removeObject(minio.bucket, objectKey);
+}
+
+async function putDirectly({ minio: { client, bucket }, packedGame }: Stage, bytes: number): Promise<void> {
+  await put(await client.presignedPutObject(bucket, "direct.tar.gz", 3600), packedGame, bytes, {});
+  await client.removeObject(bucket, "direct.tar.gz");
+}
+
+/** Both get their bytes from the same hand. */
+async function put(url: string, packedGame: PackedGame, bytes: number, headers: Record<string, string>): Promise<void> {
+  const sending = request(url, { method: "PUT", headers: { ...headers, "content-length": String(packedGame.packedBytes(bytes)) } });
+  const answered = new Promise<string>((resolve, reject) => {
+    sending.once("error", reject);
+    sending.once("response", (response) => {
+      void text(response).then((body) => (response.statusCode === 200 ? resolve(body) : reject(new Error(`${url.split("?", 1)[0]}: ${response.statusCode} ${body}`))), reject);
+    });
+  });
+  answered.catch(() => undefined);
+  for (const piece of packedGame.pieces(bytes)) {
+    if (!sending.write(piece)) await Promise.race([new Promise((resolve) => sending.once("drain", resolve)), answered]);
+  }
+  sending.end();
+  await answered;
+}
+
+async function seconds(work: () => Promise<void>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return (performance.now() - startedMs) / 1000;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { rounds: { type: "string", default: "3" } } });
+  console.log(table(await measureUpload({ rounds: Number(values.rounds) })));
+}
