@@ -13,6 +13,8 @@ export interface SignInPageContent {
   /** What went wrong before. */
   sentence: string | undefined;
   providers: readonly { id: string; name: string }[];
+  /** Beyond our own origin, where forms may lead to: a browser holds every redirect after a form to this. */
+  formTargets: readonly string[];
 }
 
 const style = `
@@ -25,19 +27,12 @@ button { margin-top: 1rem; font-weight: 600; cursor: pointer; }
 [role="alert"] { padding: .75rem; border: 2px solid; border-radius: .5rem; }
 `;
 
-/**
- * Forms may lead to any https address: providers send the browser on through addresses of their own, and browsers hold every
- * step of that to this rule.
- */
-const policy = [
-  "default-src 'none'", `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
-  "form-action 'self' https: http://127.0.0.1:* http://localhost:*", "base-uri 'none'", "frame-ancestors 'none'",
-].join("; ");
+const styleSource = `'sha256-${createHash("sha256").update(style).digest("base64")}'`;
 
 /** The form for e-mail and password, and a button for each provider. */
-export function presentSignInPage({ csrfToken, callbackUrl, sentence, providers }: SignInPageContent): AuthPage {
+export function presentSignInPage({ csrfToken, callbackUrl, sentence, providers, formTargets }: SignInPageContent): AuthPage {
   const hidden = hiddenFields({ csrfToken, callbackUrl });
-  return page("Sign in", `
+  return page("Sign in", formTargets, `
 ${sentence === undefined ? "" : `<p role="alert">${escape(sentence)}</p>`}
 <form method="post" action="/api/auth/callback/credentials">${hidden}
 <label>E-mail <input name="email" type="email" autocomplete="username" required maxlength="${limits.auth.emailMaxLength}" autofocus></label>
@@ -49,11 +44,11 @@ ${providers.map(({ id, name }) => `<form method="post" action="/api/auth/signin/
 
 /** Asks before it signs out: a GET alone never does. */
 export function presentSignOutPage({ csrfToken, callbackUrl }: Pick<SignInPageContent, "csrfToken" | "callbackUrl">): AuthPage {
-  return page("Sign out", `
+  return page("Sign out", [], `
 <form method="post" action="/api/auth/signout">${hiddenFields({ csrfToken, callbackUrl })}<button type="submit">Sign out</button></form>`);
 }
 
-function page(title: string, content: string): AuthPage {
+function page(title: string, formTargets: readonly string[], content: string): AuthPage {
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -70,7 +65,10 @@ ${content}
 </body>
 </html>
 `;
-  return { html, policy };
+  const policy = [
+    "default-src 'none'", `style-src ${styleSource}`, `form-action ${["'self'", ...formTargets].join(" ")}`, "base-uri 'none'", "frame-ancestors 'none'",
+  ];
+  return { html, policy: policy.join("; ") };
 }
 
 function hiddenFields(fields: Record<string, string>): string {

@@ -48,7 +48,16 @@ function showSignIn(ctx: AppContext): void {
     callbackUrl: callbackUrlOf(wished, config),
     sentence: error === undefined ? undefined : sentenceForSignIn(error, code ?? null),
     providers: [...oauthProviders.values()],
+    formTargets: formTargetsOf(ctx),
   }));
+}
+
+/** Pages to return to, and providers, which send the browser on through whatever addresses of theirs. */
+function formTargetsOf({ deps: { config, oauthProviders } }: AppContext): string[] {
+  const targets = [...config.allowedOrigins].filter((origin) => origin !== config.baseUrl);
+  if (oauthProviders.size > 0) targets.push("https:");
+  if ([...oauthProviders.values()].some(({ allowsInsecure }) => allowsInsecure)) targets.push("http://127.0.0.1:*", "http://localhost:*");
+  return targets;
 }
 
 function answerPage(ctx: AppContext, { html, policy }: AuthPage): void {

@@ -55,6 +55,11 @@ export class OAuthProvider {
     return this.#config.trustsEmail;
   }
 
+  /** Whether it is spoken to by plain http, on the loopback. */
+  get allowsInsecure(): boolean {
+    return this.#config.allowInsecure;
+  }
+
   createProof(): Proof {
     return {
       state: client.randomState(),

@@ -33,6 +33,7 @@ describe("the plain sign-in page", () => {
     expect(page.headers.get("content-type")).to.equal("text/html; charset=utf-8");
     expect(page.headers.get("cache-control")).to.equal("no-store");
     const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).to.contain("form-action 'self' https: http://127.0.0.1:* http://localhost:*;");
     expect(policy).to.contain("default-src 'none'").and.contain("frame-ancestors 'none'").and.contain("base-uri 'none'").and.not.contain("unsafe");
     const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? "";
     expect(policy).to.contain(`style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`);
@@ -50,6 +51,15 @@ describe("the plain sign-in page", () => {
     expect((await client.get("/api/auth/signin?error=CredentialsSignin&code=locked")).text).to.contain("locked for a while");
     expect((await client.get("/api/auth/signin?error=Whatever")).text).to.contain("The sign-in did not work");
     expect((await client.get(`/api/auth/signin?callbackUrl=${encodeURIComponent('/a?b="&c=<d>')}`)).text).to.match(/value="[^"<>]*\/a\?b=[^"<>]*"/);
+  });
+
+  it("lets its forms lead nowhere else without providers", async () => {
+    const alone = await TestApi.start({ database: api.database, env: { ALLOWED_ORIGINS: "https://front.test" } });
+    try {
+      expect((await alone.anonymous().get("/api/auth/signin")).headers.get("content-security-policy")).to.contain("form-action 'self' https://front.test;");
+    } finally {
+      await alone.stop();
+    }
   });
 
   it("never signs out by a GET: it asks first", async () => {

@@ -46,6 +46,7 @@ describe("lockout", () => {
     const plain = await postSignIn(api.anonymous(), user, {});
     expect(plain.status).to.equal(302);
     expect(plain.headers.get("location")).to.contain("code=locked");
+    expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "signIn.locked" } })).to.equal(2);
   });
 
   it("opens again in time, is not prolonged by tries meanwhile, and grows from lock to lock", async () => {

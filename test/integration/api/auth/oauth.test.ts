@@ -295,6 +295,7 @@ describe("sign-in through an OpenID provider", () => {
     expectRefusal(unknown, 404, "not_found");
     expect(unknown.json()["url"]).to.equal(`${api.url}/api/auth/signin?error=OAuthSignin`);
     expectRefusal(await browser.get("/api/auth/signin/example"), 405, "method_not_allowed");
+    expectRefusal(await browser.post("/api/auth/callback/example", new URLSearchParams({ code: "c", state: "s" })), 405, "method_not_allowed");
     expect((await postProviderSignIn(browser, "credentials")).json()["url"]).to.match(/\/api\/auth\/signin\?callbackUrl=/);
     expect((await browser.get("/api/auth/callback/nowhere?state=x")).headers.get("location")).to.contain("error=OAuthCallback");
   });

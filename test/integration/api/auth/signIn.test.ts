@@ -117,6 +117,7 @@ describe("sign-in", () => {
     const browser = api.anonymous();
     const first = await csrfToken(browser);
     expect(first).to.match(/^[0-9a-f]{64}$/);
+    expect((await api.anonymous().get("/api/auth/csrf")).setCookies[0]).to.match(/^auth\.csrf-token=[0-9a-f]{64}\|[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax$/);
     await postSignIn(browser, user);
     const again = await browser.get("/api/auth/csrf");
     expect(again.json()).to.deep.equal({ csrfToken: first });
@@ -185,12 +186,40 @@ describe("sign-in", () => {
 
   it("limits posts per address", async () => {
     const browser = api.anonymous();
-    const answers = await Promise.all(Array.from({ length: 62 }, () => browser.post("/api/auth/signout", new URLSearchParams({ json: "true" }))));
+    // Nobody in front of this API is believed, whatever address they name.
+    const answers = await Promise.all(Array.from({ length: 62 }, (_, index) =>
+      browser.post("/api/auth/signout", new URLSearchParams({ json: "true" }), { "x-forwarded-for": `203.0.113.${index}` })));
     const limited = answers.filter(({ status }) => status === 429);
     expect(limited).to.have.length(2);
     expectRefusal(limited[0]!, 429, "rate_limited");
     expect(Number(limited[0]!.headers.get("retry-after"))).to.be.within(1, 60);
     expect(urlOf(limited[0]!).pathname).to.equal("/api/auth/signin");
+  });
+
+  it("limits reads per address", async () => {
+    const browser = api.anonymous();
+    const paths = ["/api/auth/session", "/api/auth/csrf", "/api/auth/providers", "/api/auth/signin"];
+    const answers = await Promise.all(Array.from({ length: 123 }, (_, index) => browser.get(paths[index % paths.length] ?? "")));
+    expect(answers.filter(({ status }) => status === 429)).to.have.length(3);
+  });
+
+  it("gives a picture to those who have none, where one is configured", async () => {
+    const pictured = await TestApi.start({ database: api.database, env: { DEFAULT_AVATAR_URL: "https://pictures.test/nobody.png" } });
+    try {
+      const browser = pictured.as(await aUser(pictured.deps));
+      expect(AuthSession.parse((await browser.get("/api/auth/session")).json()).user.image).to.equal("https://pictures.test/nobody.png");
+      expect(AuthSession.parse((await pictured.as(user).get("/api/auth/session")).json()).user.image).to.equal("https://pictures.test/grace.png");
+    } finally {
+      await pictured.stop();
+    }
+  });
+
+  it("takes the wished page from the form, then from the address", async () => {
+    const browser = api.anonymous();
+    const post = async (fields: Record<string, string>): Promise<ApiResponse> => browser.post("/api/auth/callback/credentials?callbackUrl=/by-address",
+      new URLSearchParams({ email: user.email, password: user.password, csrfToken: await csrfToken(browser), json: "true", ...fields }));
+    expect((await post({ callbackUrl: "/by-form" })).json()).to.deep.equal({ url: `${api.url}/by-form` });
+    expect((await post({})).json()).to.deep.equal({ url: `${api.url}/by-address` });
   });
 
   it("leaves a trail, and no secret in it or in the log", async () => {
