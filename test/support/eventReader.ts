@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { GameSessionEventName } from "#contracts/http/gameSessionEvents.ts";
 import type { ApiClient } from "./apiClient.ts";
 import { eventually } from "./eventually.ts";
+import { checkAgainstDocument } from "./openapi/documentCheck.ts";
 
 /** One server-sent event, with its data read. */
 export interface SeenEvent {
@@ -34,6 +35,9 @@ export class EventReader {
     const response = await fetch(`${url}/api/game/events?sessionId=${sessionId}`, {
       headers: { accept: "text/event-stream", "accept-encoding": "gzip", cookie, ...headers }, signal: abort.signal,
     });
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    const text = isStream ? "" : await response.clone().text();
+    checkAgainstDocument({ method: "GET", path: `/api/game/events?sessionId=${sessionId}`, status: response.status, headers: response.headers, text });
     return new EventReader(response, abort);
   }
 

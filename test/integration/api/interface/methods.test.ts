@@ -3,6 +3,7 @@ import { request } from "node:http";
 import { documentPath } from "../../../../api/src/openapi/document.ts";
 import { TestApi } from "../../../support/api.ts";
 import { expectRefusal } from "../../../support/apiClient.ts";
+import { checkAgainstDocument } from "../../../support/openapi/documentCheck.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
 import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
@@ -120,7 +121,16 @@ describe("methods and addresses", function () {
       request({ method, path, hostname, port }, (response) => {
         let body = "";
         response.setEncoding("utf8").on("data", (chunk: string) => body += chunk);
-        response.once("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers as Record<string, string>, body }));
+        response.once("end", () => {
+          const answer = { status: response.statusCode ?? 0, headers: response.headers as Record<string, string>, body };
+          const pairs = Object.entries(response.headersDistinct).flatMap(([name, values = []]) => values.map((value): [string, string] => [name, value]));
+          try {
+            checkAgainstDocument({ method, path, status: answer.status, headers: new Headers(pairs), text: body });
+            resolve(answer);
+          } catch (error) {
+            reject(error as Error);
+          }
+        });
       }).once("error", reject).end();
     });
   }
