@@ -6,7 +6,7 @@ import { formType, jsonType } from "../routing/body.ts";
 import type { Access, Route } from "../routing/route.ts";
 import { answerHeaders, headerReferences, refusalHeaders, type HeaderSet } from "./headers.ts";
 import { errorCodesByStatus, refusalBody, refusalKindOf, refusalName } from "./refusals.ts";
-import { requestHeaders } from "./requestHeaders.ts";
+import { requestHeaders, type RequestHeaderName } from "./requestHeaders.ts";
 import { tagOf } from "./tags.ts";
 
 /** What operations share: each refusal is described once. */
@@ -37,7 +37,8 @@ export function describeOperation(route: Route, shared: Shared): ZodOpenApiOpera
   };
 }
 
-function requestParams({ schemas: { params, query }, headers = [] }: Route): NonNullable<ZodOpenApiOperationObject["requestParams"]> {
+function requestParams({ schemas: { params, query }, headers: ownHeaders = [], answers }: Route): NonNullable<ZodOpenApiOperationObject["requestParams"]> {
+  const headers = [...new Set<RequestHeaderName>([...304 in answers ? ["If-None-Match" as const] : [], ...ownHeaders])];
   const header = z.object(Object.fromEntries(headers.map((name) => [name, requestHeaders[name].optional()])));
   return {
     ...(params !== undefined && { path: objectOf(params) }),

@@ -39,6 +39,15 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  it("says of every answer that can be 304 which header asks for it", () => {
+    const { document, routes } = wholeInterface();
+    const cacheable = routes.filter(({ answers }) => 304 in answers);
+    expect(cacheable.map(({ name }) => name)).to.include.members(["listGames", "getGame", "getOpenApi"]);
+    for (const { method, path, name } of cacheable) {
+      expect(operationOf(document, method, path).parameters?.map((parameter) => parameter.name), name).to.include("If-None-Match");
+    }
+  });
+
   it("names this service's address, and its cookie as it is called there", () => {
     const dev = buildDocument(wholeInterface().routes, configWith({ BASE_URL: "http://127.0.0.1:8080" }));
     expect(dev.servers).to.deep.equal([{ url: "http://127.0.0.1:8080" }]);
@@ -59,7 +68,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-interface Operation { operationId?: string; security?: object[]; tags?: string[]; responses?: object }
+interface Operation { operationId?: string; parameters?: { name: string }[]; security?: object[]; tags?: string[]; responses?: object }
 
 function operationOf({ paths = {} }: ReturnType<typeof buildDocument>, method: string, path: string): Operation {
   const item = paths[documentPath(path)] as Record<string, Operation> | undefined;
