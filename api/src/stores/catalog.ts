@@ -1,6 +1,6 @@
 import type { GamesQuery } from "#contracts/http/catalog.ts";
 import { CatalogCounts } from "./catalogCounts.ts";
-import { catalogStatement, fewMost } from "./catalogStatement.ts";
+import { catalogStatement, fewMost, listColumns } from "./catalogStatement.ts";
 import type { Queryable } from "./queryable.ts";
 
 /** A game as the catalogue lists it. */
@@ -30,17 +30,12 @@ export interface CatalogDetail extends CatalogGame {
   slots: { id: string; number: number; label: string; lastPlayedAt: string }[];
 }
 
-/** What a user sees of a game in lists; `$1` is the user. */
-export const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g.tags, g.thumbnail,
-  to_char(g.release_date, 'YYYY-MM-DD') AS "releaseDate",
-  EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
-
 /** One page of the catalogue as `userId` sees it; `counts` are what earlier pages have counted. */
 export async function listCatalog(
   database: Queryable, userId: string, query: GamesQuery, counts = new CatalogCounts(),
 ): Promise<CatalogPage> {
   const filter = JSON.stringify([query.search?.toLowerCase(), query.tag?.toLowerCase()]);
-  const { name, text, values } = catalogStatement(query, listColumns, counts.find(filter));
+  const { name, text, values } = catalogStatement(query, counts.find(filter));
   const { rows: [page] } = await database.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
   if (page === undefined) return { total: 0, games: [] };
   if (page.total > fewMost && (query.search || query.tag)) counts.keep(filter, { revision: page.revision, total: page.total });

@@ -2,6 +2,11 @@ import type { GamesQuery } from "#contracts/http/catalog.ts";
 import { limits } from "#contracts/limits.ts";
 import type { KnownCount } from "./catalogCounts.ts";
 
+/** What a user sees of a game in lists; `$1` is the user. */
+export const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g.tags, g.thumbnail,
+  to_char(g.release_date, 'YYYY-MM-DD') AS "releaseDate",
+  EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
+
 /** One statement that gives `total`, `revision` and the page's `games`; the caller's `$1` goes before the values. */
 export interface CatalogStatement {
   name: string;
@@ -27,41 +32,46 @@ const trigramLength = 3;
 /** So many matches or fewer are sorted; more are read in the index's order. */
 export const fewMost = 500;
 
-/**
- * The catalogue's page. However far in it lies, its ids come from an index in the sort's order, read from whichever end is
- * nearer; only then are rows fetched, `columns` of each. A count that is known need not be made again in its revision.
- */
-export function catalogStatement(query: GamesQuery, columns: string, known?: KnownCount): CatalogStatement {
+/** By name: every request that asks in the same way shares one. */
+const texts = new Map<string, string>();
+
+/** The statement for a page of the catalogue. A count that is known need not be made again in its revision. */
+export function catalogStatement(query: GamesQuery, known?: KnownCount): CatalogStatement {
   const { sort, order, search, tag, page, limit } = query;
   const filter = filterOf(search, tag);
-  const text = `
+  const name = `catalog.${sort}.${order}.${filter?.name ?? "all"}`;
+  const text = texts.get(name) ?? textOf(query, filter);
+  texts.set(name, text);
+  return {
+    name, text,
+    values: [limit, (page - 1) * limit, ...(filter === undefined ? [] : [...filter.values, known?.revision ?? null, known?.total ?? null])],
+  };
+}
+
+/** However far in the page lies, its ids come from an index in the sort's order, read from whichever end is nearer; only then are rows fetched. */
+function textOf({ sort, order }: GamesQuery, filter: Filter | undefined): string {
+  const forwards = keys[sort](order, "asc");
+  const isFound = filter === undefined ? isListed : `${isListed} AND ${filter.walked}`;
+  return `
     WITH ${filter === undefined ? countAll : countFound(filter)},
     -- Read from the end, a page of the second half begins that many games before it.
     place AS (
       SELECT isfew, $3::int * 2 > total AS isback, greatest(0, total - $3::int - $2::int) AS back, greatest(0, least($2::int, total - $3::int)) AS size
       FROM count
     ), page AS (
-      ${filter === undefined ? "" : `(SELECT g.id FROM few g WHERE (SELECT isfew FROM place)
-        ORDER BY ${keys[sort](order, "asc")} LIMIT $2::int OFFSET $3::int)
+      ${filter === undefined ? "" : `(SELECT g.id FROM few g WHERE (SELECT isfew FROM place) ORDER BY ${forwards} LIMIT $2::int OFFSET $3::int)
       UNION ALL`}
-      (SELECT g.id FROM games g WHERE ${isListed}${filter === undefined ? "" : ` AND ${filter.walked}`}
-        ORDER BY ${keys[sort](order, "asc")}
+      (SELECT g.id FROM games g WHERE ${isFound} ORDER BY ${forwards}
         LIMIT (SELECT CASE WHEN isfew OR isback THEN 0 ELSE size END FROM place) OFFSET $3::int)
       UNION ALL
-      (SELECT g.id FROM games g WHERE ${isListed}${filter === undefined ? "" : ` AND ${filter.walked}`}
-        ORDER BY ${keys[sort](opposite[order], "desc")}
+      (SELECT g.id FROM games g WHERE ${isFound} ORDER BY ${keys[sort](opposite[order], "desc")}
         LIMIT (SELECT CASE WHEN isfew OR NOT isback THEN 0 ELSE size END FROM place) OFFSET (SELECT back FROM place))
       -- Cuts nothing off: tells Postgres how few rows it will have to fetch.
       LIMIT ${limits.catalog.pageSizeMax}
     )
     SELECT (SELECT total FROM count) AS total, (SELECT revision::text FROM count) AS revision, (SELECT coalesce(json_agg(row_to_json(listed)), '[]') FROM (
-      SELECT ${columns} FROM page JOIN games g USING (id) ORDER BY ${keys[sort](order, "asc")}
+      SELECT ${listColumns} FROM page JOIN games g USING (id) ORDER BY ${forwards}
     ) listed) AS games`;
-  return {
-    name: `catalog.${sort}.${order}.${filter?.name ?? "all"}`,
-    text,
-    values: [limit, (page - 1) * limit, ...(filter === undefined ? [] : [...filter.values, known?.revision ?? null, known?.total ?? null])],
-  };
 }
 
 const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FROM catalog_totals)";

@@ -123,6 +123,8 @@ describe("recorder, relay and sweeper", function () {
 
   it("takes a session for lost whose object was removed by force", async () => {
     const [ran, starting] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
+    // An object that nobody has seen yet would be made anew.
+    await eventually(async () => (await rowOf(starting)).crCreatedAt !== null);
     for (const id of [ran, starting]) await operator.vanish(id);
     await eventually(async () => expect(await rowOf(ran)).to.include({ status: "stopped", stopReason: "NodeLost" }));
     await eventually(async () => expect(await rowOf(starting)).to.include({ status: "error", slotId: null }));
