@@ -5,7 +5,7 @@ import type { TestApi } from "./api.ts";
 import { ChildProgram, freePort } from "./childProgram.ts";
 import { repositoryRoot } from "./programs.ts";
 
-/** The API as it runs in production, in a process of its own beside one in ours, on the same stores. */
+/** The API as the chart starts it, in a process of its own beside one in ours, on the same stores. */
 export class ApiProcess {
   readonly url: string;
   readonly #program: ChildProgram;
@@ -21,7 +21,7 @@ export class ApiProcess {
     const { endpoint, region, bucket, accessKey, secretKey } = config.objectStore;
     const program = new ChildProgram({
       command: process.execPath,
-      args: [join(repositoryRoot, "api/src/main.ts")],
+      args: ["--max-semi-space-size=1", join(repositoryRoot, "api/src/main.ts")],
       env: {
         PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
         S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
