@@ -4,10 +4,11 @@ import { publishTestCard } from "./support/games.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
 
-/** What a failing operator must not be noticed by. */
-const operatorPods = ["-n", releaseNamespace, "delete", "pod", "-l", "app.kubernetes.io/component=operator", "--grace-period=0", "--force"];
+/** Ends a program's pods as a crash would. */
+const kill = (component: string) =>
+  ["-n", releaseNamespace, "delete", "pod", "-l", `app.kubernetes.io/component=${component}`, "--grace-period=0", "--force"];
 
-describe("restarts of the operator", () => {
+describe("restarts", () => {
   const players = playersOfSuite();
   let title: string;
 
@@ -15,16 +16,18 @@ describe("restarts of the operator", () => {
     ({ title } = await publishTestCard());
   });
 
-  it("do not stop a session that starts", async () => {
-    const { game } = await players.signIn();
-    await game.openGame(title);
-    const isRunning = game.startNewGame(1);
-    await (await platform()).kubectl(operatorPods);
-    await isRunning;
-    await new TestCard(game).showsPresses(0);
-  });
+  for (const component of ["operator", "node-agent"]) {
+    it(`of the ${component} do not stop a session that starts`, async () => {
+      const { game } = await players.signIn();
+      await game.openGame(title);
+      const isRunning = game.startNewGame(1);
+      await (await platform()).kubectl(kill(component));
+      await isRunning;
+      await new TestCard(game).showsPresses(0);
+    });
+  }
 
-  it("do not disturb a session that runs", async () => {
+  it("of the operator do not disturb a session that runs", async () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
@@ -33,7 +36,7 @@ describe("restarts of the operator", () => {
     const installed = await platform();
     const ref = { namespace: sessionsNamespace, name: game.sessionId() };
     const { uid } = (await installed.pods.get(ref)).metadata;
-    await installed.kubectl(operatorPods);
+    await installed.kubectl(kill("operator"));
     await installed.kubectl(["-n", releaseNamespace, "rollout", "status", "deploy/joypod-operator", "--timeout=120s"]);
     await game.pressKey("Space", 2);
     await card.showsPresses(2);
