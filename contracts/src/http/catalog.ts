@@ -7,7 +7,7 @@ const { catalog } = limits;
 /** Positive integers as plain digits: coercion would also take `1e3`, `0x10` and arrays. */
 const pageNumber = z.string().regex(/^\d{1,6}$/, "must be a whole number").transform(Number).pipe(z.int().min(1))
   .meta({
-    override: ({ jsonSchema }) => {
+    override: ({ jsonSchema }: { jsonSchema: { pattern?: unknown } }) => {
       delete jsonSchema.pattern;
       Object.assign(jsonSchema, { type: "integer", minimum: 1, maximum: 999_999 });
     },
