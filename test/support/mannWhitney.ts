@@ -17,6 +17,14 @@ export function mannWhitneyZ(left: readonly number[], right: readonly number[]):
   return (u - (n * m) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12);
 }
 
+/** How far the ratio of two such samples' medians lies from 1 by chance (one standard error), going by the sample's middle half. */
+export function medianErrorOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const quartile = (part: number): number => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;
+  const deviation = (quartile(0.75) - quartile(0.25)) / 1.349;
+  return (Math.SQRT2 * 1.2533 * deviation) / Math.sqrt(sorted.length) / medianOf(values);
+}
+
 export function medianOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length / 2;
