@@ -1,0 +1,148 @@
+import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { sweepIdle } from "../../../api/src/recorder/sweeper.ts";
+import { aGame, aPartner, aSaveSlot, aUser } from "../../factories/catalog.ts";
+import { aGameSessionSpec } from "../../factories/gameSession.ts";
+import { TestApi } from "../../support/api.ts";
+import { expectRefusal } from "../../support/apiClient.ts";
+import { eventually } from "../../support/eventually.ts";
+import { RawClient } from "../../support/rawHttp.ts";
+import { sharedRedis } from "../../support/redis.ts";
+import { sendTraffic } from "../../support/traffic.ts";
+
+describe("what clients share", function () {
+  this.timeout(60_000);
+
+  describe("limits", () => {
+    let one: TestApi;
+    let two: TestApi;
+    const env = { CATALOG_REQUESTS_PER_MINUTE: "100", PARTNER_REQUESTS_PER_MINUTE: "100", TRUSTED_PROXIES: "1" };
+
+    before(async () => {
+      // A number that no other API of the run is given.
+      const redisUrl = `${(await sharedRedis()).url}/255`;
+      one = await TestApi.start({ redisUrl, env });
+      two = await TestApi.start({ redisUrl, database: one.database, env: { ...env, TRUSTED_PROXIES: "0" } });
+      await one.deps.redis.flushdb();
+    });
+    after(async () => {
+      await two.stop();
+      await one.stop();
+    });
+
+    it("let exactly a hundred of five hundred requests at once through, over two processes", async () => {
+      const player = one.as(await aUser(one.deps));
+      await player.get("/api/game/sessions");
+      const elsewhere = two.anonymous();
+      elsewhere.cookies.set("auth.session-token", player.cookies.get("auth.session-token") ?? "");
+      const { statuses } = await sendTraffic(500, (index) => (index % 2 === 0 ? player : elsewhere).get("/api/games"), 500);
+      expect(statuses).to.deep.equal({ 200: 100, 429: 400 });
+    });
+
+    it("do the same for a partner's key", async () => {
+      const { key } = await aPartner(one.deps);
+      const clients = [one.asPartner({ key }), two.asPartner({ key })] as const;
+      const { statuses, answers } = await sendTraffic(300, (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/partners/games"), 300);
+      expect(statuses).to.deep.equal({ 200: 100, 429: 200 });
+      for (const { status, headers } of answers) if (status === 429) expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
+    });
+
+    it("count by the address that the trusted proxy saw, whatever the client says of itself", async () => {
+      const spoof = (index: number): Record<string, string> => ({ "x-forwarded-for": `10.0.${index}.1, 192.0.2.7` });
+      const behind = await sendTraffic(125, (index) => one.anonymous().get("/api/auth/providers", spoof(index)));
+      expect(behind.statuses).to.deep.equal({ 200: 120, 429: 5 });
+      const other = await one.anonymous().get("/api/auth/providers", { "x-forwarded-for": "192.0.2.7, 192.0.2.8" });
+      expect(other.status).to.equal(200);
+      const direct = await sendTraffic(125, (index) => two.anonymous().get("/api/auth/providers", spoof(index)));
+      expect(direct.statuses).to.deep.equal({ 200: 120, 429: 5 });
+    });
+
+    it("are never asked of Redis more than once, together with the sign-in", async () => {
+      const player = one.as(await aUser(one.deps));
+      await player.get("/api/game/sessions");
+      const monitor = await one.deps.redis.duplicate().monitor();
+      const commands: string[] = [];
+      // What a script runs inside Redis is no round trip; other databases are other tests'.
+      monitor.on("monitor", (_time: string, [name = ""]: string[], source: string, database: string) => {
+        if (source !== "lua" && database === "255" && name.toLowerCase() !== "ping") commands.push(name.toLowerCase());
+      });
+      for (let count = 0; count < 5; count += 1) expect((await player.get("/api/game/sessions")).status).to.equal(200);
+      monitor.disconnect();
+      expect(commands).to.deep.equal(Array(5).fill("evalsha"));
+    });
+  });
+
+  it("an idle session is either kept alive or reclaimed when both come at once, never both", async () => {
+    const api = await TestApi.start();
+    try {
+      const game = await aGame(api.deps);
+      for (let round = 0; round < 12; round += 1) {
+        const user = await aUser(api.deps);
+        const slot = await aSaveSlot(api.deps, { user, game });
+        const id = `gs-${randomBytes(10).toString("hex")}`;
+        await api.deps.postgres.prisma.gameSession.create({
+          data: {
+            id, crName: id, userId: user.id, gameId: game.id, versionId: game.versionId ?? "", slotId: slot.id, idleTimeoutSeconds: 1800, spec: aGameSessionSpec(),
+            status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() - 10),
+          },
+        });
+        const player = api.as(user);
+        await player.get("/api/game/sessions");
+        const [kept, swept] = await Promise.all([player.post("/api/game/keepalive", { sessionId: id }), sweepIdle(api.deps)]);
+        const isKept = kept.status === 200;
+        if (!isKept) expectRefusal(kept, 404, "not_found");
+        expect(swept.includes(id)).to.equal(!isKept);
+        const { status } = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
+        expect(status).to.equal(isKept ? "running" : "stopping");
+      }
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("connections are so many and no more, and a place is free again at once", async () => {
+    const api = await TestApi.start({ env: { MAX_CONNECTIONS: "3" } });
+    try {
+      const held = await Promise.all([1, 2, 3].map(() => RawClient.connect(api.url)));
+      for (const client of held) client.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+      await eventually(() => held.every(({ received }) => received.includes("200 OK")), { what: "three answers" });
+      const fourth = await RawClient.connect(api.url);
+      fourth.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+      expect(await fourth.untilClosed()).to.equal("");
+      held[0]?.destroy();
+      await eventually(async () => {
+        const next = await RawClient.connect(api.url);
+        next.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        return (await next.untilClosed()).includes("200 OK");
+      }, { what: "the free place" });
+      for (const client of held) client.destroy();
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("a process that ends answers what it has begun, closes what is idle and takes nothing new", async () => {
+    const api = await TestApi.start();
+    const player = api.as(await aUser(api.deps));
+    await player.get("/api/game/sessions");
+    const cookie = `Cookie: auth.session-token=${player.cookies.get("auth.session-token")}\r\n`;
+    const idle = await RawClient.connect(api.url);
+    idle.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    const busy = await RawClient.connect(api.url);
+    busy.write(`POST /api/favorites HTTP/1.1\r\nHost: x\r\n${cookie}Content-Type: application/json\r\nContent-Length: 17\r\nExpect: 100-continue\r\n\r\n`);
+    await eventually(() => idle.received.includes("200 OK") && busy.received.includes("100 Continue"), { what: "both connections" });
+    const startedMs = performance.now();
+    const stopped = api.stop();
+    expect(await idle.untilClosed()).to.include("200 OK");
+    await expectRefused(api.url);
+    busy.write('{"gameId":"none"}');
+    expect(await busy.untilClosed()).to.match(/HTTP\/1\.1 404 [^]*Connection: close[^]*"not_found"/i);
+    await stopped;
+    expect(performance.now() - startedMs).to.be.below(5_000);
+  });
+});
+
+async function expectRefused(url: string): Promise<void> {
+  const error: unknown = await RawClient.connect(url).then(() => undefined, (failure: unknown) => failure);
+  expect(error).to.have.property("code", "ECONNREFUSED");
+}
