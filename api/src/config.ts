@@ -204,6 +204,12 @@ export function parseConfig(environment: Record<string, string | undefined>) {
   };
 }
 
+/** What is valid but hardly meant, in sentences that say what to do. */
+export function doubtsAbout({ isSecure, trustedProxies }: Pick<Config, "isSecure" | "trustedProxies">): string[] {
+  if (!isSecure || trustedProxies > 0) return [];
+  return ["BASE_URL is https, so something in front ends TLS, yet TRUSTED_PROXIES is 0: limits per address count all its clients as one. Set it to the number of proxies that append to X-Forwarded-For."];
+}
+
 /** What the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended sign-ins. */
 export function parseCliConfig(environment: Record<string, string | undefined>) {
   const env = parse(z.object({

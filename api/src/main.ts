@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createApp } from "./app.ts";
 import { createBackground } from "./background.ts";
-import { parseConfig } from "./config.ts";
+import { doubtsAbout, parseConfig } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
 import { createLogger } from "./logger.ts";
 import { createMetricsServer } from "./metricsServer.ts";
@@ -25,9 +25,7 @@ await background.start();
 await listen(metricsServer, config.metricsPort);
 await listen(server, config.port);
 deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "the password threads did not start"));
-if (config.isSecure && config.trustedProxies === 0) {
-  logger.warn({ baseUrl: config.baseUrl }, "TRUSTED_PROXIES is 0, yet something in front must end TLS: limits per address count all its clients as one; say how many proxies append to X-Forwarded-For");
-}
+for (const doubt of doubtsAbout(config)) logger.warn({ doubt }, "the configuration is hardly meant like this");
 logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "the API serves");
 
 const signal = await Promise.race([once(process, "SIGTERM").then(() => "SIGTERM"), once(process, "SIGINT").then(() => "SIGINT")]);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parseCliConfig, parseConfig } from "../../../api/src/config.ts";
+import { doubtsAbout, parseCliConfig, parseConfig } from "../../../api/src/config.ts";
 
 const environment = {
   DATABASE_URL: "postgres://u:p@db:5432/joypod", REDIS_URL: "redis://redis:6379", S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",
@@ -35,6 +35,14 @@ describe("parseConfig", () => {
 
   it("never repeats a secret in its error", () => {
     expect(() => parseConfig({ ...environment, SIGNING_KEYS: "a:c2VjcmV0LWNhbmFyeQ==", PORT: "x" })).to.throw(Error).with.property("message").that.does.not.contain("c2Vjcm");
+  });
+});
+
+describe("doubtsAbout", () => {
+  it("asks for the number of proxies when TLS must end in front", () => {
+    expect(doubtsAbout(parseConfig(environment)).join()).to.contain("TRUSTED_PROXIES");
+    expect(doubtsAbout(parseConfig({ ...environment, TRUSTED_PROXIES: "1" }))).to.be.empty;
+    expect(doubtsAbout(parseConfig({ ...environment, BASE_URL: "http://play.test" }))).to.be.empty;
   });
 });
 
