@@ -49,10 +49,11 @@ function buildPipelines({ video, audio }: Load): { video: Pipeline; audio: Pipel
 function obey({ video, audio, capture, encoder, bitrateProperty }: Loaded, command: Exclude<MediaCommand, Load>): void {
   switch (command.type) {
     case "play":
-      isPlaying = true;
       encoder[bitrateProperty] = command.bitrate;
-      capture["rate"] = command.fps;
-      run(audio, audioSink, (packet) => report({ type: "audio", packet }));
+      video.forceKeyUnit(videoSink, 0);
+      capture["rate"] = command.fps; // takes the key frame's picture
+      if (!isPlaying) run(audio, audioSink, (packet) => report({ type: "audio", packet }));
+      isPlaying = true;
       break;
     case "bitrate":
       encoder[bitrateProperty] = command.bitrate;

@@ -34,7 +34,9 @@ export interface MediaReceiver {
 
 /** Captured and encoded video and audio, from a child that may crash and is then replaced. */
 export interface MediaSource {
-  /** Captures at the full rate, or goes on with a changed receiver or codec. */
+  /** Has an encoder for this codec ready. */
+  prepare(codec: VideoCodec): void;
+  /** Captures at the full rate for this receiver, from a key frame on. */
   play(codec: VideoCodec, kbps: number, receiver: MediaReceiver): void;
   /** Captures at the idle rate again, in a fresh child. */
   rest(): void;
@@ -139,12 +141,14 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   let child = spawn(preferred);
 
   return {
+    prepare(codec) {
+      if (child.codec !== codec) replaceLiving(codec);
+    },
     play(codec, startKbps, newReceiver) {
       receiver = newReceiver;
       kbps = startKbps;
       if (child.codec !== codec) replaceLiving(codec);
-      if (child.isPlaying) tell({ type: "bitrate", bitrate: bitrateFor(codec) });
-      else startPlaying();
+      startPlaying();
     },
     rest() {
       receiver = undefined;

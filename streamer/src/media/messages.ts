@@ -2,7 +2,7 @@
 export type MediaCommand =
   /** Builds both pipelines and captures at the idle rate, so that playing starts at once. */
   | { type: "load"; video: string; audio: string; bitrateProperty: string }
-  /** Captures at this rate and reports the packets. */
+  /** Captures at this rate, from a key frame on, and reports the packets. */
   | { type: "play"; bitrate: number; fps: number }
   | { type: "bitrate"; bitrate: number }
   | { type: "keyFrame" };

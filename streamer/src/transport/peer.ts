@@ -33,18 +33,30 @@ export interface Peer {
   answer: string;
 }
 
+/**
+ * Keeps the UDP port bound until the returned function is called. Otherwise it is free between two viewers, and when somebody
+ * else took it then, the transport ends the whole process instead of throwing.
+ */
+export function holdPort(udpPort: number): () => void {
+  const holder = new nodeDataChannel.PeerConnection("holder", connectionOn(udpPort));
+  const channel = holder.createDataChannel("holder");
+  holder.setLocalDescription("offer");
+  return () => {
+    channel.close();
+    holder.close();
+  };
+}
+
+function connectionOn(udpPort: number) {
+  return { iceServers: [], disableAutoNegotiation: true, enableIceUdpMux: true, portRangeBegin: udpPort, portRangeEnd: udpPort };
+}
+
 /** Sets up the connection as the offer asks, all viewers on the one UDP port; `onDataChannel` is told of each that opens. */
 export async function openPeer(
   { id, offer, codec, address, udpPort }: PeerOptions,
   onDataChannel: (channel: DataChannel) => void,
 ): Promise<Peer> {
-  const connection = new nodeDataChannel.PeerConnection(id, {
-    iceServers: [],
-    disableAutoNegotiation: true,
-    enableIceUdpMux: true,
-    portRangeBegin: udpPort,
-    portRangeEnd: udpPort,
-  });
+  const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
   connection.onDataChannel(onDataChannel);
   try {
     const video = addVideo(connection, offer, codec);

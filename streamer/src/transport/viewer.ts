@@ -28,6 +28,8 @@ export interface ViewerOptions extends PeerOptions {
   now: () => number;
   onInput: (message: string | Buffer | ArrayBuffer, reply: (notice: StreamNotice) => void) => void;
   onRtcp: (event: RtcpEvent) => void;
+  /** Video can be sent from now on. */
+  onMediaOpen: () => void;
   onKeyFrameWanted: () => void;
   onRate: (kbps: number) => void;
   onChannelOpen: () => void;
@@ -136,8 +138,8 @@ export function createViewer(options: ViewerOptions): Viewer {
       peer.connection.onStateChange(followState);
       peer.video.track.onMessage(hearRtcp);
       peer.video.track.onOpen(() => {
-        keyFrameAt = -Infinity; // the stream has begun without this viewer
-        wantKeyFrame();
+        keyFrameAt = now(); // playing begins with one
+        options.onMediaOpen();
       });
       return peer.answer;
     },

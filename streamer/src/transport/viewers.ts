@@ -6,6 +6,7 @@ import type { InputRouter } from "../input/inputRouter.ts";
 import type { Logger } from "../log.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
 import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
+import { holdPort } from "./peer.ts";
 import type { RtcpEvent } from "./rtcp.ts";
 import { createViewer, type Viewer } from "./viewer.ts";
 
@@ -61,6 +62,7 @@ export function createViewers(options: ViewersOptions): Viewers {
   const totals: ViewersTotals = { connections: 0, videoPackets: 0, videoBytes: 0, frames: 0, keyFrameRequests: 0, nacks: 0 };
   let current: Viewer | undefined;
   let parting: NodeJS.Timeout | undefined;
+  const releasePort = holdPort(options.udpPort);
 
   const rateNotices = setInterval(() => current?.notify(describeRate(current)), rateNoticeEveryMs);
 
@@ -83,7 +85,6 @@ export function createViewers(options: ViewersOptions): Viewers {
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
   const play = (viewer: Viewer) => {
-    clearTimeout(parting);
     media.play(viewer.codec.codec, options.startKbps, {
       onVideo(packets) {
         totals.frames++;
@@ -103,6 +104,7 @@ export function createViewers(options: ViewersOptions): Viewers {
       address: options.address, udpPort: options.udpPort, startKbps: options.startKbps, maxKbps: options.maxKbps,
       onInput: (message, reply) => isCurrent() && input.handle(message, (n) => reply({ t: "pong", n })),
       onRtcp: countRtcp,
+      onMediaOpen: () => isCurrent() && play(viewer),
       onKeyFrameWanted: () => isCurrent() && media.requestKeyFrame(),
       onRate: (kbps) => isCurrent() && media.setBitrate(kbps),
       onChannelOpen: () => viewer.notify(options.describeStream(codec.codec)),
@@ -120,7 +122,8 @@ export function createViewers(options: ViewersOptions): Viewers {
       const viewer = buildViewer(offer, codec, request);
       current = viewer;
       totals.connections++;
-      play(viewer); // the encoder starts while the browser still connects
+      clearTimeout(parting);
+      media.prepare(codec.codec); // playing begins with the connection: until then the processor is the handshake's
       try {
         const answer = await viewer.open();
         log.info({ viewer: viewer.id, codec: codec.codec, takeover: request.takeover }, "A viewer was answered.");
@@ -142,6 +145,7 @@ export function createViewers(options: ViewersOptions): Viewers {
       clearInterval(rateNotices);
       clearTimeout(parting);
       current?.close();
+      releasePort();
     },
   };
 }

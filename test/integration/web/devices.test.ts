@@ -41,7 +41,7 @@ const sixtyFrames = `new Promise((resolve) => {
 
 /** One session, played with one device after the other. */
 describe("devices and browsers of a player", function () {
-  this.timeout(60_000);
+  this.timeout(90_000);
   let stage: PlayStage;
   let browser: Browser;
   let user: TestUser;
