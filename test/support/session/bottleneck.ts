@@ -32,7 +32,7 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
   const drain = () => {
     timer = undefined;
     while (!isClosed && waiting[0] && waiting[0].at <= performance.now()) waiting.shift()?.send();
-    if (waiting[0]) timer = setTimeout(drain, waiting[0].at - performance.now());
+    if (waiting[0]) timer = setTimeout(drain, Math.max(0, waiting[0].at - performance.now()));
   };
   const passSlowly = (bytes: number, send: () => void) => {
     if (queueMs() > maxQueueMs) {
