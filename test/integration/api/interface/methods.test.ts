@@ -128,7 +128,7 @@ describe("methods and addresses", function () {
             checkAgainstDocument({ method, path, status: answer.status, headers: new Headers(pairs), text: body });
             resolve(answer);
           } catch (error) {
-            reject(error);
+            reject(error instanceof Error ? error : new Error(String(error)));
           }
         });
       }).once("error", reject).end();
