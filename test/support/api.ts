@@ -40,7 +40,7 @@ export interface TestApiOptions {
   database?: TestDatabase;
 }
 
-let redisDatabases = 0;
+let nextRedisDatabase = 0;
 
 /** The whole API in this process, on real stores of its own: the code that main.ts puts together, listening on a free port. */
 export class TestApi {
@@ -71,7 +71,7 @@ export class TestApi {
     const minio = options.minio === true ? await startMinio() : undefined;
     if (minio !== undefined) cleanUps.push(() => minio.remove());
     const cluster = options.kube === true ? await clusterForApi() : { env: { KUBECONFIG: deadKubeconfig(cleanUps) }, kube: undefined };
-    const redisUrl = options.redisUrl ?? `${(await sharedRedis()).url}/${redisDatabases++ % 256}`;
+    const redisUrl = options.redisUrl ?? `${(await sharedRedis()).url}/${nextRedisDatabase++}`;
     const port = await freePort();
     const config = parseConfig({
       ...defaults, BASE_URL: `http://127.0.0.1:${port}`, DATABASE_URL: database.url, REDIS_URL: redisUrl, ...storeEnv(minio), ...cluster.env, ...options.env,

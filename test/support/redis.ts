@@ -7,6 +7,9 @@ import { repositoryRoot } from "./programs.ts";
 
 const run = promisify(execFile);
 
+/** More than a run has APIs, so that none finds another's counts. */
+export const redisDatabases = 4096;
+
 /** A private, empty Redis on the loopback that keeps nothing on disk. */
 export interface TestRedis {
   url: string;
@@ -27,7 +30,7 @@ export async function startRedis(): Promise<TestRedis> {
   const port = await freePort();
   const server = new ChildProgram({
     command: "redis-server",
-    args: ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--databases", "256"],
+    args: ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--databases", String(redisDatabases)],
     isReady: () => isListening(port),
     install: "apt-get install redis-server",
   });

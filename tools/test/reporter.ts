@@ -1,6 +1,9 @@
 import { writeFileSync } from "node:fs";
 import Mocha from "mocha";
 
+/** For what tests leave to end by itself. */
+const lingerMs = 30_000;
+
 /** Mocha's ordinary output, and beside it a summary file (SUMMARY_FILE) that is right even when the run is killed half-way. */
 export default class SummaryReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
@@ -24,6 +27,13 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     runner.on(Mocha.Runner.constants.EVENT_RUN_END, () => {
       summary.ended = true;
       write();
+      // Something that a test forgot to close would keep the process for ever; that is a failure, but none to wait for.
+      setTimeout(() => {
+        console.error(`The tests have ended, but something they left open keeps the process: ${process.getActiveResourcesInfo().join(", ")}.`);
+        summary.ended = false;
+        write();
+        process.exit();
+      }, lingerMs).unref();
     });
   }
 }
