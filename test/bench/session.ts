@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
 
@@ -10,7 +11,10 @@ async function call<T>(page: Page, method: "GET" | "POST", path: string, body?: 
   return await (await request(page, method, path, body)).json() as T;
 }
 
-/** Calls the API with the page's cookies, and without the page: what is measured should not wait for a browser. */
+/**
+ * Calls the API with the page's cookies, and without the page: what is measured should not wait for a browser. Rounds may come
+ * quicker than a player may launch; then it waits as it is told.
+ */
 async function request(page: Page, method: "GET" | "POST", path: string, body?: object): Promise<Response> {
   const { origin } = new URL(page.url());
   const cookies = await page.context().cookies(origin);
@@ -23,6 +27,11 @@ async function request(page: Page, method: "GET" | "POST", path: string, body?: 
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(90_000),
   });
+  const retryAfter = response.headers.get("retry-after");
+  if (response.status === 429 && retryAfter !== null) {
+    await setTimeout(Number(retryAfter) * 1000);
+    return request(page, method, path, body);
+  }
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   return response;
 }
