@@ -59,5 +59,6 @@ export function table(rows: readonly BenchRow[]): string {
 }
 
 function milliseconds(value: number): string {
+  if (value < 1) return `${(value * 1000).toFixed(0)} µs`;
   return value >= 10_000 ? `${(value / 1000).toFixed(1)} s` : `${value.toFixed(1)} ms`;
 }
