@@ -13,7 +13,7 @@ import type { AppContext } from "../routing/appContext.ts";
 import { empty, json, redirect } from "../routing/answers.ts";
 import { publicRoute } from "../routing/route.ts";
 import { findUserById } from "../stores/users.ts";
-import { answerForm, answerUrl, limitPosts, requireCsrf } from "./authAnswer.ts";
+import { answerForm, answerUrl, requireCsrf } from "./authAnswer.ts";
 import { beginAuthSession, csrfTokenFor, endAuthSession } from "./authSession.ts";
 
 const session = publicRoute({
@@ -92,8 +92,6 @@ const credentials = publicRoute({
   errors: ["invalid_credentials", "csrf", "locked", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
     await answerForm(ctx, form, async (isJson) => {
-      await limitPosts(ctx);
-      requireCsrf(ctx, form);
       const user = await signIn(deps, { ...form, address: ctx.ip, requestId: ctx.state.requestId });
       await beginAuthSession(ctx, user, "credentials");
       answerUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
@@ -117,8 +115,6 @@ const signOut = publicRoute({
   errors: ["csrf", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
     await answerForm(ctx, form, async (isJson) => {
-      await limitPosts(ctx);
-      requireCsrf(ctx, form);
       await endAuthSession(ctx);
       answerUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
     });

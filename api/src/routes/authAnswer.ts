@@ -29,12 +29,15 @@ export function answerUrl(ctx: AppContext, isJson: boolean, url: string): void {
 }
 
 /**
- * Runs the work of a form; a refusal becomes the sign-in page with the reason in its address. Pages that go on by
- * themselves also get the status, and always a `url`: the Auth.js client reads the reason from that.
+ * Runs the work of a form, once the post is counted and its token is right; a refusal becomes the sign-in page with the reason
+ * in its address. Pages that go on by themselves also get the status, and always a `url`: the Auth.js client reads the reason
+ * from that.
  */
 export async function answerForm(ctx: AppContext, form: AuthForm, work: (isJson: boolean) => Promise<void>): Promise<void> {
   const isJson = wantsJson(ctx, form);
   try {
+    await limitPosts(ctx);
+    requireCsrf(ctx, form);
     await work(isJson);
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
@@ -56,8 +59,8 @@ export function requireCsrf(ctx: AppContext, form: AuthForm): void {
   throw new HttpError("csrf", { message: "The form's token is missing or old: load the page again." });
 }
 
-/** Counts a form post by address; inside answerForm, so that the refusal has the form's shape. */
-export async function limitPosts(ctx: AppContext): Promise<void> {
+/** Counts a form post by address. */
+async function limitPosts(ctx: AppContext): Promise<void> {
   const { rateLimits } = ctx.deps;
   const outcome = await rateLimits.consume("authPosts", rateLimits.addressKey(ctx.ip));
   auditLimits(ctx, [outcome]);

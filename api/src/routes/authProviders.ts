@@ -10,7 +10,7 @@ import { findUser } from "../middleware/requireUser.ts";
 import { json, redirect } from "../routing/answers.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { publicRoute } from "../routing/route.ts";
-import { answerForm, answerUrl, limitPosts, requireCsrf } from "./authAnswer.ts";
+import { answerForm, answerUrl } from "./authAnswer.ts";
 import { beginAuthSession } from "./authSession.ts";
 
 const credentials = "credentials";
@@ -35,8 +35,6 @@ const startSignIn = publicRoute({
   errors: ["csrf", "not_found", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
     await answerForm(ctx, form, async (isJson) => {
-      await limitPosts(ctx);
-      requireCsrf(ctx, form);
       const query = new URLSearchParams(ctx.querystring);
       const callbackUrl = callbackUrlOf(form.callbackUrl ?? query.get("callbackUrl") ?? undefined, deps.config);
       if (params.provider === credentials) answerUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
