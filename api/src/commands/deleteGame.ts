@@ -1,4 +1,5 @@
 import type { Deps } from "../deps.ts";
+import { gameEvent } from "../partners/gameEvent.ts";
 import { preconditionFailed, type GamePrecondition } from "../partners/gameTag.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { markGameDeleted } from "../stores/gameVersionStore.ts";
@@ -17,7 +18,7 @@ export async function deleteGame(
     ? await markGameDeleted(deps.postgres.pool, partner.id, slug)
     : await deleteAsSeen(deps, partner, slug, precondition);
   if (id === undefined) throw noSuchGame(slug);
-  await deps.audit.record({ action: "game.deleted", actor: { kind: "partner", id: partner.id }, ...partner.request, subject: { kind: "game", id } });
+  await deps.audit.record(gameEvent("game.deleted", partner, id));
   // The relay does it when this cannot.
   await followGameCache(deps, id).catch((error: unknown) => {
     deps.logger.warn({ err: error, game: slug }, "The cache of a deleted game could not be removed yet; the relay tries again.");

@@ -2,6 +2,7 @@ import type { RegisterGameRequest } from "#contracts/http/partners.ts";
 import type { Deps } from "../deps.ts";
 import { HttpError, invalidRequest } from "../errors.ts";
 import type { Game } from "../generated/client.ts";
+import { gameEvent } from "../partners/gameEvent.ts";
 import { slugOf } from "../partners/slugs.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { isUniqueViolation, PartnerGames, type GameMetadata } from "../stores/partnerGameStore.ts";
@@ -14,7 +15,7 @@ export async function registerGame(
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
   try {
     const game = await new PartnerGames(postgres, partner.id).create({ slug, ...metadataOf(request) });
-    await audit.record({ action: "game.registered", actor: { kind: "partner", id: partner.id }, ...partner.request, subject: { kind: "game", id: game.id } });
+    await audit.record(gameEvent("game.registered", partner, game.id));
     return game;
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;

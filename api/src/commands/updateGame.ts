@@ -1,6 +1,7 @@
 import type { PatchGameRequest } from "#contracts/http/partners.ts";
 import type { Deps } from "../deps.ts";
 import { HttpError, notFound } from "../errors.ts";
+import { gameEvent } from "../partners/gameEvent.ts";
 import type { GamePrecondition } from "../partners/gameTag.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { PartnerGames, type GameMetadata, type PartnerGame } from "../stores/partnerGameStore.ts";
@@ -25,7 +26,7 @@ export async function updateGame(
     if (Object.keys(data).length === 0) return game;
     const updated = await games.update(game, data);
     if (updated === null) continue;
-    await audit.record({ action: "game.updated", actor: { kind: "partner", id: partner.id }, ...partner.request, subject: { kind: "game", id: game.id } });
+    await audit.record(gameEvent("game.updated", partner, game.id));
     return updated;
   }
   throw new HttpError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });

@@ -3,6 +3,7 @@ import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
 import type { Deps } from "../deps.ts";
 import { HttpError } from "../errors.ts";
+import { gameEvent } from "../partners/gameEvent.ts";
 import type { GamePrecondition } from "../partners/gameTag.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { followGameCache } from "../recorder/followGameCaches.ts";
@@ -43,7 +44,7 @@ export async function uploadArchive(
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
   const received = await holdUploadLease(deps, lease, (signal) => takeIn(deps, lease, { game, precondition }, body, signal));
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
-  await deps.audit.record({ action: "game.uploaded", actor: { kind: "partner", id: partner.id }, ...partner.request, subject: { kind: "game", id: game.id }, details });
+  await deps.audit.record(gameEvent("game.uploaded", partner, game.id, details));
   // The relay does it when this cannot.
   await followGameCache(deps, game.id).catch((error: unknown) => {
     deps.logger.warn({ err: error, game: game.slug }, "The cache of a game could not be told of its new archive yet; the relay tries again.");
