@@ -26,13 +26,17 @@ export const NoQuery = z.strictObject({});
 
 const issuesShown = 20;
 
-/** Reads and checks a request's input; an impossible path parameter is an unknown resource, anything else wrong is 400. */
+/**
+ * Reads and checks a request's input; an impossible path parameter is an unknown resource, anything else wrong is 400. With
+ * `refusesStrayQuery` that holds for query parameters of a route that takes none, too.
+ */
 export async function readInput<Params, Query, Body>(
-  ctx: AppContext, schemas: InputSchemas<Params, Query, Body>,
-): Promise<Input<Params | undefined, Query | undefined, Body | undefined>> {
+  ctx: AppContext, schemas: InputSchemas<Params, Query, Body>, { refusesStrayQuery = false } = {},
+): Promise<Input<Params | undefined, Query | z.infer<typeof NoQuery> | undefined, Body | undefined>> {
   const params = schemas.params?.safeParse(ctx.params);
   if (params?.success === false) throw notFound("There is nothing at this address.");
-  const query = schemas.query === undefined ? undefined : check(schemas.query, readQuery(ctx));
+  const querySchema = schemas.query ?? (refusesStrayQuery ? NoQuery : undefined);
+  const query = querySchema === undefined ? undefined : check<Query | z.infer<typeof NoQuery>>(querySchema, readQuery(ctx));
   const body = schemas.body === undefined ? undefined : check(schemas.body, await readBody(ctx, schemas));
   return { params: params?.data, query, body };
 }

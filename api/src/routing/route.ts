@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import type { ErrorCode } from "#contracts/http/errors.ts";
 import { isOwnPage, requireOwnPage } from "../middleware/requireOwnPage.ts";
 import { requirePartner } from "../middleware/requirePartner.ts";
@@ -11,7 +10,7 @@ import type { Answers } from "./answers.ts";
 import type { AppContext, PartnerPrincipal, UserPrincipal } from "./appContext.ts";
 import { applyRateLimits } from "./applyRateLimits.ts";
 import { idempotencyOf, onceForKey } from "./idempotency.ts";
-import { NoQuery, readInput, type Input, type InputSchemas } from "./input.ts";
+import { readInput, type Input, type InputSchemas } from "./input.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -91,12 +90,11 @@ export function publicRoute<Params, Query, Body>(
 export function userRoute<Params, Query, Body>(
   definition: Definition<Params, Query, Body, UserRequest<Params, Query, Body>>,
 ): Route {
-  const schemas = withStrictQuery(definition);
   return toRoute("user", definition, async (ctx) => {
     // Another site's page must not use up the player's limits.
     const user = await requireUser(ctx, isOwnPage(ctx) ? definition.limits : []);
     requireOwnPage(ctx);
-    const input = await checkedInput(ctx, schemas);
+    const input = await checkedInput(ctx, definition, { refusesStrayQuery: true });
     return once(ctx, definition, `user:${user.id}`, input, () => definition.handle({ ctx, deps: ctx.deps, user, ...input }));
   });
 }
@@ -105,11 +103,10 @@ export function userRoute<Params, Query, Body>(
 export function partnerRoute<Params, Query, Body>(
   definition: Definition<Params, Query, Body, PartnerRequest<Params, Query, Body>>,
 ): Route {
-  const schemas = withStrictQuery(definition);
   return toRoute("partner", definition, async (ctx) => {
     const partner = await requirePartner(ctx);
     await applyRateLimits(ctx, definition.limits, partner.keyId);
-    const input = await checkedInput(ctx, schemas);
+    const input = await checkedInput(ctx, definition, { refusesStrayQuery: true });
     return once(ctx, definition, `partner:${partner.id}`, input, () => definition.handle({ ctx, deps: ctx.deps, partner, ...input }));
   });
 }
@@ -131,14 +128,9 @@ function toRoute<Params, Query, Body, Request>(
   return { ...description, ...(description.isIdempotent && idempotencyOf(description)), access, schemas, handle };
 }
 
-/** A part without a schema is undefined here and `unknown` or undefined in the handler's types, so that nobody can use it. */
+/** A part without a schema is undefined or empty here and `unknown` in the handler's types, so that nobody can use it. */
 async function checkedInput<Params, Query, Body>(
-  ctx: AppContext, schemas: InputSchemas<Params, Query, Body>,
+  ctx: AppContext, schemas: InputSchemas<Params, Query, Body>, options?: { refusesStrayQuery: boolean },
 ): Promise<Input<Params, Query, Body>> {
-  return await readInput(ctx, schemas) as Input<Params, Query, Body>;
-}
-
-/** Unknown query parameters are refused even if the route takes none. */
-function withStrictQuery<Params, Query, Body>(schemas: InputSchemas<Params, Query, Body>): InputSchemas<Params, Query, Body> {
-  return schemas.query === undefined ? { ...schemas, query: NoQuery as unknown as z.ZodType<Query> } : schemas;
+  return await readInput(ctx, schemas, options) as Input<Params, Query, Body>;
 }
