@@ -1,18 +1,20 @@
 import { expect } from "chai";
-import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
-import { TestApi } from "../../support/api.ts";
+import type { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
 import { EventReader } from "../../support/eventReader.ts";
 import { eventually } from "../../support/eventually.ts";
 import { JumpClock } from "../../support/jumpClock.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { LaunchStage } from "../../support/launchStage.ts";
+import type { PlayedOperator } from "../../support/playedOperator.ts";
 import { startReplica, stopReplica } from "../../support/replica.ts";
 import { StatementLog } from "../../support/statementLog.ts";
 
 describe("GET /api/game/events", function () {
   this.timeout(60_000);
   let clock: JumpClock;
+  let stage: LaunchStage;
   let api: TestApi;
   let replica: TestApi;
   let operator: PlayedOperator;
@@ -24,16 +26,13 @@ describe("GET /api/game/events", function () {
   before(async () => {
     clock = new JumpClock();
     const env = { STOP_WAIT_SECONDS: "5", EVENT_HEARTBEAT_SECONDS: "1", EXPIRY_WARNING_SECONDS: "60" };
-    api = await TestApi.start({ kube: true, env });
+    stage = await LaunchStage.start({ env });
+    ({ api, operator, game } = stage);
     replica = await startReplica(api, { clock, env });
-    operator = operatorOf(api);
-    await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
-    game = await aGame(api.deps);
   });
   beforeEach(async () => {
-    user = await aUser(api.deps);
-    player = api.as(user);
+    await stage.newPlayer();
+    ({ user, player } = stage);
     readers = [];
   });
   afterEach(() => {
@@ -41,15 +40,8 @@ describe("GET /api/game/events", function () {
   });
   after(async () => {
     await stopReplica(replica);
-    await operator.removeNodes();
-    await api.stop();
+    await stage.stop();
   });
-
-  async function launched(): Promise<string> {
-    const response = await player.post("/api/game/launch", { gameSlug: game.slug });
-    expect(response.status, response.text).to.equal(202);
-    return response.json<{ sessionId: string }>().sessionId;
-  }
 
   async function open(id: string, { of = api, as = player, lastEventId }: { of?: TestApi; as?: ApiClient; lastEventId?: string } = {}): Promise<EventReader> {
     const reader = await EventReader.open(of.url, as, id, lastEventId === undefined ? {} : { "last-event-id": lastEventId });
@@ -61,7 +53,7 @@ describe("GET /api/game/events", function () {
     const node = await operator.addNode(1, {
       cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
     });
-    const id = await launched();
+    const id = await stage.launched();
     const streams = [await open(id), await open(id, { of: replica })];
     for (const { response } of streams) {
       expect(response.status).to.equal(200);
@@ -90,12 +82,12 @@ describe("GET /api/game/events", function () {
   });
 
   it("ends for a launch that failed, also one that the cluster never heard of", async () => {
-    const failed = await launched();
+    const failed = await stage.launched();
     const stream = await open(failed);
     await operator.finish(failed, { stopReason: "Failed", failure: { reason: "DownloadTimeout", message: "secret detail" } });
     const { data } = await stream.see("end", { status: "error", endReason: "failed" });
     expect(JSON.stringify(data)).not.to.contain("secret detail");
-    const unheard = await launched();
+    const unheard = await stage.launched();
     const second = await open(unheard, { of: replica });
     await second.see("stage");
     await api.deps.postgres.prisma.gameSession.update({ where: { id: unheard }, data: { status: "error", stopReason: "Failed", endedAt: new Date() } });
@@ -104,7 +96,7 @@ describe("GET /api/game/events", function () {
   });
 
   it("goes on after the last event that a client saw, in any replica, and tells one that knows the end to stay away", async () => {
-    const id = await launched();
+    const id = await stage.launched();
     const first = await open(id);
     await first.see("stage");
     first.close();
@@ -122,7 +114,7 @@ describe("GET /api/game/events", function () {
   });
 
   it("warns before the idle end", async () => {
-    const id = await launched();
+    const id = await stage.launched();
     await operator.makeReady(id);
     await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).status === "running");
     const expiresAt = new Date(Date.now() + 61_000);
@@ -134,7 +126,7 @@ describe("GET /api/game/events", function () {
   });
 
   it("is the owner's alone", async () => {
-    const id = await launched();
+    const id = await stage.launched();
     const path = `/api/game/events?sessionId=${id}`;
     expectRefusal(await api.anonymous().get(path), 401, "unauthorized");
     expectRefusal(await api.as(await aUser(api.deps)).get(path), 404, "not_found");
@@ -143,7 +135,7 @@ describe("GET /api/game/events", function () {
   });
 
   it("ends with the sign-in, whichever replica heard of it", async () => {
-    const id = await launched();
+    const id = await stage.launched();
     const stream = await open(id);
     await stream.see("stage");
     await eventually(() => stream.comments > 1);
@@ -153,7 +145,7 @@ describe("GET /api/game/events", function () {
   });
 
   it("opens so many streams to one user and no more, and counts those that are left", async () => {
-    const id = await launched();
+    const id = await stage.launched();
     const before = api.deps.gameSessionEvents.followers;
     for (let count = 0; count < 6; count++) expect((await open(id)).response.status).to.equal(200);
     const refused = await open(id);
@@ -168,7 +160,7 @@ describe("GET /api/game/events", function () {
 
   it("asks the database about all followed sessions together, and not once per follower", async () => {
     const log = new StatementLog(replica.deps.postgres.pool);
-    const id = await launched();
+    const id = await stage.launched();
     const streams = await Promise.all(Array.from({ length: 5 }, () => open(id, { of: replica })));
     await Promise.all(streams.map((stream) => stream.see("stage")));
     await eventually(() => streams.every(({ comments }) => comments > 0));
@@ -182,7 +174,7 @@ describe("GET /api/game/events", function () {
 
   it("lets its clients go when the process ends, and they go on elsewhere", async () => {
     const dying = await startReplica(api, { clock });
-    const id = await launched();
+    const id = await stage.launched();
     const stream = await open(id, { of: dying });
     await stream.see("stage");
     const startedMs = performance.now();

@@ -1,17 +1,19 @@
 import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
-import { TestApi } from "../../support/api.ts";
+import type { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
 import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { LaunchStage } from "../../support/launchStage.ts";
+import type { PlayedOperator } from "../../support/playedOperator.ts";
 
 const usage = { durationSeconds: 61.234, cpuSeconds: 30.5, peakMemoryBytes: 300 * 2 ** 20 };
 const statistics = { status: "stopped", duration: 61.23, cpuSeconds: 30.5, peakMemoryMb: 300 };
 
 describe("game sessions", function () {
   this.timeout(60_000);
+  let stage: LaunchStage;
   let api: TestApi;
   let operator: PlayedOperator;
   let game: TestGame;
@@ -19,37 +21,14 @@ describe("game sessions", function () {
   let player: ApiClient;
 
   before(async () => {
-    api = await TestApi.start({ kube: true, env: { STOP_WAIT_SECONDS: "2" } });
-    operator = operatorOf(api);
-    await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
-    game = await aGame(api.deps);
+    stage = await LaunchStage.start({ env: { STOP_WAIT_SECONDS: "2" } });
+    ({ api, operator, game } = stage);
   });
   beforeEach(async () => {
-    user = await aUser(api.deps);
-    player = api.as(user);
+    await stage.newPlayer();
+    ({ user, player } = stage);
   });
-  after(async () => {
-    await operator.removeNodes();
-    await api.stop();
-  });
-
-  async function launched(): Promise<string> {
-    const response = await player.post("/api/game/launch", { gameSlug: game.slug });
-    expect(response.status, response.text).to.equal(202);
-    return response.json<{ sessionId: string }>().sessionId;
-  }
-
-  async function running(): Promise<string> {
-    const id = await launched();
-    await operator.makeReady(id);
-    await eventually(async () => (await rowOf(id)).status === "running");
-    return id;
-  }
-
-  async function rowOf(id: string) {
-    return api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
-  }
+  after(() => stage.stop());
 
   async function statusOf(id: string): Promise<GameSessionStatusResponse> {
     const response = await player.get(`/api/game/session-status?sessionId=${id}`);
@@ -68,7 +47,7 @@ describe("game sessions", function () {
       const node = await operator.addNode(1, {
         cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
       });
-      const id = await launched();
+      const id = await stage.launched();
       expect(await statusOf(id)).to.deep.include({
         sessionId: id, status: "starting", stage: "scheduling", serverUrl: `${api.url}/api/stream`, containerUrl: null, gameTitle: game.title,
       });
@@ -87,29 +66,29 @@ describe("game sessions", function () {
     });
 
     it("tells a launch that failed as error, and frees the player and the slot", async () => {
-      const id = await launched();
+      const id = await stage.launched();
       await operator.report(id, { nodeName: "n", conditions: [aCondition("Scheduled")] });
       await operator.finish(id, { stopReason: "Failed", failure: { reason: "DownloadTimeout", message: "secret detail" } });
       await eventually(async () => expect(await statusOf(id)).to.include({ status: "error", endReason: "failed" }));
       expect(JSON.stringify(await statusOf(id))).not.to.contain("secret detail");
       expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(0);
-      await launched();
+      await stage.launched();
     });
 
     it("tells a server that was lost under a running game as stopped, never as error", async () => {
-      const id = await running();
+      const id = await stage.running();
       await operator.finish(id, { stopReason: "NodeLost", failure: { reason: "NodeLost", message: "gone" } });
       await eventually(async () => expect(await statusOf(id)).to.include({ status: "stopped", endReason: "server_lost" }));
     });
 
     it("is nobody else's to see, and forgets after a day", async () => {
-      const id = await launched();
+      const id = await stage.launched();
       expectRefusal(await api.anonymous().get(`/api/game/session-status?sessionId=${id}`), 401, "unauthorized");
       expectRefusal(await api.as(await aUser(api.deps)).get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
       expectRefusal(await player.get("/api/game/session-status"), 400, "invalid_request");
       expectRefusal(await player.get("/api/game/session-status?sessionId=gs-none"), 404, "not_found");
       await operator.finish(id);
-      await eventually(async () => (await rowOf(id)).endedAt !== null);
+      await stage.ended(id);
       await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { endedAt: new Date(Date.now() - 25 * 3600_000) } });
       expectRefusal(await player.get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
     });
@@ -117,7 +96,7 @@ describe("game sessions", function () {
 
   describe("POST /api/game/keepalive", () => {
     it("moves the expiry one idle timeout ahead, never back, without a write to the cluster", async () => {
-      const id = await running();
+      const id = await stage.running();
       const { resourceVersion } = (await operator.session(id)).metadata;
       const response = await player.post("/api/game/keepalive", { sessionId: id });
       expect(response.status).to.equal(200);
@@ -137,20 +116,20 @@ describe("game sessions", function () {
     });
 
     it("knows neither others' nor ended sessions", async () => {
-      const id = await launched();
+      const id = await stage.launched();
       expect((await player.post("/api/game/keepalive", { sessionId: id })).status).to.equal(200);
       expectRefusal(await api.anonymous().post("/api/game/keepalive", { sessionId: id }), 401, "unauthorized");
       expectRefusal(await api.as(await aUser(api.deps)).post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
       expectRefusal(await player.post("/api/game/keepalive", { id }), 400, "invalid_request");
       await operator.finish(id);
-      await eventually(async () => (await rowOf(id)).endedAt !== null);
+      await stage.ended(id);
       expectRefusal(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
     });
   });
 
   describe("POST /api/game/stop", () => {
     it("waits for the end and answers with the statistics, the same to twenty at once and ever after", async () => {
-      const id = await running();
+      const id = await stage.running();
       const ended = endingWhenAsked(id);
       const responses = await Promise.all(Array.from({ length: 20 }, () => player.post("/api/game/stop", { sessionId: id })));
       await ended;
@@ -166,7 +145,7 @@ describe("game sessions", function () {
     });
 
     it("cancels a launch, with zero statistics and the slot free again", async () => {
-      const id = await launched();
+      const id = await stage.launched();
       const ended = eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped").then(() => operator.finish(id));
       const response = await player.post("/api/game/stop", { sessionId: id });
       await ended;
@@ -176,7 +155,7 @@ describe("game sessions", function () {
     });
 
     it("answers 202 when the end takes longer, and the statistics when it has come", async () => {
-      const id = await running();
+      const id = await stage.running();
       const pending = await player.post("/api/game/stop", { sessionId: id });
       expect(pending.status).to.equal(202);
       expect(pending.json()).to.deep.equal({ status: "stopping" });
@@ -187,11 +166,11 @@ describe("game sessions", function () {
     });
 
     it("is the owner's alone", async () => {
-      const id = await running();
+      const id = await stage.running();
       expectRefusal(await api.anonymous().post("/api/game/stop", { sessionId: id }), 401, "unauthorized");
       expectRefusal(await api.as(await aUser(api.deps)).post("/api/game/stop", { sessionId: id }), 404, "not_found");
       expectRefusal(await player.post("/api/game/stop", {}), 400, "invalid_request");
-      expect((await rowOf(id)).status).to.equal("running");
+      expect((await stage.rowOf(id)).status).to.equal("running");
     });
   });
 
@@ -199,8 +178,8 @@ describe("game sessions", function () {
     it("lists the player's active session and nobody else's", async () => {
       expect((await player.get("/api/game/sessions")).json()).to.deep.equal({ sessions: [] });
       expectRefusal(await api.anonymous().get("/api/game/sessions"), 401, "unauthorized");
-      const id = await launched();
-      const { startedAt } = await rowOf(id);
+      const id = await stage.launched();
+      const { startedAt } = await stage.rowOf(id);
       const expectListed = async (status: string): Promise<void> => {
         expect((await player.get("/api/game/sessions")).json()).to.deep.equal({
           sessions: [{ sessionId: id, gameSlug: game.slug, gameTitle: game.title, status, startedAt: startedAt.toISOString() }],

@@ -2,32 +2,28 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { sweepIdempotencyKeys } from "../../../api/src/recorder/sweeper.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
+import type { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
 import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { LaunchStage } from "../../support/launchStage.ts";
 
 describe("Idempotency-Key", function () {
   this.timeout(60_000);
+  let stage: LaunchStage;
   let api: TestApi;
-  let operator: PlayedOperator;
   let game: TestGame;
   let user: TestUser;
   let player: ApiClient;
 
   before(async () => {
-    api = await TestApi.start({ kube: true, env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" } });
-    operator = operatorOf(api);
-    game = await aGame(api.deps);
+    stage = await LaunchStage.start({ slots: 0, env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" } });
+    ({ api, game } = stage);
   });
   beforeEach(async () => {
-    user = await aUser(api.deps);
-    player = api.as(user);
+    await stage.newPlayer();
+    ({ user, player } = stage);
   });
-  after(async () => {
-    await operator.removeNodes();
-    await api.stop();
-  });
+  after(() => stage.stop());
 
   function toggle(key: string, as = player, gameId = game.id): Promise<ApiResponse> {
     return as.post("/api/favorites", { gameId }, { "idempotency-key": key });
@@ -155,8 +151,7 @@ describe("Idempotency-Key", function () {
   describe("on POST /api/game/launch", () => {
     it("does not keep what failed for want of servers, then launches once", async () => {
       expectRefusal(await launch("try"), 503, "no_servers");
-      await operator.addNode(20);
-      await eventually(() => api.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+      await stage.addNode(20);
       const first = await launch("try");
       expect(first.status, first.text).to.equal(202);
       expect(first.headers.get("idempotency-replayed")).to.equal(null);

@@ -5,37 +5,28 @@ import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../fac
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiResponse } from "../../support/apiClient.ts";
 import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { LaunchStage } from "../../support/launchStage.ts";
+import type { PlayedOperator } from "../../support/playedOperator.ts";
 
 const path = "/api/game/launch";
 
 describe("POST /api/game/launch", function () {
   this.timeout(60_000);
+  let stage: LaunchStage;
   let api: TestApi;
   let operator: PlayedOperator;
   let game: TestGame;
   let user: TestUser;
 
   before(async () => {
-    api = await TestApi.start({ kube: true, env: { LAUNCHES_PER_MINUTE: "100" } });
-    operator = operatorOf(api);
-    await operator.addNode(20);
-    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
-    game = await aGame(api.deps);
+    stage = await LaunchStage.start({ slots: 20, env: { LAUNCHES_PER_MINUTE: "100" } });
+    ({ api, operator, game } = stage);
   });
   beforeEach(async () => {
-    user = await aUser(api.deps);
+    await stage.newPlayer();
+    ({ user } = stage);
   });
-  after(async () => {
-    await operator.removeNodes();
-    await api.stop();
-  });
-
-  async function launched(body: object = {}): Promise<string> {
-    const response = await api.as(user).post(path, { gameSlug: game.slug, ...body });
-    expect(response.status, response.text).to.equal(202);
-    return response.json<{ sessionId: string }>().sessionId;
-  }
+  after(() => stage.stop());
 
   async function specOf(id: string): Promise<GameSessionSpec> {
     return (await operator.session(id)).spec;
@@ -45,7 +36,7 @@ describe("POST /api/game/launch", function () {
   async function end(id: string): Promise<void> {
     await operator.makeReady(id);
     await operator.finish(id);
-    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).endedAt !== null);
+    await stage.ended(id);
   }
 
   it("stores the session, creates its object and answers 202", async () => {
@@ -58,9 +49,9 @@ describe("POST /api/game/launch", function () {
     expect(metadata.finalizers).to.deep.equal([finalizers.recorder]);
     expect(spec).to.deep.include({ userId: user.id, gameCacheRef: { name: game.slug }, contentDigest: game.sha256, desiredState: "Running" });
     expect(spec.saveSlot).to.include({ number: 1, generation: 0 });
-    const row = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: body.sessionId } });
+    const row = await stage.rowOf(body.sessionId);
     expect(row.slotId).to.equal(spec.saveSlot.slotId);
-    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: row.id } })).crCreatedAt !== null);
+    await eventually(async () => (await stage.rowOf(row.id)).crCreatedAt !== null);
   });
 
   it("refuses strangers, bad input and unknown games in that order", async () => {
@@ -77,7 +68,7 @@ describe("POST /api/game/launch", function () {
   });
 
   it("names the session that is in the way", async () => {
-    const id = await launched();
+    const id = await stage.launched();
     const response = await api.as(user).post(path, { gameSlug: game.slug });
     expectRefusal(response, 409, "session_active");
     expect(response.json()).to.include({ sessionId: id });
@@ -104,7 +95,7 @@ describe("POST /api/game/launch", function () {
     const latest = await aSaveSlot(api.deps, { user, game, number: 2 });
     const saved = { objectKey: "saves/x/1.tar.gz", sha256: "b".repeat(64), bytes: 10n, generation: 3, lastPlayedAt: new Date(Date.now() + 1000) };
     await api.deps.postgres.prisma.saveSlot.update({ where: { id: latest.id }, data: saved });
-    expect((await specOf(await launched())).saveSlot).to.deep.equal({
+    expect((await specOf(await stage.launched())).saveSlot).to.deep.equal({
       slotId: latest.id, number: 2, generation: 3, objectKey: saved.objectKey, sha256: saved.sha256,
     });
   });
@@ -112,11 +103,11 @@ describe("POST /api/game/launch", function () {
   it("starts afresh in the lowest empty slot, until there is none", async () => {
     await aSaveSlot(api.deps, { user, game, number: 1 });
     await aSaveSlot(api.deps, { user, game, number: 3 });
-    const id = await launched({ fresh: true });
+    const id = await stage.launched({ fresh: true });
     expect((await specOf(id)).saveSlot).to.include({ number: 2, generation: 0 });
     await end(id);
     expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, fresh: true }), 409, "no_empty_slot");
-    expect(await launched({ fresh: false })).to.be.a("string");
+    expect(await stage.launched({ fresh: false })).to.be.a("string");
   });
 
   it("continues the slot that is asked for, and knows nobody else's", async () => {
@@ -126,7 +117,7 @@ describe("POST /api/game/launch", function () {
     for (const saveSlotId of [others.id, elsewhere.id, "no-such"]) {
       expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId }), 404, "not_found");
     }
-    expect((await specOf(await launched({ saveSlotId: slot.id, fresh: false }))).saveSlot.slotId).to.equal(slot.id);
+    expect((await specOf(await stage.launched({ saveSlotId: slot.id, fresh: false }))).saveSlot.slotId).to.equal(slot.id);
   });
 
   it("waits for a slot's last save to come", async () => {
@@ -140,38 +131,34 @@ describe("POST /api/game/launch", function () {
     await api.deps.postgres.prisma.game.update({
       where: { id: hungry.id }, data: { profileSessions: 3, profileCpuMillicores: 1000, profilePeakMemoryMb: 100_000 },
     });
-    expect((await specOf(await launched({ gameSlug: hungry.slug }))).resources).to.deep.equal({ cpuMillicores: 1250, memoryBytes: 16_384 * 2 ** 20 });
+    expect((await specOf(await stage.launched({ gameSlug: hungry.slug }))).resources).to.deep.equal({ cpuMillicores: 1250, memoryBytes: 16_384 * 2 ** 20 });
   });
 
   it("counts the launch for the game's popularity", async () => {
     const fresh = await aGame(api.deps);
-    await launched({ gameSlug: fresh.slug });
+    await stage.launched({ gameSlug: fresh.slug });
     expect(await api.deps.postgres.prisma.gameLaunchDay.findMany({ where: { gameId: fresh.id } })).to.have.length(1).and.to.have.nested.property("[0].launches", 1);
   });
 });
 
 describe("POST /api/game/launch at its limits", function () {
   this.timeout(60_000);
+  let stage: LaunchStage;
   let api: TestApi;
-  let operator: PlayedOperator;
   let game: TestGame;
 
   before(async () => {
-    api = await TestApi.start({ kube: true, env: { LAUNCHES_PER_MINUTE: "3", LAUNCHES_PER_HOUR: "5" } });
-    operator = operatorOf(api);
-    game = await aGame(api.deps);
+    stage = await LaunchStage.start({ slots: 0, env: { LAUNCHES_PER_MINUTE: "3", LAUNCHES_PER_HOUR: "5" } });
+    ({ api, game } = stage);
   });
-  after(async () => {
-    await operator.removeNodes();
-    await api.stop();
-  });
+  after(() => stage.stop());
 
   it("answers no_servers with Retry-After while there is no node, and never fills more slots than there are", async () => {
     const nobody = await api.as(await aUser(api.deps)).post(path, { gameSlug: game.slug });
     expectRefusal(nobody, 503, "no_servers");
     expect(nobody.headers.get("retry-after")).to.equal("10");
-    await operator.addNode(2);
-    await operator.addNode(9, { capacity: { slots: 9, used: 0, schedulable: false } });
+    await stage.addNode(2);
+    await stage.operator.addNode(9, { capacity: { slots: 9, used: 0, schedulable: false } });
     await eventually(() => api.deps.cluster.gameNodes.store.size === 2 && api.deps.cluster.gameNodes.store.list().every(({ status }) => status?.capacity !== undefined));
     const users = await Promise.all(Array.from({ length: 8 }, () => aUser(api.deps)));
     const statuses = await Promise.all(users.map(async (user) => (await api.as(user).post(path, { gameSlug: game.slug })).status));

@@ -1,39 +1,35 @@
 import { expect } from "chai";
-import { aGame, aUser, type TestGame } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
+import { aUser, type TestGame } from "../../factories/catalog.ts";
+import type { TestApi } from "../../support/api.ts";
 import type { ApiClient } from "../../support/apiClient.ts";
 import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { LaunchStage } from "../../support/launchStage.ts";
 import { startReplica, stopReplica } from "../../support/replica.ts";
 import { StatementLog } from "../../support/statementLog.ts";
 
 describe("statements per request", function () {
   this.timeout(60_000);
-  let api: TestApi;
+  let stage: LaunchStage;
   let replica: TestApi;
-  let operator: PlayedOperator;
   let game: TestGame;
   let player: ApiClient;
   let log: StatementLog;
 
   before(async () => {
-    api = await TestApi.start({ kube: true });
-    operator = operatorOf(api);
-    await operator.addNode(100);
-    replica = await startReplica(api);
+    stage = await LaunchStage.start();
+    ({ game } = stage);
+    replica = await startReplica(stage.api);
     await eventually(() => replica.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
     log = new StatementLog(replica.deps.postgres.pool);
-    game = await aGame(api.deps);
   });
   beforeEach(async () => {
-    player = replica.as(await aUser(api.deps));
+    player = replica.as(await aUser(replica.deps));
     // From now on Redis knows the sign-in.
     await player.get("/api/auth/session");
   });
   after(async () => {
     await stopReplica(replica);
-    await operator.removeNodes();
-    await api.stop();
+    await stage.stop();
   });
 
   const key = { "idempotency-key": "the-key" };
@@ -46,7 +42,7 @@ describe("statements per request", function () {
     expect(await log.during(launch)).to.deep.equal([
       "BEGIN", "SELECT pg_advisory_xact_lock($1)", "launch-world", "insert-game-session", "COMMIT",
     ]);
-    player = replica.as(await aUser(api.deps));
+    player = replica.as(await aUser(replica.deps));
     await player.get("/api/auth/session");
     expect(await log.during(() => launch(key))).to.deep.equal([
       "idempotency.claim", "BEGIN", "SELECT pg_advisory_xact_lock($1)", "launch-world", "insert-game-session", "idempotency.remember", "COMMIT",
@@ -76,7 +72,7 @@ describe("statements per request", function () {
 
   it("stops with a handful, however long it waits", async () => {
     const { sessionId } = (await launch()).json<{ sessionId: string }>();
-    const ended = eventually(async () => (await operator.session(sessionId)).spec.desiredState === "Stopped").then(() => operator.finish(sessionId));
+    const ended = eventually(async () => (await stage.operator.session(sessionId)).spec.desiredState === "Stopped").then(() => stage.operator.finish(sessionId));
     const statements = await log.during(() => player.post("/api/game/stop", { sessionId }));
     await ended;
     expect(statements.slice(0, 2)).to.deep.equal(["begin-stop", "find-game-session"]);

@@ -1,12 +1,13 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import { aGame, aUser } from "../../factories/catalog.ts";
+import { aUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
-import { TestApi } from "../../support/api.ts";
+import type { TestApi } from "../../support/api.ts";
 import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
 import { eventually } from "../../support/eventually.ts";
+import { LaunchStage } from "../../support/launchStage.ts";
 import { signInAs } from "../../support/pages.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import type { PlayedOperator } from "../../support/playedOperator.ts";
 import { buildWeb } from "../../support/web.ts";
 
 const statusPath = "/api/game/session-status";
@@ -14,6 +15,7 @@ const eventsPath = "/api/game/events";
 
 describe("a launch on the play page", function () {
   this.timeout(90_000);
+  let stage: LaunchStage;
   let api: TestApi;
   let operator: PlayedOperator;
   let browser: Browser;
@@ -22,11 +24,8 @@ describe("a launch on the play page", function () {
   let asked: string[];
 
   before(async () => {
-    api = await TestApi.start({ kube: true, env: { WEB_ROOT: await buildWeb() } });
-    operator = operatorOf(api);
-    await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
-    await aGame(api.deps, { slug: "followed", title: "Followed" });
+    stage = await LaunchStage.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "followed", title: "Followed" } });
+    ({ api, operator } = stage);
     browser = await launchBrowser();
   });
   beforeEach(async function () {
@@ -40,8 +39,7 @@ describe("a launch on the play page", function () {
   });
   after(async () => {
     await browser.close();
-    await operator.removeNodes();
-    await api.stop();
+    await stage.stop();
   });
 
   async function play(): Promise<string> {
