@@ -1,16 +1,20 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { limits } from "#contracts/limits.ts";
-import { toApiTime, type Clock, type Timer } from "#kube/clock.ts";
+import type { Clock, Timer } from "#kube/clock.ts";
 import type { Logger } from "#kube/logger.ts";
 import type { ObjectStore } from "../store/objectStore.ts";
 import { createThrottle } from "../store/throttle.ts";
-import { afterFailure, type Attempts, type Failure } from "./attempts.ts";
+import type { Failure } from "./attempts.ts";
+import { unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
 import { chooseVictims, type Evictable } from "./eviction.ts";
+import { FailedVersions } from "./failedVersions.ts";
 import { FetchFailed, fetchContent } from "./fetchContent.ts";
 import type { ObjectFiles } from "./objectFiles.ts";
 import { chooseDownloads, type Wanted } from "./schedule.ts";
 import { budgetBytes, neededBytes, type DiskSpace } from "./space.ts";
+import { UnpackedVersions } from "./unpackedVersions.ts";
+import { WantedVersions } from "./wantedVersions.ts";
 
 /** Told of what the cache does. */
 export interface CacheMetrics {
@@ -33,12 +37,6 @@ export interface ContentCacheOptions {
   metrics: CacheMetrics;
 }
 
-/** Where a version stands, for a session that waits for it. */
-export type ContentState =
-  | { state: "Ready" }
-  | { state: "Queued" | "Downloading"; progressPercent: number }
-  | { state: "Failed"; failure: Failure };
-
 interface Download {
   digest: string;
   isForLaunch: boolean;
@@ -48,24 +46,13 @@ interface Download {
   ended: Promise<void>;
 }
 
-interface Ready {
-  bytes: number;
-  cachedAt: Date;
-  lastUsedMs: number;
-}
-
-/** A version just used is not evicted for this long: its pod may not be visible yet. */
-const graceMs = 60_000;
-
 /** The games unpacked on this node: fetches what is wanted, evicts what is not, never what is in use. */
 export class ContentCache {
   readonly #options: ContentCacheOptions;
-  readonly #ready = new Map<string, Ready>();
+  readonly #unpacked: UnpackedVersions;
   readonly #downloads = new Map<string, Download>();
-  readonly #attempts = new Map<string, Attempts>();
-  /** By session: what it waits for. */
-  readonly #demands = new Map<string, ArchiveSource>();
-  #desired: readonly DesiredContent[] = [];
+  readonly #failed: FailedVersions;
+  readonly #wants = new WantedVersions();
   readonly #listeners = new Set<(digest: string, isProgress: boolean) => void>();
   readonly #stopping = new AbortController();
   #attemptCount = 0;
@@ -76,57 +63,50 @@ export class ContentCache {
 
   constructor(options: ContentCacheOptions) {
     this.#options = options;
+    this.#unpacked = new UnpackedVersions(options.files, options.clock);
+    this.#failed = new FailedVersions(options.clock, options.random);
   }
 
   /** Cleans up after a former process and learns what is there. */
   async load(): Promise<void> {
-    for (const { manifest, lastUsedAt } of await this.#options.files.load()) {
-      this.#ready.set(manifest.digest, { bytes: manifest.unpackedBytes, cachedAt: new Date(manifest.cachedAt), lastUsedMs: lastUsedAt.getTime() });
-    }
+    await this.#unpacked.load();
     this.#disk = await this.#options.readDiskSpace();
   }
 
   /** What the policies want here; replaces what they wanted before. */
   setDesired(desired: readonly DesiredContent[]): void {
-    this.#desired = desired;
+    this.#wants.setDesired(desired);
     this.#pump();
   }
 
   /** A session needs the version now. Repeating it is harmless. */
   demand(gameSession: string, source: ArchiveSource): void {
-    const known = this.#demands.get(gameSession);
-    this.#demands.set(gameSession, source);
+    const isNew = this.#wants.demand(gameSession, source);
     const running = this.#downloads.get(source.sha256);
     if (running !== undefined) running.isForLaunch = true;
-    if (known?.sha256 === source.sha256) return;
-    // A player does not sit out the back-off of a background fill.
-    const attempts = this.#attempts.get(source.sha256);
-    if (attempts !== undefined && !attempts.isQuarantined) attempts.retryAtMs = this.#options.clock.monotonicMs();
+    if (!isNew) return;
+    this.#failed.hasten(source.sha256);
     this.#pump();
   }
 
   /** The session no longer waits. */
   release(gameSession: string): void {
-    this.#demands.delete(gameSession);
+    this.#wants.release(gameSession);
   }
 
   /** Where a version stands; undefined when nobody wants it. */
   stateOf(digest: string): ContentState | undefined {
-    if (this.#ready.has(digest)) return { state: "Ready" };
+    if (this.#unpacked.has(digest)) return { state: "Ready" };
     const download = this.#downloads.get(digest);
     if (download !== undefined) return { state: "Downloading", progressPercent: download.progressPercent };
-    const attempts = this.#attempts.get(digest);
-    if (attempts !== undefined) return { state: "Failed", failure: attempts.last };
+    const failure = this.#failed.lastFailure(digest);
+    if (failure !== undefined) return { state: "Failed", failure };
     return this.#wanted().some((wanted) => wanted.digest === digest) ? { state: "Queued", progressPercent: 0 } : undefined;
   }
 
   /** Notes that a session uses the version now. */
   async markUsed(digest: string): Promise<void> {
-    const ready = this.#ready.get(digest);
-    if (ready === undefined) return;
-    const now = this.#options.clock.now();
-    ready.lastUsedMs = now.getTime();
-    await this.#options.files.markUsed(digest, now);
+    await this.#unpacked.markUsed(digest);
   }
 
   /** Calls `listener` at each change of a version; `isProgress` when it is only a further percent. */
@@ -137,7 +117,7 @@ export class ContentCache {
 
   /** Whether a version could not be fetched for want of space. */
   get isShortOfSpace(): boolean {
-    return [...this.#attempts.values()].some(({ last }) => last.reason === "InsufficientSpace");
+    return this.#failed.hasReason("InsufficientSpace");
   }
 
   /** The cache as a GameNode's status shows it. */
@@ -166,7 +146,7 @@ export class ContentCache {
   async #startDownloads(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     await this.#liftQuarantines();
-    const due = this.#wanted().filter(({ digest }) => !this.#isWaiting(digest));
+    const due = this.#wanted().filter(({ digest }) => !this.#failed.isWaiting(digest));
     for (const wanted of chooseDownloads(due, [...this.#downloads.values()])) await this.#begin(wanted);
     this.#planRetry();
   }
@@ -192,8 +172,8 @@ export class ContentCache {
     const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000;
     try {
       const { unpackedBytes, cachedAt } = await this.#fetch(download, source);
-      this.#attempts.delete(digest);
-      this.#ready.set(digest, { bytes: unpackedBytes, cachedAt: new Date(cachedAt), lastUsedMs: clock.now().getTime() });
+      this.#failed.forget(digest);
+      this.#unpacked.add(digest, unpackedBytes, new Date(cachedAt));
       metrics.downloaded("ready", "", seconds(), source.sizeBytes);
       logger.info({ digest, seconds: seconds(), isForLaunch: download.isForLaunch }, "A game is unpacked and ready.");
     } catch (error) {
@@ -233,37 +213,26 @@ export class ContentCache {
   #rateOf({ digest, isForLaunch }: Download): number | undefined {
     if (isForLaunch) return undefined;
     if ([...this.#downloads.values()].some((other) => other.isForLaunch)) return 0;
-    return this.#desired.find((content) => content.digest === digest)?.bytesPerSecond;
+    return this.#wants.desired(digest)?.bytesPerSecond;
   }
 
   #fail(digest: string, failure: Failure): void {
-    const { clock, random } = this.#options;
-    this.#attempts.set(digest, afterFailure(this.#attempts.get(digest), failure, clock.monotonicMs(), random));
+    this.#failed.add(digest, failure);
     this.#tell(digest);
   }
 
-  /** An object that was replaced since it was given up gets a new chance. */
   async #liftQuarantines(): Promise<void> {
-    const { clock, store, random } = this.#options;
     for (const { digest, source } of this.#wanted()) {
-      const attempts = this.#attempts.get(digest);
-      if (attempts?.isQuarantined !== true || attempts.retryAtMs > clock.monotonicMs()) continue;
-      const found = await store.stat(source, this.#stopping.signal).catch(() => undefined);
-      if (found !== undefined && found.etag !== attempts.last.etag) this.#attempts.delete(digest);
-      else this.#attempts.set(digest, afterFailure(attempts, attempts.last, clock.monotonicMs(), random));
+      if (!this.#failed.isDueForCheck(digest)) continue;
+      const found = await this.#options.store.stat(source, this.#stopping.signal).catch(() => undefined);
+      this.#failed.check(digest, found?.etag);
     }
   }
 
-  #isWaiting(digest: string): boolean {
-    const attempts = this.#attempts.get(digest);
-    return attempts !== undefined && (attempts.isQuarantined || attempts.retryAtMs > this.#options.clock.monotonicMs());
-  }
-
   #planRetry(): void {
-    const wanted = new Set(this.#wanted().map(({ digest }) => digest));
-    for (const digest of this.#attempts.keys()) if (!wanted.has(digest)) this.#attempts.delete(digest);
-    const next = Math.min(...[...this.#attempts.values()].map(({ retryAtMs }) => retryAtMs));
-    if (Number.isFinite(next)) this.#retryAfter(Math.max(10, next - this.#options.clock.monotonicMs()));
+    this.#failed.keepOnly(new Set(this.#wanted().map(({ digest }) => digest)));
+    const nextMs = this.#failed.msToNextTry();
+    if (nextMs !== undefined) this.#retryAfter(Math.max(10, nextMs));
   }
 
   #retryAfter(ms: number): void {
@@ -274,13 +243,10 @@ export class ContentCache {
   async #makeRoom(bytes: number, { isForLaunch, priority }: Wanted): Promise<boolean> {
     this.#disk = await this.#options.readDiskSpace();
     const request = { bytes, priority: isForLaunch ? undefined : priority };
-    const reserved = this.#reservedBytes();
-    const room = { usedBytes: this.#usedBytes(), budgetBytes: this.#budget(), diskFreeBytes: this.#disk.freeBytes - reserved };
+    const room = { usedBytes: this.#usedBytes(), budgetBytes: this.#budget(), diskFreeBytes: this.#disk.freeBytes - this.#reservedBytes() };
     const victims = chooseVictims(this.#evictables(), request, room);
     for (const { digest } of victims ?? []) {
-      // Out of the table first: a session that asks from now on gets a fresh copy.
-      this.#ready.delete(digest);
-      await this.#options.files.remove(digest);
+      await this.#unpacked.remove(digest);
       this.#options.metrics.evicted();
       this.#options.logger.info({ digest }, "A game was evicted to make room.");
       this.#tell(digest);
@@ -289,36 +255,20 @@ export class ContentCache {
   }
 
   #evictables(): Evictable[] {
-    const inUse = this.#keptDigests();
-    return [...this.#ready].map(([digest, { bytes, lastUsedMs }]) => {
-      const desired = this.#desired.find((content) => content.digest === digest);
+    const inUse = new Set([...this.#usedDigests(), ...this.#unpacked.recentlyUsed()]);
+    return this.#unpacked.list().map(({ digest, bytes, lastUsedMs }) => {
+      const desired = this.#wants.desired(digest);
       return { digest, bytes, lastUsedMs, priority: desired?.priority, isPinned: desired?.pinned ?? false, isInUse: inUse.has(digest) };
     });
   }
 
   #usedDigests(): Set<string> {
-    const used = new Set(this.#options.inUse());
-    for (const { sha256 } of this.#demands.values()) used.add(sha256);
-    return used;
+    return new Set([...this.#options.inUse(), ...this.#wants.demanded()]);
   }
 
-  /** In use, or used a moment ago. */
-  #keptDigests(): Set<string> {
-    const used = this.#usedDigests();
-    const now = this.#options.clock.now().getTime();
-    for (const [digest, { lastUsedMs }] of this.#ready) if (now - lastUsedMs < graceMs) used.add(digest);
-    return used;
-  }
-
+  /** What is wanted and not there yet. */
   #wanted(): Wanted[] {
-    const wanted = new Map<string, Wanted>();
-    for (const { digest, source, priority, hold } of this.#desired) {
-      if (!hold) wanted.set(digest, { digest, source, isForLaunch: false, priority });
-    }
-    for (const source of this.#demands.values()) {
-      wanted.set(source.sha256, { digest: source.sha256, source, isForLaunch: true, priority: wanted.get(source.sha256)?.priority ?? 0 });
-    }
-    return [...wanted.values()].filter(({ digest }) => !this.#ready.has(digest));
+    return this.#wants.list().filter(({ digest }) => !this.#unpacked.has(digest));
   }
 
   #budget(): number {
@@ -326,7 +276,7 @@ export class ContentCache {
   }
 
   #usedBytes(): number {
-    return [...this.#ready.values()].reduce((sum, { bytes }) => sum + bytes, this.#reservedBytes());
+    return this.#unpacked.bytes + this.#reservedBytes();
   }
 
   #reservedBytes(): number {
@@ -335,17 +285,8 @@ export class ContentCache {
 
   #entries(): CacheEntry[] {
     const inUse = this.#usedDigests();
-    const ready = [...this.#ready].map(([digest, { bytes, cachedAt, lastUsedMs }]): CacheEntry => ({
-      digest, state: "Ready", bytes, inUse: inUse.has(digest), cachedAt: toApiTime(cachedAt), lastUsedAt: toApiTime(new Date(lastUsedMs)),
-    }));
-    const others = this.#wanted().map(({ digest }): CacheEntry => {
-      const base = { digest, bytes: 0, inUse: inUse.has(digest) };
-      const state = this.stateOf(digest);
-      if (state?.state === "Failed") return { ...base, state: "Failed", reason: `${state.failure.reason}: ${state.failure.message}`.slice(0, 1024) };
-      if (state?.state === "Downloading") return { ...base, state: "Downloading", progressPercent: state.progressPercent };
-      return { ...base, state: "Queued" };
-    });
-    return [...ready, ...others];
+    const others = this.#wanted().map(({ digest }) => wantedEntry(digest, this.stateOf(digest), inUse.has(digest)));
+    return [...this.#unpacked.list().map((version) => unpackedEntry(version, inUse.has(version.digest))), ...others];
   }
 
   #tell(digest: string, isProgress = false): void {

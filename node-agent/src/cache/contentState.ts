@@ -1,0 +1,23 @@
+import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import { toApiTime } from "#kube/clock.ts";
+import type { Failure } from "./attempts.ts";
+import type { UnpackedVersion } from "./unpackedVersions.ts";
+
+/** Where a version stands, for a session that waits for it. */
+export type ContentState =
+  | { state: "Ready" }
+  | { state: "Queued" | "Downloading"; progressPercent: number }
+  | { state: "Failed"; failure: Failure };
+
+/** A version that is here, as a GameNode's status shows it. */
+export function unpackedEntry({ digest, bytes, cachedAt, lastUsedMs }: UnpackedVersion, inUse: boolean): CacheEntry {
+  return { digest, state: "Ready", bytes, inUse, cachedAt: toApiTime(cachedAt), lastUsedAt: toApiTime(new Date(lastUsedMs)) };
+}
+
+/** A version that is wanted and not here yet, as a GameNode's status shows it. */
+export function wantedEntry(digest: string, state: ContentState | undefined, inUse: boolean): CacheEntry {
+  const base = { digest, bytes: 0, inUse };
+  if (state?.state === "Failed") return { ...base, state: "Failed", reason: `${state.failure.reason}: ${state.failure.message}`.slice(0, 1024) };
+  if (state?.state === "Downloading") return { ...base, state: "Downloading", progressPercent: state.progressPercent };
+  return { ...base, state: "Queued" };
+}

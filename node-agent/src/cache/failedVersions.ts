@@ -1,0 +1,73 @@
+import type { Clock } from "#kube/clock.ts";
+import { afterFailure, type Attempts, type Failure } from "./attempts.ts";
+
+/** The versions that could not be fetched, and when each is tried again. */
+export class FailedVersions {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #attempts = new Map<string, Attempts>();
+
+  constructor(clock: Clock, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Why the version's last attempt failed. */
+  lastFailure(digest: string): Failure | undefined {
+    return this.#attempts.get(digest)?.last;
+  }
+
+  /** Whether any version failed for this reason. */
+  hasReason(reason: Failure["reason"]): boolean {
+    return [...this.#attempts.values()].some(({ last }) => last.reason === reason);
+  }
+
+  add(digest: string, failure: Failure): void {
+    this.#attempts.set(digest, afterFailure(this.#attempts.get(digest), failure, this.#clock.monotonicMs(), this.#random));
+  }
+
+  forget(digest: string): void {
+    this.#attempts.delete(digest);
+  }
+
+  /** Forgets the versions that nobody wants any more. */
+  keepOnly(digests: ReadonlySet<string>): void {
+    for (const digest of this.#attempts.keys()) if (!digests.has(digest)) this.#attempts.delete(digest);
+  }
+
+  /** A player does not sit out the back-off of a background fill. */
+  hasten(digest: string): void {
+    const attempts = this.#attempts.get(digest);
+    if (attempts !== undefined && !attempts.isQuarantined) attempts.retryAtMs = this.#clock.monotonicMs();
+  }
+
+  /** Whether the version must not be tried yet. */
+  isWaiting(digest: string): boolean {
+    const attempts = this.#attempts.get(digest);
+    return attempts !== undefined && (attempts.isQuarantined || !this.#isDue(attempts));
+  }
+
+  /** Whether it is time to see if a version that was given up was replaced. */
+  isDueForCheck(digest: string): boolean {
+    const attempts = this.#attempts.get(digest);
+    return attempts?.isQuarantined === true && this.#isDue(attempts);
+  }
+
+  /** An object that was replaced since it was given up gets a new chance; `etag` is undefined when none was found. */
+  check(digest: string, etag: string | undefined): void {
+    const last = this.lastFailure(digest);
+    if (last === undefined) return;
+    if (etag !== undefined && etag !== last.etag) this.forget(digest);
+    else this.add(digest, last);
+  }
+
+  /** Until the first of them is due; undefined when there is none. */
+  msToNextTry(): number | undefined {
+    if (this.#attempts.size === 0) return undefined;
+    return Math.min(...[...this.#attempts.values()].map(({ retryAtMs }) => retryAtMs)) - this.#clock.monotonicMs();
+  }
+
+  #isDue({ retryAtMs }: Attempts): boolean {
+    return retryAtMs <= this.#clock.monotonicMs();
+  }
+}

@@ -1,0 +1,71 @@
+import type { Clock } from "#kube/clock.ts";
+import type { ObjectFiles } from "./objectFiles.ts";
+
+/** A version that lies unpacked on this node. */
+export interface UnpackedVersion {
+  digest: string;
+  bytes: number;
+  cachedAt: Date;
+  lastUsedMs: number;
+}
+
+/** A version just used is not evicted for this long: its pod may not be visible yet. */
+const graceMs = 60_000;
+
+/** The versions that are complete on the disk, and when each was last used. */
+export class UnpackedVersions {
+  readonly #files: ObjectFiles;
+  readonly #clock: Clock;
+  readonly #versions = new Map<string, UnpackedVersion>();
+
+  constructor(files: ObjectFiles, clock: Clock) {
+    this.#files = files;
+    this.#clock = clock;
+  }
+
+  /** Cleans up after a former process and learns what is there. */
+  async load(): Promise<void> {
+    for (const { manifest, lastUsedAt } of await this.#files.load()) {
+      const { digest, unpackedBytes, cachedAt } = manifest;
+      this.#versions.set(digest, { digest, bytes: unpackedBytes, cachedAt: new Date(cachedAt), lastUsedMs: lastUsedAt.getTime() });
+    }
+  }
+
+  has(digest: string): boolean {
+    return this.#versions.has(digest);
+  }
+
+  list(): UnpackedVersion[] {
+    return [...this.#versions.values()];
+  }
+
+  get bytes(): number {
+    return this.list().reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** Digests that were used a moment ago. */
+  recentlyUsed(): string[] {
+    const now = this.#clock.now().getTime();
+    return this.list().filter(({ lastUsedMs }) => now - lastUsedMs < graceMs).map(({ digest }) => digest);
+  }
+
+  /** Takes in what was just unpacked. */
+  add(digest: string, bytes: number, cachedAt: Date): void {
+    this.#versions.set(digest, { digest, bytes, cachedAt, lastUsedMs: this.#clock.now().getTime() });
+  }
+
+  /** Notes that a session uses the version now. */
+  async markUsed(digest: string): Promise<void> {
+    const version = this.#versions.get(digest);
+    if (version === undefined) return;
+    const now = this.#clock.now();
+    version.lastUsedMs = now.getTime();
+    await this.#files.markUsed(digest, now);
+  }
+
+  /** Out of the table first: a session that asks from now on gets a fresh copy. */
+  async remove(digest: string): Promise<void> {
+    this.#versions.delete(digest);
+    await this.#files.remove(digest);
+  }
+}

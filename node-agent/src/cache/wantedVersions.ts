@@ -1,0 +1,48 @@
+import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import type { DesiredContent } from "#contracts/crd/gameNode.ts";
+import type { Wanted } from "./schedule.ts";
+
+/** The versions that policies want on this node or sessions wait for. */
+export class WantedVersions {
+  #desired: readonly DesiredContent[] = [];
+  /** By session: what it waits for. */
+  readonly #demands = new Map<string, ArchiveSource>();
+
+  /** What the policies want; replaces what they wanted before. */
+  setDesired(desired: readonly DesiredContent[]): void {
+    this.#desired = desired;
+  }
+
+  /** What the policies say of a version. */
+  desired(digest: string): DesiredContent | undefined {
+    return this.#desired.find((content) => content.digest === digest);
+  }
+
+  /** A session waits for the version; false when that was known. */
+  demand(gameSession: string, source: ArchiveSource): boolean {
+    const known = this.#demands.get(gameSession);
+    this.#demands.set(gameSession, source);
+    return known?.sha256 !== source.sha256;
+  }
+
+  release(gameSession: string): void {
+    this.#demands.delete(gameSession);
+  }
+
+  /** Digests that sessions wait for. */
+  demanded(): string[] {
+    return [...this.#demands.values()].map(({ sha256 }) => sha256);
+  }
+
+  /** Each version once; a session's demand counts as a launch, at the policy's priority. */
+  list(): Wanted[] {
+    const wanted = new Map<string, Wanted>();
+    for (const { digest, source, priority, hold } of this.#desired) {
+      if (!hold) wanted.set(digest, { digest, source, isForLaunch: false, priority });
+    }
+    for (const source of this.#demands.values()) {
+      wanted.set(source.sha256, { digest: source.sha256, source, isForLaunch: true, priority: wanted.get(source.sha256)?.priority ?? 0 });
+    }
+    return [...wanted.values()];
+  }
+}
