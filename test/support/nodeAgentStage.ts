@@ -119,6 +119,8 @@ export class NodeAgentStage {
     await this.stopAgent();
     await this.killProcess();
     await this.proxy.close();
+    // Nodes are the whole cluster's, and other tests count them.
+    if (await this.nodes.find({ name: this.node }) !== undefined) await this.nodes.delete({ name: this.node });
     rmSync(join(this.root, ".."), { recursive: true, force: true });
   }
 
