@@ -13,8 +13,8 @@ const logger = createLogger({ level: config.logLevel });
 const deps = createDeps(config, logger);
 const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
 const background = createBackground(deps);
-const server = createHttpServer(createApp(deps, pages).callback(), config.http);
-const metricsServer = createMetricsServer(deps.metrics, config.http);
+const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
+const metricsServer = createMetricsServer(deps.metrics, config, logger);
 
 process.on("unhandledRejection", (error) => {
   logger.error({ err: error }, "a promise was left to fail: ending, for the state is unknown");

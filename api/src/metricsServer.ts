@@ -1,9 +1,10 @@
 import type { Server } from "node:http";
+import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
-import { createHttpServer, type ServerLimits } from "./server.ts";
+import { createHttpServer, type ServerConfig } from "./server.ts";
 
 /** `/metrics` on a port of its own, which no player's request ever reaches. */
-export function createMetricsServer({ registry }: Metrics, limits: ServerLimits): Server {
+export function createMetricsServer({ registry }: Metrics, config: ServerConfig, logger: Logger): Server {
   return createHttpServer(async (request, response) => {
     if (request.url !== "/metrics") {
       response.writeHead(404).end();
@@ -15,5 +16,5 @@ export function createMetricsServer({ registry }: Metrics, limits: ServerLimits)
     } catch {
       response.writeHead(500).end();
     }
-  }, limits);
+  }, config, logger);
 }

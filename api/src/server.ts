@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { boundHeaders, isHeadTooLarge } from "./headerLimits.ts";
+import type { Logger } from "./logger.ts";
+import { ServerRefusals } from "./serverRefusals.ts";
 import { cutStalledAnswers } from "./stalledAnswers.ts";
 
 /** What one server grants to all its clients. */
@@ -14,10 +17,13 @@ export interface ServerLimits {
   checkingIntervalMs: number;
 }
 
-const headerBytes = 16 * 1024;
+export interface ServerConfig {
+  /** Browsers come by https. */
+  isSecure: boolean;
+  http: ServerLimits;
+}
+
 const keepAliveMs = 65_000;
-/** A refused client may read the reason for so long. */
-const lingerMs = 1_000;
 const idleCheckMs = 50;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -25,43 +31,32 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 /**
  * An HTTP server that cuts slow headers and clients that do not read, but lets a long upload take its time: bodies have
  * deadlines of their own. A client that asks before it sends a body (`Expect: 100-continue`) is told to by whoever reads the
- * body, so after all checks.
+ * body, so after all checks; other expectations are not met, and harm nobody.
  */
-export function createHttpServer(handler: Handler, limits: ServerLimits): Server {
+export function createHttpServer(handler: Handler, config: ServerConfig, logger: Logger): Server {
+  const limits = config.http;
+  const refusals = new ServerRefusals(config, logger);
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    refusals.begin(request, response);
+    if (request.headers.host === undefined && request.httpVersion === "1.1") refusals.refuseRequest("invalid_request", response);
+    else if (isHeadTooLarge(request, config)) refusals.refuseRequest("headers_too_large", response);
+    else void handler(request, response);
+  };
   const server = createServer({
-    maxHeaderSize: headerBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: 0,
     connectionsCheckingInterval: limits.checkingIntervalMs,
     keepAliveTimeout: keepAliveMs,
-    requireHostHeader: true,
-  }, (request, response) => void handler(request, response));
+    requireHostHeader: false, // Node's own refusal has no body and no headers.
+  }, serve);
   server.maxConnections = limits.connections;
-  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => void handler(request, response));
-  server.on("clientError", refuse);
+  boundHeaders(server, limits.connections);
+  server.on("checkContinue", serve);
+  server.on("checkExpectation", serve);
+  server.on("connect", (_: IncomingMessage, socket: Socket) => refusals.refuseConnection("method_not_allowed", socket, { Allow: "GET, HEAD, OPTIONS" }));
+  server.on("clientError", (error: Error & { code?: string }, socket: Socket) => refusals.refuseBytes(error, socket));
   cutStalledAnswers(server, limits);
   return server;
-}
-
-/** Answers what is no request, by hand: there is none yet that could be answered. The connection ends with it. */
-function refuse(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  socket.end(refusals[error.code ?? ""] ?? refusal("400 Bad Request", "invalid_request"));
-  const timer = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once("close", () => clearTimeout(timer));
-}
-
-const refusals: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: refusal("431 Request Header Fields Too Large", "invalid_request"),
-  ERR_HTTP_REQUEST_TIMEOUT: refusal("408 Request Timeout", "request_timeout"),
-};
-
-function refusal(status: string, error: string): string {
-  const body = JSON.stringify({ error });
-  return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
 }
 
 /** Resolves with the port once it listens. */

@@ -82,25 +82,25 @@ export class TestApi {
     const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
     const background = options.kube === true ? createBackground(deps) : undefined;
     await background?.start();
-    const server = createHttpServer(createApp(deps, pages).callback(), config.http);
+    const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
     await listen(server, port, "127.0.0.1");
     await eventually(() => deps.redis.ping(), { what: "the connection to Redis" });
     return new TestApi({ deps, url: `http://127.0.0.1:${port}`, database, logLines, kube: cluster.kube, minio, server, background }, cleanUps);
   }
 
-  /** A browser in which `user` is signed in. */
-  as(user: { id: string; name: string; email: string }): ApiClient {
-    return new ApiClient(this.url, this.#signIn(user).then(({ cookie }) => ({ cookie })), checkAgainstDocument);
+  /** A browser in which `user` is signed in; `at` is another process on the same stores. */
+  as(user: { id: string; name: string; email: string }, at: { url: string } = this): ApiClient {
+    return new ApiClient(at.url, this.#signIn(user).then(({ cookie }) => ({ cookie })), checkAgainstDocument);
   }
 
   /** A program that has a partner's key. */
-  asPartner({ key }: { key: string }): ApiClient {
-    return new ApiClient(this.url, Promise.resolve({ authorization: `Bearer ${key}` }), checkAgainstDocument);
+  asPartner({ key }: { key: string }, at: { url: string } = this): ApiClient {
+    return new ApiClient(at.url, Promise.resolve({ authorization: `Bearer ${key}` }), checkAgainstDocument);
   }
 
   /** A browser in which nobody is signed in. */
-  anonymous(): ApiClient {
-    return new ApiClient(this.url, undefined, checkAgainstDocument);
+  anonymous(at: { url: string } = this): ApiClient {
+    return new ApiClient(at.url, undefined, checkAgainstDocument);
   }
 
   async stop(): Promise<void> {

@@ -1,11 +1,14 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { checkAgainstDocument } from "./openapi/documentCheck.ts";
+import { answersIn } from "./rawAnswers.ts";
 
 /** A client that writes bytes of its own making: what is no HTTP, and HTTP that comes slowly. */
 export class RawClient {
   readonly #socket: Socket;
   readonly #closed: Promise<unknown>;
   #received = "";
+  #written = "";
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -31,6 +34,7 @@ export class RawClient {
   }
 
   write(text: string | Buffer): void {
+    this.#written += typeof text === "string" ? text : text.toString("latin1");
     if (this.#socket.writable) this.#socket.write(text);
   }
 
@@ -48,14 +52,25 @@ export class RawClient {
     }
   }
 
-  /** Resolves with everything received, once the server has closed the connection. */
+  /** Resolves with everything received, once the server has closed the connection; throws when it is not as documented. */
   async untilClosed(): Promise<string> {
     await this.#closed;
+    this.#checkAnswers();
     return this.#received;
   }
 
   destroy(): void {
     this.#socket.destroy();
+  }
+
+  /** An answer to what is no request, or to one too many, can only be the server's own refusal. */
+  #checkAnswers(): void {
+    const requests = [...this.#written.matchAll(/^([A-Z]+) (\/\S*) HTTP\/1\.1\r$/gm)];
+    const answers = answersIn(this.#received, requests.map(([, method = ""]) => method));
+    answers.forEach(({ isWhole, ...answer }, index) => {
+      const [, method = "", path = ""] = requests[index] ?? [];
+      if (isWhole) checkAgainstDocument({ method, path, ...answer });
+    });
   }
 }
 

@@ -19,6 +19,9 @@ export type TokenClaims = z.infer<typeof TokenClaims>;
 /** Clocks of replicas may differ by this much. */
 const clockToleranceSeconds = 30;
 
+/** Browsers keep no longer cookie. */
+const tokenMaxLength = 4096;
+
 /** Tokens that one process remembers: about a kilobyte each. */
 const rememberedMax = 10_000;
 
@@ -94,7 +97,7 @@ export class Tokens {
   async verify(ctx: AppContext): Promise<TokenClaims | undefined> {
     const token = ctx.cookies.get(this.#cookie);
     // Without this check the verifier would also take a Bearer header.
-    if (token === undefined) return undefined;
+    if (token === undefined || token.length > tokenMaxLength) return undefined;
     const remembered = this.#remembered.get(token);
     if (remembered !== undefined) return this.#nowSeconds() < remembered.exp + clockToleranceSeconds ? remembered : undefined;
     try {

@@ -58,6 +58,8 @@ const introduction = `Play games in the browser, and publish them.
 
 **Methods.** Every \`GET\` also answers \`HEAD\`. \`OPTIONS\` lists the methods of an address. Any other method is 405 \`method_not_allowed\` with \`Allow\`; an unknown address is 404 \`not_found\`. Paths are exact: case and a trailing slash count.
 
+**What is no request** is refused before any route sees it, and the connection is closed: 400 \`invalid_request\` for what is not HTTP, 408 \`request_timeout\` for headers that do not come, 431 \`headers_too_large\` for more than 16 KiB of them. A credential that is far too long is 401 like any other.
+
 **Writes with a cookie** are only taken from the service's own pages: JSON bodies, and an \`Origin\` (or \`Sec-Fetch-Site\`) that is not another site's. The API has no CORS for partners.
 
 **Limits** are told by \`RateLimit-Policy\` and \`RateLimit\`; 429 and 503 carry \`Retry-After\`.`;

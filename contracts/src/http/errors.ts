@@ -27,6 +27,7 @@ export const errors = {
   invalid_archive: { status: 422, meaning: "The archive breaks a packaging rule; `message` names the entry." },
   locked: { status: 429, meaning: "Too many failed sign-ins for this e-mail: try again after `Retry-After`." },
   rate_limited: { status: 429, meaning: "Too many requests: try again after `Retry-After`." },
+  headers_too_large: { status: 431, meaning: "The request's headers are larger than the service reads." },
   internal_error: { status: 500, meaning: "A fault on our side: tell us the request's id." },
   not_implemented: { status: 501, meaning: "The method is not one that this service knows." },
   unavailable: { status: 503, meaning: "Something that the service needs is away: try again after `Retry-After`." },

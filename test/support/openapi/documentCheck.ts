@@ -1,5 +1,6 @@
 import addFormats from "ajv-formats";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { errors } from "#contracts/http/errors.ts";
 import type { OpenApiDocument } from "../../../api/src/openapi/document.ts";
 import { wholeInterface } from "./interfaceDocument.ts";
 import { strictlyObjects } from "./strictSchemas.ts";
@@ -45,6 +46,7 @@ export class DocumentCheck {
 
   #problemsOf(answer: SeenAnswer): string[] {
     const { method, status, headers } = answer;
+    if (isServerRefusal(answer)) return serverRefusalProblems(answer);
     const [path = ""] = answer.path.split("?", 1);
     const operations = this.#operationsAt(path);
     if (operations === undefined) return isPage(answer, path) ? [] : this.#refusalProblems(answer, 404, "not_found");
@@ -94,6 +96,28 @@ export class DocumentCheck {
     if (validate(value)) return [];
     return (validate.errors ?? []).map(({ instancePath, message = "", params }) => `${what}${instancePath} ${message} ${JSON.stringify(params)}`);
   }
+}
+
+const serverCodes = ["invalid_request", "method_not_allowed", "request_timeout", "headers_too_large"] as const;
+
+/** What never reached a route is refused with nothing but a code and an id; whatever a route refuses in these words has a message. */
+function isServerRefusal({ method, path, status, text }: SeenAnswer): boolean {
+  const body = parse(text);
+  const isBare = typeof body === "object" && body !== null && Object.keys(body).sort().join() === "error,requestId";
+  return (isBare && "error" in body && serverCodes.some((code) => code === body.error && errors[code].status === status)) || `${method}${path}` === "";
+}
+
+function serverRefusalProblems({ status, headers, text }: SeenAnswer): string[] {
+  const body = parse(text) as { error?: string; requestId?: string } | undefined;
+  const code = serverCodes.find((name) => name === body?.error);
+  const expected = {
+    "content-type": "application/json; charset=utf-8", "content-length": String(text.length), "connection": "close", "x-request-id": body?.requestId ?? "",
+    "cache-control": "no-store", "x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  };
+  return [
+    ...code !== undefined && errors[code].status === status ? [] : [`${status} ${text} is no refusal of the server's own`],
+    ...Object.entries(expected).filter(([name, value]) => headers.get(name) !== value).map(([name, value]) => `${name} is ${headers.get(name)}, not ${value}`),
+  ];
 }
 
 /** Addresses of the web app are not the interface's; its own files are tested where they are served. */

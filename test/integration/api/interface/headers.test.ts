@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TestApi } from "../../../support/api.ts";
 import { type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
+import { answersIn } from "../../../support/rawAnswers.ts";
+import { exchange, RawClient } from "../../../support/rawHttp.ts";
 import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
 
@@ -31,7 +34,7 @@ describe("headers", function () {
   before(async () => {
     webRoot = mkdtempSync(join(tmpdir(), "joypod-web-"));
     writeFileSync(join(webRoot, "index.html"), "<!doctype html><title>Joypod</title>");
-    api = await TestApi.start({ env: { WEB_ROOT: webRoot } });
+    api = await TestApi.start({ env: { WEB_ROOT: webRoot, HEADERS_TIMEOUT_MS: "1000", CONNECTION_CHECK_MS: "50", MAX_CONNECTIONS: "60" } });
     own = await ownedThings(api);
   });
   after(async () => {
@@ -73,6 +76,46 @@ describe("headers", function () {
     expect(seen[500].json()).to.include({ requestId: seen[500].headers.get("x-request-id") });
   });
 
+  const large = "b".repeat(17_000);
+  const unread: [what: string, status: number, code: string, text: string][] = [
+    ["what is no HTTP", 400, "invalid_request", "nonsense\r\n\r\n"],
+    ["two lengths", 400, "invalid_request", "POST /api/auth/signout HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
+    ["no host", 400, "invalid_request", "GET /api/games HTTP/1.1\r\n\r\n"],
+    ["a tunnel", 405, "method_not_allowed", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["a head that does not come", 408, "request_timeout", "GET /api/games HTTP/1.1\r\nHost:"],
+    ["a long head", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`],
+    ["many headers", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\n${"X-Short: b\r\n".repeat(1700)}\r\n`],
+    ["a long address", 431, "headers_too_large", `GET /api/games?search=${large} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ["long cookies of others", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: auth.session-token=a; a=${large}\r\n\r\n`],
+    ["a head without an end", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: ${"b".repeat(130_000)}`],
+  ];
+  for (const [what, status, code, text] of unread) {
+    it(`are the same for what never becomes a request: ${what}`, async () => {
+      const received = await exchange(api.url, text);
+      const [answer] = answersIn(received, []);
+      expect(answer, received).to.include({ status, isWhole: true });
+      const { headers, text: body } = answer!;
+      expectSafe({ headers, status, setCookies: headers.getSetCookie() }, what);
+      const requestId = headers.get("x-request-id");
+      expect(JSON.parse(body)).to.deep.equal({ error: code, requestId });
+      expect(headers.get("connection")).to.equal("close");
+      expect(Math.abs(Date.parse(headers.get("date") ?? "") - Date.now())).to.be.below(5_000);
+      expect(api.logLines.filter((line) => line.includes(requestId ?? "none"))).to.have.length(1);
+    });
+  }
+
+  it("are read in larger amounts only from the first few connections, and only for a credential", async () => {
+    const held = await Promise.all(Array.from({ length: 3 }, () => RawClient.connect(api.url)));
+    const head = `GET /api/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: auth.session-token=${"b".repeat(100 * 1024)}\r\n\r\n`;
+    const crowded = await exchange(api.url, head);
+    for (const client of held) client.destroy();
+    expect(crowded).to.match(/^HTTP\/1\.1 431 /);
+    await eventually(async () => expect(await exchange(api.url, head)).to.match(/^HTTP\/1\.1 401 [^]*"unauthorized"/), { what: "a place among the first" });
+    const { key } = own.partner;
+    const partners = await exchange(api.url, `GET /api/partners/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key.padEnd(100 * 1024, "b")}\r\n\r\n`);
+    expect(partners).to.match(/^HTTP\/1\.1 401 [^]*"unauthorized"/);
+  });
+
   it("tell where the caller stands in every limit that the request counts under", async () => {
     const { partner: owner, game } = await ownedThings(api);
     const partner = api.asPartner(owner);
@@ -96,9 +139,11 @@ describe("headers", function () {
   it("tell browsers in production to stay with https", async () => {
     const secure = await TestApi.start({ env: { BASE_URL: "https://joypod.test" } });
     try {
+      const hsts = "max-age=31536000; includeSubDomains";
       for (const path of ["/healthz", "/api/games", "/api/nothing", "/api/auth/csrf"]) {
-        expect((await secure.anonymous().get(path)).headers.get("strict-transport-security")).to.equal("max-age=31536000; includeSubDomains");
+        expect((await secure.anonymous().get(path)).headers.get("strict-transport-security")).to.equal(hsts);
       }
+      expect(await exchange(secure.url, "nonsense\r\n\r\n")).to.contain(`\r\nStrict-Transport-Security: ${hsts}\r\n`);
     } finally {
       await secure.stop();
     }
@@ -134,7 +179,7 @@ describe("headers", function () {
   }
 });
 
-function expectSafe({ headers, setCookies, status }: ApiResponse, path: string): void {
+function expectSafe({ headers, setCookies, status }: Pick<ApiResponse, "headers" | "setCookies" | "status">, path: string): void {
   const isPage = headers.get("content-type")?.startsWith("text/html") === true;
   const seen = Object.fromEntries(names.map((name) => [name, headers.get(name)]));
   if (isPage) {

@@ -44,6 +44,21 @@ describe("the check of answers against the document", () => {
     });
   }
 
+  const bare = JSON.stringify({ error: "request_timeout", requestId: common["x-request-id"] });
+  const unread = {
+    ...common, "content-length": String(bare.length), "connection": "close", "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  };
+
+  it("lets the server's own refusal of what is no request pass, with all of its headers", () => {
+    checkAgainstDocument(keepalive({ method: "", path: "", status: 408, headers: unread, text: bare }));
+    for (const name of Object.keys(unread).filter((key) => key !== "api-version")) {
+      const headers = { ...unread, [name]: "another" };
+      expect(() => checkAgainstDocument(keepalive({ status: 408, headers, text: bare })), name).to.throw(`${name} is another`);
+    }
+    expect(() => checkAgainstDocument(keepalive({ method: "", path: "", status: 200 }))).to.throw(/no refusal of the server's own/);
+  });
+
   it("tells of a partner's refusal without a message", () => {
     const refusal = { method: "GET", path: "/api/partners/games/unknown-game", status: 404, headers: new Headers(counted), text: '{"error":"not_found"}' };
     expect(() => checkAgainstDocument(refusal)).to.throw(/message/);
