@@ -66,6 +66,7 @@ const Environment = z.object({
   S3_BUCKET: words("joypod"),
   S3_ACCESS_KEY: z.string().min(1),
   S3_SECRET_KEY: z.string().min(1),
+  S3_TIMEOUT_MS: whole(10_000, 100, 120_000),
   PORT: whole(8080, 0, 65_535),
   METRICS_PORT: whole(8083, 0, 65_535),
   BASE_URL: origin,
@@ -146,6 +147,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     redis: { url: env.REDIS_URL, commandTimeoutMs: env.REDIS_TIMEOUT_MS },
     objectStore: {
       endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY,
+      timeoutMs: env.S3_TIMEOUT_MS,
     },
     auth: {
       signingKeys: env.SIGNING_KEYS,

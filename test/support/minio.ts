@@ -17,6 +17,8 @@ export interface TestMinio {
   stop(): Promise<void>;
   /** Starts it again after a stop. */
   start(): Promise<void>;
+  /** Such as SIGSTOP, to make it hang, and SIGCONT. */
+  signal(signal: NodeJS.Signals): void;
   /** Ends the server and removes its data. */
   remove(): Promise<void>;
 }
@@ -40,6 +42,7 @@ export async function startMinio({ bucket = "joypod-test" }: { bucket?: string }
     endpoint, region: "us-east-1", ...keys, bucket, client,
     stop: () => server.stop("SIGTERM"),
     start: () => server.start(),
+    signal: (signal) => server.signal(signal),
     async remove() {
       await server.stop();
       rmSync(data, { recursive: true, force: true });

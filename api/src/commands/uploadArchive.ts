@@ -68,7 +68,9 @@ async function takeIn(deps: UploadDeps, lease: UploadLease, { game, precondition
   try {
     await commit(deps, lease, { game, precondition }, received);
   } catch (error) {
-    await archives.remove(lease.objectKey);
+    await archives.remove(lease.objectKey).catch((cause: unknown) => {
+      deps.logger.warn({ err: cause, upload: lease.id }, "A refused archive could not be removed; the sweeper tries again.");
+    });
     throw error;
   }
   return received;

@@ -29,16 +29,19 @@ export const healthRoutes = [
     handle: async ({ ctx, deps, query }) => {
       if (deps.lifecycle.isStopping) throw unavailable("The server is stopping.");
       const { postgres, objectStore: { client, bucket } } = deps;
-      await requireAnswer(postgres.pool.query("SELECT 1"), "The database does not answer.");
-      if (query.exclude === undefined) await requireAnswer(client.bucketExists(bucket), "The object store does not answer.");
+      await answerOf(postgres.pool.query("SELECT 1"), "The database does not answer.");
+      if (query.exclude === undefined) {
+        const hasBucket = await answerOf(client.bucketExists(bucket), "The object store does not answer.");
+        if (!hasBucket) throw unavailable("The object store lacks the bucket.");
+      }
       ctx.body = { status: "ok" };
     },
   }),
 ];
 
 /** Redis is not asked: each process can do without it. */
-async function requireAnswer(question: Promise<unknown>, message: string): Promise<void> {
-  await withTimeout(question, checkMs, "A health check").catch((cause: unknown) => {
+async function answerOf<T>(question: Promise<T>, message: string): Promise<T> {
+  return withTimeout(question, checkMs, "A health check").catch((cause: unknown) => {
     throw unavailable(message, cause);
   });
 }

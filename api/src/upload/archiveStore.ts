@@ -1,28 +1,26 @@
-import type { Client } from "minio";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { ArchiveUpload } from "./archiveUpload.ts";
+import { storeAnswer } from "./storeAnswer.ts";
 
-/** The uploaded archives in the object store. */
+/** The uploaded archives in the object store. Throws unavailable when that fails. */
 export class ArchiveStore {
-  readonly #client: Client;
-  readonly #bucket: string;
+  readonly #store: ObjectStore;
 
-  constructor({ client, bucket }: ObjectStore) {
-    this.#client = client;
-    this.#bucket = bucket;
+  constructor(store: ObjectStore) {
+    this.#store = store;
   }
 
   /** Opens an upload; nothing is visible under the key until it is completed. */
   async openUpload(key: string): Promise<ArchiveUpload> {
-    return ArchiveUpload.open(this.#client, this.#bucket, key);
+    return ArchiveUpload.open(this.#store, key);
   }
 
   /** Removes whatever is under the key: a whole object, the parts of uploads that never ended, or nothing. */
   async remove(key: string): Promise<void> {
+    const { client, bucket, timeoutMs } = this.#store;
+    const answer = <T>(call: Promise<T>): Promise<T> => storeAnswer(call, timeoutMs, "Removing an archive");
     // Finds one unfinished upload at a time; a key has at most one, unless opening it was repeated after a lost answer.
-    while (await this.#client.findUploadId(this.#bucket, key) !== undefined) {
-      await this.#client.removeIncompleteUpload(this.#bucket, key);
-    }
-    await this.#client.removeObject(this.#bucket, key);
+    while (await answer(client.findUploadId(bucket, key)) !== undefined) await answer(client.removeIncompleteUpload(bucket, key));
+    await answer(client.removeObject(bucket, key));
   }
 }

@@ -1,20 +1,18 @@
 import { crc32 } from "node:zlib";
-import type { Client } from "minio";
-import { unavailable } from "../errors.ts";
-import { withTimeout } from "../withTimeout.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import { storeAnswer } from "./storeAnswer.ts";
 
 /** Small enough for little memory, large enough for archives far above the limit in S3's 10,000 parts. */
 export const partBytes = 8 * 2 ** 20;
-const partTimeoutMs = 60_000;
-const completeTimeoutMs = 120_000;
+/** Longer than the store's other answers: for a part to travel, and for thousands of parts to be put together. */
+const patience = { part: 6, complete: 12 };
 
 /**
  * One multipart upload of unknown length in constant memory: bytes are gathered in one buffer while the buffer before it
  * is on its way to the store. Throws unavailable when the store fails.
  */
 export class ArchiveUpload {
-  readonly #client: Client;
-  readonly #bucket: string;
+  readonly #store: ObjectStore;
   readonly #key: string;
   readonly #uploadId: string;
   readonly #etags: { part: number; etag: string }[] = [];
@@ -24,17 +22,15 @@ export class ArchiveUpload {
   #parts = 0;
   #sending: Promise<Buffer<ArrayBuffer>> | undefined;
 
-  private constructor(client: Client, bucket: string, key: string, uploadId: string) {
-    this.#client = client;
-    this.#bucket = bucket;
+  private constructor(store: ObjectStore, key: string, uploadId: string) {
+    this.#store = store;
     this.#key = key;
     this.#uploadId = uploadId;
   }
 
-  static async open(client: Client, bucket: string, key: string): Promise<ArchiveUpload> {
-    const headers = { "content-type": "application/gzip" };
-    const opening = client.initiateNewMultipartUpload(bucket, key, headers);
-    return new ArchiveUpload(client, bucket, key, await answered(opening, partTimeoutMs, "Opening an upload"));
+  static async open(store: ObjectStore, key: string): Promise<ArchiveUpload> {
+    const opening = store.client.initiateNewMultipartUpload(store.bucket, key, { "content-type": "application/gzip" });
+    return new ArchiveUpload(store, key, await storeAnswer(opening, store.timeoutMs, "Opening an upload"));
   }
 
   /** Takes bytes; waits only while a whole buffer is full and the one before it is still on its way. */
@@ -52,16 +48,17 @@ export class ArchiveUpload {
   async complete(): Promise<void> {
     if (this.#gathered > 0 || this.#parts === 0) await this.#sendGathered();
     await this.#sending;
-    const completing = this.#client.completeMultipartUpload(this.#bucket, this.#key, this.#uploadId, this.#etags);
-    await answered(completing, completeTimeoutMs, "Completing an upload");
+    const { client, bucket, timeoutMs } = this.#store;
+    const completing = client.completeMultipartUpload(bucket, this.#key, this.#uploadId, this.#etags);
+    await storeAnswer(completing, patience.complete * timeoutMs, "Completing an upload");
   }
 
   /** Throws everything away; the sweeper finds what a failure here leaves. */
   async abort(): Promise<void> {
     // The outcome of the part on its way no longer matters, but it must be over, or it would come after the abort.
     await this.#sending?.catch(() => undefined);
-    const aborting = this.#client.abortMultipartUpload(this.#bucket, this.#key, this.#uploadId);
-    await answered(aborting, partTimeoutMs, "Aborting an upload");
+    const { client, bucket, timeoutMs } = this.#store;
+    await storeAnswer(client.abortMultipartUpload(bucket, this.#key, this.#uploadId), timeoutMs, "Aborting an upload");
   }
 
   async #sendGathered(): Promise<void> {
@@ -83,16 +80,17 @@ export class ArchiveUpload {
   }
 
   async #send(part: number, buffer: Buffer<ArrayBuffer>, bytes: number): Promise<Buffer<ArrayBuffer>> {
+    const { client, bucket, timeoutMs } = this.#store;
     const content = buffer.subarray(0, bytes);
-    const sending = this.#client.uploadPart({
-      bucketName: this.#bucket,
+    const sending = client.uploadPart({
+      bucketName: bucket,
       objectName: this.#key,
       uploadID: this.#uploadId,
       partNumber: part,
       // The store checks it; MD5 and SHA-256, which S3 began with, cost as much as all the rest of an upload.
       headers: { "content-length": String(bytes), "x-amz-checksum-crc32": crc32Of(content) },
     }, content);
-    const { etag } = await answered(sending, partTimeoutMs, "Storing a part of an upload");
+    const { etag } = await storeAnswer(sending, patience.part * timeoutMs, "Storing a part of an upload");
     this.#etags.push({ part, etag });
     return buffer;
   }
@@ -102,12 +100,4 @@ function crc32Of(bytes: Buffer): string {
   const sum = Buffer.alloc(4);
   sum.writeUInt32BE(crc32(bytes));
   return sum.toString("base64");
-}
-
-async function answered<T>(call: Promise<T>, ms: number, what: string): Promise<T> {
-  try {
-    return await withTimeout(call, ms, what);
-  } catch (cause) {
-    throw unavailable("The archive store is not available just now: try again in a moment.", cause);
-  }
 }

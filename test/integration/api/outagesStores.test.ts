@@ -1,12 +1,18 @@
 import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import pg from "pg";
-import { aGame, aPartner, aUser } from "../../factories/catalog.ts";
+import { sweepUploads } from "../../../api/src/recorder/sweeper.ts";
+import { connectObjectStore } from "../../../api/src/stores/objectStore.ts";
+import { aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
-import { anArchive, archivedGame } from "../../support/archives.ts";
+import { anArchive } from "../../support/archives.ts";
 import { postSignIn } from "../../support/authForms.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sendTraffic } from "../../support/traffic.ts";
+import { UploadStage } from "../../support/uploadStage.ts";
 
 /** Words of ours or of a library that tell more than a caller may know. */
 const insides = /ECONN|postgres|127\.0\.0\.1|node_modules|\.ts|SELECT|UPDATE|prisma|minio|stack|at async/i;
@@ -100,32 +106,77 @@ async function freezeDatabase({ database }: TestApi): Promise<{ release: () => v
 
 describe("when the object store", function () {
   this.timeout(60_000);
-  let api: TestApi;
-  let partner: ApiClient;
+  let stage: UploadStage;
 
   before(async () => {
-    api = await TestApi.start({ minio: true });
+    stage = await UploadStage.start({ S3_TIMEOUT_MS: "500" });
   });
-  after(() => api.stop());
+  beforeEach(() => stage.newGame());
+  after(() => stage.stop());
+
+  /** Uploads fail, and nothing else does. */
+  async function expectOutage(): Promise<void> {
+    const archive = await anArchive();
+    for (const answer of await Promise.all([stage.upload(archive), stage.api.anonymous().get("/readyz")])) expectUnavailable(answer);
+    expect((await stage.api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
+    for (const path of ["", `/${stage.game.slug}`, `/${stage.game.slug}/sync`]) expect((await stage.client.get(`/api/partners/games${path}`)).status).to.equal(200);
+    expect((await stage.api.as(await aUser(stage.api.deps)).get("/api/games")).status).to.equal(200);
+  }
 
   it("is away, uploads are 503 and change nothing, readiness says so, and all is well when it is back", async () => {
-    const owner = await aPartner(api.deps);
-    partner = api.asPartner(owner);
-    const game = await aGame(api.deps, { partnerId: owner.id, status: "pending_upload", ...archivedGame });
-    const archive = await anArchive();
-    const upload = (): Promise<ApiResponse> => partner.put(`/api/partners/games/${game.slug}/upload`, archive, { "content-type": "application/gzip" });
-    expect((await api.anonymous().get("/readyz")).status).to.equal(200);
-    await api.minio?.stop();
+    expect((await stage.api.anonymous().get("/readyz")).status).to.equal(200);
+    await stage.minio.stop();
     try {
-      expectUnavailable(await upload());
-      expectUnavailable(await api.anonymous().get("/readyz"));
-      expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
-      expect((await partner.get(`/api/partners/games/${game.slug}`)).json()).to.include({ status: "pending_upload" });
-      expect((await api.as(await aUser(api.deps)).get("/api/games")).status).to.equal(200);
+      await expectOutage();
+      expect(await stage.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
     } finally {
-      await api.minio?.start();
+      await stage.minio.start();
+    }
+    expect((await stage.api.anonymous().get("/readyz")).status).to.equal(200);
+    await stage.uploaded(await anArchive());
+  });
+
+  it("hangs, also in the middle of an upload, nothing waits for it long, and all is well when it goes on", async () => {
+    const { api, minio } = stage;
+    await stage.uploaded(await anArchive());
+    const before = await stage.stateOf();
+    const noise = randomBytes(20 * 2 ** 20);
+    const large = await anArchive({ header: { name: "engine/noise.bin", size: noise.length }, body: noise });
+    const { request, answered } = await stage.beginUpload(large);
+    request.write(large.subarray(100, 9 * 2 ** 20));
+    await eventually(async () => await stage.storedBytes() > 0, { what: "a part to be stored" });
+    minio.signal("SIGSTOP");
+    try {
+      request.end(large.subarray(9 * 2 ** 20));
+      expect(await answered).to.equal(503);
+      await expectOutage();
+      await makeSweepable();
+      expect(await sweepUploads(api.deps).then(() => undefined, (error: unknown) => error)).to.include({ code: "unavailable" });
+    } finally {
+      minio.signal("SIGCONT");
     }
     expect((await api.anonymous().get("/readyz")).status).to.equal(200);
-    expect((await upload()).status).to.equal(200);
+    expect(await stage.stateOf()).to.deep.equal(before);
+    await makeSweepable();
+    await sweepUploads(api.deps);
+    expect(await stage.unfinishedUploads()).to.be.empty;
+    await stage.uploaded(large);
+  });
+
+  async function makeSweepable(): Promise<void> {
+    await stage.api.deps.postgres.prisma.gameUpload.updateMany({ where: { gameId: stage.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
+  }
+
+  it("never answers, what was asked of it ends by itself, and with it what that holds", async () => {
+    const silent = createServer();
+    silent.listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const endpoint = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { client } = connectObjectStore({ endpoint, region: "us-east-1", bucket: "none", accessKey: "none", secretKey: "none", timeoutMs: 20 });
+    try {
+      expect(await client.bucketExists("none").then(() => undefined, (error: unknown) => error)).to.have.property("message", "The object store fell silent.");
+    } finally {
+      silent.close();
+    }
   });
 });
