@@ -1,11 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestApi } from "./api.ts";
 import { ChildProgram, freePort } from "./childProgram.ts";
 import { repositoryRoot } from "./programs.ts";
 
-/** The API as the chart starts it, in a process of its own beside one in ours, on the same stores. */
+/** The API as the chart starts it, in a process of its own beside one in ours: on the same stores, and with the same keys. */
 export class ApiProcess {
   readonly url: string;
   readonly #program: ChildProgram;
@@ -19,6 +18,7 @@ export class ApiProcess {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { endpoint, region, bucket, accessKey, secretKey } = config.objectStore;
+    const signingKeys = [...config.auth.signingKeys].map(([kid, key]) => `${kid}:${key.toString("base64")}`).join();
     const program = new ChildProgram({
       command: process.execPath,
       args: ["--max-semi-space-size=1", join(repositoryRoot, "api/src/main.ts")],
@@ -26,7 +26,8 @@ export class ApiProcess {
         PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
         S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
         KUBECONFIG: config.cluster.kubeconfig ?? "", SESSIONS_NAMESPACE: config.cluster.sessionsNamespace, POD_NAMESPACE: config.cluster.releaseNamespace,
-        SIGNING_KEYS: `test:${randomBytes(32).toString("base64")}`, PASSWORD_PEPPER: "pepper of the tests", PASSWORD_WORKERS: "1", ...env,
+        POD_NAME: `api-${port}`, SIGNING_KEYS: signingKeys, PASSWORD_PEPPER: config.auth.pepper, BCRYPT_COST: String(config.auth.bcryptCost), PASSWORD_WORKERS: "1",
+        ...env,
       },
       isReady: async () => (await fetch(`${url}/healthz`)).ok,
       install: "it is this Node",
@@ -38,6 +39,16 @@ export class ApiProcess {
   /** Ends it as a crash would, or as told. */
   async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     await this.#program.stop(signal);
+  }
+
+  /** Starts it again, at the same address. */
+  async start(): Promise<void> {
+    await this.#program.start();
+  }
+
+  /** All that it has written so far, to its output or its error output. */
+  get output(): string {
+    return readFileSync(this.#program.logFile, "utf8");
   }
 
   get pid(): number {
