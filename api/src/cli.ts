@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { CommanderError } from "commander";
 import { Passwords } from "./auth/passwords.ts";
@@ -30,6 +31,8 @@ const program = createProgram({
     return redisUrl !== undefined && await announceOnce({ url: redisUrl, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
   },
   readStdin: () => text(process.stdin),
+  readLines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
+  bcryptCost: () => parseCliConfig(process.env).bcryptCost,
   print: (result, sentence, json) => console.log(json ? JSON.stringify(result) : sentence),
 });
 

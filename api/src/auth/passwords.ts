@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { limits } from "#contracts/limits.ts";
 import { PasswordPool } from "./passwordPool.ts";
+import { isReadWhole, readStoredHash } from "./storedHash.ts";
 
 export interface PasswordsOptions {
   pepper: string;
@@ -8,7 +9,7 @@ export interface PasswordsOptions {
   workers: number;
 }
 
-/** The outcome of a check; `shouldRehash` when the stored hash is of another cost than new ones. */
+/** The outcome of a check; `shouldRehash` when the stored hash is of another cost than new ones, or was imported. */
 export interface PasswordCheck {
   isEqual: boolean;
   shouldRehash: boolean;
@@ -40,11 +41,12 @@ export class Passwords {
 
   /** Compares with the stored hash; without one with that of nobody, so that the answer takes equally long. */
   async check(password: string, storedHash: string | null): Promise<PasswordCheck> {
-    const hash = storedHash ?? await this.#hashOfNobody();
-    const result = await this.#pool.run({ secret: this.#prepare(password), hash });
+    const { hash, cost, isImported } = readStoredHash(storedHash ?? await this.#hashOfNobody());
+    const secret = isImported ? password : this.#prepare(password);
+    const result = await this.#pool.run({ secret, hash, likeCost: this.#cost });
     if (!("isEqual" in result)) throw new Error("The password worker answered another question.");
-    const isEqual = result.isEqual && storedHash !== null;
-    return { isEqual, shouldRehash: isEqual && costOf(hash) !== this.#cost };
+    const isEqual = result.isEqual && storedHash !== null && (!isImported || isReadWhole(password));
+    return { isEqual, shouldRehash: isEqual && (isImported || cost !== this.#cost) };
   }
 
   /** Makes the first sign-in of an unknown user as quick as the others. */
@@ -68,8 +70,4 @@ export class Passwords {
     });
     return this.#dummyHash;
   }
-}
-
-function costOf(hash: string): number {
-  return Number(/^\$2[aby]\$(\d\d)\$/.exec(hash)?.[1]);
 }

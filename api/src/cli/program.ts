@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { addPartnerCommands } from "./partnerCommands.ts";
 import { disableUser, enableUser, setPassword, type ChangedUser } from "../commands/changeUser.ts";
 import { createUser } from "../commands/createUser.ts";
+import { importUsers } from "../commands/importUsers.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import { migrate, waitForDatabase } from "../stores/migrations.ts";
 import type { Audit } from "../stores/audit.ts";
@@ -15,6 +16,10 @@ export interface CliEnvironment {
   /** Tells running API servers which sign-ins are over; false when they could not be told. */
   announce: (authSessionIds: readonly string[]) => Promise<boolean>;
   readStdin(): Promise<string>;
+  /** The same line by line. */
+  readLines(): AsyncIterable<string>;
+  /** Of new password hashes. */
+  bcryptCost(): number;
   /** Writes the result: one JSON object, or the sentence. */
   print(result: Record<string, unknown>, sentence: string, asJson: boolean): void;
 }
@@ -63,6 +68,12 @@ function addUserCommands(
       const password = await readPassword();
       const created = await createUser({ ...environment.stores(), passwords: environment.passwords() }, { email, name, password });
       environment.print(created, `Created the player ${created.email}.`, options.json === true);
+    });
+  command(user, "import", "create the players of another platform, with their bcrypt hashes; those who are there already stay as they are")
+    .addHelpText("after", '\nReads JSON lines from standard input: {"email": "…", "name": "…", "passwordHash": "$2b$…", "emailVerified": true}')
+    .action(async (options: Json) => {
+      const imported = await importUsers(environment.stores(), environment.readLines(), environment.bcryptCost());
+      environment.print({ ...imported }, `Created players: ${imported.created}. There already: ${imported.existing}.`, options.json === true);
     });
   command(user, "set-password", "give a player another password and end their sign-ins")
     .requiredOption("--email <address>").requiredOption("--password-stdin", "read the password from standard input")

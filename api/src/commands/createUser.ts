@@ -16,12 +16,7 @@ export interface NewUser {
 export async function createUser(
   { postgres, passwords, audit }: { postgres: Postgres; passwords: Passwords; audit: Audit }, { email: typed, name: typedName, password }: NewUser,
 ): Promise<{ id: string; email: string; name: string }> {
-  const email = normalizeEmail(typed);
-  const name = typedName.trim();
-  if (!isEmail(email)) throw new CliError("invalid", `${JSON.stringify(typed)} is no e-mail address.`);
-  if (name === "" || name.length > limits.auth.nameMaxLength || /\p{Cc}/u.test(name)) {
-    throw new CliError("invalid", `The name must have 1 to ${limits.auth.nameMaxLength} characters in one line.`);
-  }
+  const { email, name } = checkedUser(typed, typedName);
   requirePassword(password);
   const { rows } = await postgres.pool.query<{ id: string }>(
     `INSERT INTO users (email, name, password_hash, email_verified_at) VALUES ($1, $2, $3, now())
@@ -35,4 +30,15 @@ export async function createUser(
   }
   await audit.record({ action: "user.created", actor: { kind: "operator" }, subject: { kind: "user", id: created.id } });
   return { id: created.id, email, name };
+}
+
+/** Address and name as they are stored. Throws `invalid` for what no account may have. */
+export function checkedUser(typed: string, typedName: string): { email: string; name: string } {
+  const email = normalizeEmail(typed);
+  const name = typedName.trim();
+  if (!isEmail(email)) throw new CliError("invalid", `${JSON.stringify(typed)} is no e-mail address.`);
+  if (name === "" || name.length > limits.auth.nameMaxLength || /\p{Cc}/u.test(name)) {
+    throw new CliError("invalid", `The name must have 1 to ${limits.auth.nameMaxLength} characters in one line.`);
+  }
+  return { email, name };
 }

@@ -1,7 +1,11 @@
+import bcrypt from "bcryptjs";
 import { expect } from "chai";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import pg from "pg";
+import { CliError } from "../../../api/src/cli/cliError.ts";
+import { importUsers } from "../../../api/src/commands/importUsers.ts";
 import { aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { postSignIn } from "../../support/authForms.ts";
@@ -133,6 +137,73 @@ describe("joypod, the command line", function () {
     expect((await joypod(["user", "disable", "--email", "nobody@example.test"])).code).to.equal(4);
     const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { subjectId: user.id }, orderBy: { id: "asc" } });
     expect(trail.map(({ action }) => action)).to.deep.equal(["user.passwordChanged", "user.disabled", "user.enabled", "user.disabled"]);
+  });
+
+  describe("user import", () => {
+    const env = { BCRYPT_COST: "10" };
+    const lineOf = (user: Record<string, unknown>): string => `${JSON.stringify(user)}\n`;
+    const linesOf = (text: string): AsyncIterable<string> => Readable.from(text.split("\n"));
+    const importing = (stdin: string): Promise<Outcome> => joypod(["user", "import", "--json"], { stdin, env });
+    let passwordHash: string;
+
+    before(async () => {
+      passwordHash = await bcrypt.hash("a".repeat(72), 10);
+    });
+
+    it("lets another platform's players in with their passwords, and keeps its hashes only until then", async () => {
+      const email = "moved.player@example.test";
+      const lines = `${lineOf({ email: " Moved.Player@example.test", name: "Moved", passwordHash: passwordHash.replace("$2b$", "$2y$") })}\r\n${lineOf({ email: "other@example.test", name: "O", passwordHash, emailVerified: true })}`;
+      const first = await importing(lines);
+      expect([first.code, first.stdout]).to.deep.equal([0, '{"created":2,"existing":0}\n']);
+      expect((await importing(lines)).stdout).to.equal('{"created":0,"existing":2}\n');
+      const rowOf = (address: string): Promise<{ id: string; passwordHash: string | null; emailVerifiedAt: Date | null }> =>
+        api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { email: address } });
+      expect((await rowOf(email)).emailVerifiedAt).to.be.null;
+      expect((await rowOf("other@example.test")).emailVerifiedAt).to.be.a("date");
+
+      expectRefusal(await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }), 401, "invalid_credentials");
+      const before = await rowOf(email);
+      expect(before.passwordHash).to.contain(passwordHash.slice(7));
+      expect((await postSignIn(api.anonymous(), { email, password: "a".repeat(72) })).status).to.equal(200);
+      const after = await rowOf(email);
+      expect(after.passwordHash).to.match(/^\$2b\$04\$/);
+      expect((await postSignIn(api.anonymous(), { email, password: "a".repeat(72) })).status).to.equal(200);
+      expectRefusal(await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }), 401, "invalid_credentials");
+      expect((await importing(lines)).stdout, "a changed account stays as it is").to.equal('{"created":0,"existing":2}\n');
+      expect(await rowOf(email)).to.deep.equal(after);
+      const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "user.imported", subjectId: after.id } });
+      expect(trail.map(({ actorKind }) => actorKind)).to.deep.equal(["operator"]);
+    });
+
+    it("names the first line that is wrong, and never the hash", async () => {
+      const good = lineOf({ email: "unseen@example.test", name: "U", passwordHash });
+      const wrong: [Record<string, unknown> | string, string][] = [
+        ["{", "It must be"], [[], "It must be"], [{ email: "x@example.test", name: "X" }, "passwordHash"], [{ email: "x@example.test", name: "X", passwordHash, role: "admin" }, "role"],
+        [{ email: "nobody", name: "X", passwordHash }, "no e-mail address"], [{ email: "x@example.test", name: " ", passwordHash }, "The name must have"],
+        [{ email: "x@example.test", name: "X", passwordHash: "5f4dcc3b5aa765d61d8327deb882cf99" }, "must be a bcrypt hash"],
+        [{ email: "x@example.test", name: "X", passwordHash: passwordHash.replace("$10$", "$09$") }, "is of cost 9; it must be 10 to 10"],
+        [{ email: "x@example.test", name: "X", passwordHash: passwordHash.replace("$10$", "$11$") }, "is of cost 11"],
+        [{ email: "x@example.test", name: "X".repeat(9000), passwordHash }, "characters"],
+      ].map(([line, message]) => [line as string, message as string]);
+      for (const [line, message] of wrong) {
+        const text = `${good}\n${typeof line === "string" ? line : lineOf(line)}`;
+        const refusal: unknown = await importUsers(api.deps, linesOf(text), 10).catch((error: unknown) => error);
+        expect(refusal, message).to.be.instanceOf(CliError).and.deep.include({ code: "invalid", details: { line: "3" } });
+        expect(String(refusal)).to.contain(message).and.not.contain(passwordHash.slice(7)).and.not.contain("5f4dcc3b");
+      }
+      const { code, stdout } = await importing(`${good}{`);
+      expect([code, JSON.parse(stdout)]).to.deep.equal([2, {
+        error: "invalid", line: "2", message: 'Line 2: It must be {"email", "name", "passwordHash", "emailVerified"?} (Invalid input: expected object, received undefined). 0 players were created so far: correct the line and run the import again.',
+      }]);
+      expect(await api.deps.postgres.prisma.user.count({ where: { email: "unseen@example.test" } })).to.equal(0);
+    });
+
+    it("takes any number of them", async () => {
+      const count = 1_201;
+      const lines = Array.from({ length: count }, (_, at) => lineOf({ email: `many-${at}@example.test`, name: `Player ${at}`, passwordHash }));
+      expect((await importing(lines.join(""))).stdout).to.equal(`{"created":${count},"existing":0}\n`);
+      expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "user.imported" } })).to.equal(count + 2);
+    });
   });
 
   it("creates a partner and keys that work until they are revoked; two at most", async () => {

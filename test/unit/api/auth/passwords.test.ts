@@ -1,7 +1,10 @@
+import bcrypt from "bcryptjs";
 import { expect } from "chai";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Passwords } from "../../../../api/src/auth/passwords.ts";
+import { importedHash } from "../../../../api/src/auth/storedHash.ts";
 import { HttpError } from "../../../../api/src/errors.ts";
+import { medianOf } from "../../../support/mannWhitney.ts";
 
 describe("Passwords", function () {
   this.timeout(60_000);
@@ -37,6 +40,55 @@ describe("Passwords", function () {
     } finally {
       await costlier.close();
     }
+  });
+
+  describe("of another platform", () => {
+    const importing = async (password: string, cost = 4): Promise<string> => importedHash(await bcrypt.hash(password, cost))!.stored;
+
+    it("are compared as they are, and are to be made anew by the pepper", async () => {
+      for (const password of ["correct horse", "x", "\u{1f3ae}".repeat(18)]) {
+        const stored = await importing(password);
+        expect(await passwords.check(password, stored)).to.deep.equal({ isEqual: true, shouldRehash: true });
+        expect(await passwords.check(`${password.slice(0, -1)}y`, stored)).to.deep.equal({ isEqual: false, shouldRehash: false });
+      }
+    });
+
+    it("let nobody in by the first 72 bytes, or by what stands before a NUL", async () => {
+      const stored = await importing("a".repeat(72));
+      expect((await passwords.check("a".repeat(72), stored)).isEqual).to.be.true;
+      for (const longer of [`${"a".repeat(72)}b`, "a".repeat(73), `${"a".repeat(71)}\u00e4`]) expect((await passwords.check(longer, stored)).isEqual).to.be.false;
+      expect((await passwords.check("\u{1f3ae}".repeat(19), await importing("\u{1f3ae}".repeat(19)))).isEqual, "76 bytes").to.be.false;
+      expect((await passwords.check("ab\u0000ab", await importing("ab"))).isEqual).to.be.false;
+    });
+
+    it("may be written as any of bcrypt's three kinds, and nothing else is one", async () => {
+      const hash = await bcrypt.hash("correct horse", 4);
+      for (const kind of ["$2a$", "$2b$", "$2y$"]) {
+        expect((await passwords.check("correct horse", importedHash(hash.replace("$2b$", kind))!.stored)).isEqual, kind).to.be.true;
+      }
+      for (const wrong of ["", hash.slice(0, -1), `${hash}x`, hash.replace("$2b$", "$2x$"), hash.replace("$04$", "$4$"), `imported:${hash}`, hash.replace(/.$/, "\n")]) {
+        expect(importedHash(wrong), wrong).to.be.undefined;
+      }
+    });
+
+    it("are refused no sooner than others when they are of a lower cost", async () => {
+      const costlier = new Passwords({ pepper: "some pepper of tests", cost: 9, workers: 1 });
+      try {
+        const [cheap, own] = [await importing("secret", 5), await costlier.hash("secret")];
+        const times: Record<"cheap" | "own", number[]> = { cheap: [], own: [] };
+        for (let round = 0; round < 7; round += 1) {
+          for (const [kind, stored] of [["cheap", cheap], ["own", own]] as const) {
+            const startedMs = performance.now();
+            await costlier.check("wrong", stored);
+            times[kind].push(performance.now() - startedMs);
+          }
+        }
+        // A sixteenth of the work if nothing else were done.
+        expect(medianOf(times.cheap) / medianOf(times.own)).to.be.within(0.5, 2);
+      } finally {
+        await costlier.close();
+      }
+    });
   });
 
   it("says no for an account without a hash, and not because of a broken one", async () => {

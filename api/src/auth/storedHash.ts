@@ -1,0 +1,28 @@
+/** A password hash as it is stored: ours are of a digest under the pepper, imported ones of the plain password. */
+export interface StoredHash {
+  /** As bcrypt knows it. */
+  hash: string;
+  cost: number;
+  isImported: boolean;
+}
+
+const mark = "imported:";
+const shape = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+const plainBytesMax = 72;
+
+/** What to store of another platform's hash; undefined when it is no bcrypt hash. */
+export function importedHash(hash: string): { stored: string; cost: number } | undefined {
+  const cost = Number(shape.exec(hash)?.[1]);
+  return Number.isNaN(cost) ? undefined : { stored: mark + hash, cost };
+}
+
+export function readStoredHash(stored: string): StoredHash {
+  const isImported = stored.startsWith(mark);
+  const hash = isImported ? stored.slice(mark.length) : stored;
+  return { hash, cost: Number(/^\$2[aby]\$(\d\d)\$/.exec(hash)?.[1]), isImported };
+}
+
+/** Whether plain bcrypt tells this password from every other: it reads 72 bytes, and a NUL makes `a` and `a\0a` one to it. */
+export function isReadWhole(password: string): boolean {
+  return Buffer.byteLength(password) <= plainBytesMax && !password.includes("\0");
+}
