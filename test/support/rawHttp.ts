@@ -43,6 +43,11 @@ export class RawClient {
     this.#socket.pause();
   }
 
+  /** Takes what the server sends again. */
+  resume(): void {
+    this.#socket.resume();
+  }
+
   /** Writes the pieces with pauses between them, until it is cut. */
   async trickle(pieces: Iterable<string | Buffer>, pauseMs: number): Promise<void> {
     for (const piece of pieces) {

@@ -1,5 +1,7 @@
 import { expect } from "chai";
-import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { limits } from "#contracts/limits.ts";
+import { findGameSession } from "../../../api/src/stores/gameSessionStore.ts";
+import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
 import type { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
@@ -8,6 +10,7 @@ import { eventually } from "../../support/eventually.ts";
 import { JumpClock } from "../../support/jumpClock.ts";
 import { LaunchStage } from "../../support/launchStage.ts";
 import type { PlayedOperator } from "../../support/playedOperator.ts";
+import { RawClient } from "../../support/rawHttp.ts";
 import { startReplica, stopReplica } from "../../support/replica.ts";
 import { StatementLog } from "../../support/statementLog.ts";
 
@@ -156,6 +159,65 @@ describe("GET /api/game/events", function () {
     await eventually(async () => expect((await open(id)).response.status).to.equal(200));
     for (const reader of readers) reader.close();
     await eventually(() => api.deps.gameSessionEvents.followers === before);
+  });
+
+  it("opens so many streams in one process and no more", async () => {
+    const id = await stage.launched();
+    const { postgres, gameSessionEvents } = api.deps;
+    const row = await findGameSession(postgres.pool, id, user.id);
+    if (row === undefined) throw new Error("The session has no row.");
+    const free = limits.gameSession.eventStreamsPerProcess - gameSessionEvents.followers;
+    const leaves = Array.from({ length: free }, (_stream, number) => gameSessionEvents.follow(
+      { row, userId: `user-${Math.floor(number / limits.gameSession.eventStreamsPerUser)}`, lastEventId: "" }, { send: () => undefined, end: () => undefined },
+    ));
+    const refused = await open(id);
+    expect(refused.response.status).to.equal(503);
+    expect(refused.response.headers.get("retry-after")).to.match(/^\d+$/);
+    for (const leave of leaves) leave();
+    expect((await open(id)).response.status).to.equal(200);
+  });
+
+  it("drops a reader that has stopped to read, keeps little for it, and goes on for the others", async () => {
+    // So long that the events soon fill what the kernel keeps for a connection.
+    const large = await aGame(api.deps, { title: "x".repeat(15_000) });
+    const id = await stage.launched({ gameSlug: large.slug });
+    const progress = (progressPercent: number) => (
+      { cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: large.sha256!, state: "Downloading" as const, bytes: 0, progressPercent, inUse: true }] } }
+    );
+    const node = await operator.addNode(1, progress(0));
+    await operator.report(id, { nodeName: node, conditions: [aCondition("Scheduled")] });
+    const good = await open(id);
+    await good.see("stage", { stage: "downloading" });
+    const before = api.deps.gameSessionEvents.followers;
+    const slow = await RawClient.connect(api.url);
+    slow.pause();
+    slow.write(`GET /api/game/events?sessionId=${id} HTTP/1.1\r\nHost: x\r\nCookie: auth.session-token=${player.cookies.get("auth.session-token")}\r\n\r\n`);
+    await eventually(() => api.deps.gameSessionEvents.followers === before + 1);
+    const first = good.events.length;
+    while (api.deps.gameSessionEvents.followers > before && good.events.length < 2_000) {
+      const next = good.events.length + 1;
+      await operator.nodes.mergePatchStatus({ name: node }, { status: progress(next % 100) });
+      await eventually(() => good.events.length >= next, { intervalMs: 1, what: "the next event" });
+    }
+    expect(api.deps.gameSessionEvents.followers).to.equal(before);
+    slow.resume();
+    const got = (await slow.untilClosed()).split("event: stage\n").length - 1;
+    const kept = good.events.length - first + 1 - got;
+    expect(kept, `${kept} events of 15 kB were kept in the process`).to.be.within(1, 8);
+    expect(good.hasEnded).to.equal(false);
+    const again = await open(id, { lastEventId: good.events[first]!.id });
+    await again.see("stage", { progressPercent: good.events.at(-1)!.data["progressPercent"] });
+  });
+
+  it("ends after an hour, and the client goes on from there", async () => {
+    const id = await stage.launched();
+    const stream = await open(id, { of: replica });
+    await stream.see("stage");
+    clock.jump(limits.gameSession.eventStreamSeconds * 1_000);
+    await stream.seeEnd();
+    const next = await open(id, { of: replica, lastEventId: stream.lastId });
+    await eventually(() => next.comments > 0);
+    expect([stream.names, next.names]).to.deep.equal([["stage"], []]);
   });
 
   it("asks the database about all followed sessions together, and not once per follower", async () => {
