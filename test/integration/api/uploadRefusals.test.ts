@@ -1,16 +1,20 @@
 import { expect } from "chai";
 import { createHash, randomBytes } from "node:crypto";
-import { request as httpRequest } from "node:http";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { constants, deflateRawSync, gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
+import { limits } from "#contracts/limits.ts";
+import type { RateLimitName } from "../../../api/src/stores/rateLimits.ts";
 import { hostileEntries } from "../../factories/hostileArchives.ts";
 import { aTar, aTarGz, tarEntry, type TarEntrySpec } from "../../factories/tarArchive.ts";
-import { ApiClient, expectRefusal } from "../../support/apiClient.ts";
+import { expectRefusal } from "../../support/apiClient.ts";
 import { ApiProcess } from "../../support/apiProcess.ts";
 import { anArchive } from "../../support/archives.ts";
 import { eventually } from "../../support/eventually.ts";
+import { medianOf } from "../../support/mannWhitney.ts";
+import { answersIn } from "../../support/rawAnswers.ts";
+import { exchange, RawClient } from "../../support/rawHttp.ts";
 import { UploadStage } from "../../support/uploadStage.ts";
 
 const maxBytes = 16 * 2 ** 20;
@@ -75,15 +79,20 @@ describe("refused uploads", function () {
       // In a process of its own, whose memory is not that of this one, which holds the bombs.
       const served = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "100" });
       try {
-        const client = new ApiClient(served.url, Promise.resolve({ authorization: `Bearer ${stage.partner.key}` }));
+        const client = stage.api.asPartner(stage.partner, served);
         expectRefusal(await client.put(stage.path, await anArchive({ header: { name: "x", type: "fifo", size: 0 } }), gzip), 422, "invalid_archive");
-        for (const body of [bomb, longHeader, await manyEntries(250_000)]) {
+        const floods = [[bomb, "more than 200 times"], [longHeader, "header"], [await manyEntries(1_000_000), "more than 200000 files and directories"]] as const;
+        for (const [body, rule] of floods) {
           served.resetPeak();
           const [startedMs, before] = [performance.now(), served.peakBytes];
-          const response = await client.put(stage.path, body, gzip);
+          const sending = client.put(stage.path, body, gzip);
+          const delays = await delaysUntil(sending, served.url);
+          const response = await sending;
           expectRefusal(response, 422, "invalid_archive");
+          expect(response.json<{ message: string }>().message).to.contain(rule);
           expect(performance.now() - startedMs, response.text).to.be.below(5000);
           expect((served.peakBytes - before) / 2 ** 20, response.text).to.be.below(100);
+          expect(medianOf(delays), `of ${delays.length} others' requests, in ms`).to.be.below(200);
         }
       } finally {
         await served.stop();
@@ -98,12 +107,10 @@ describe("refused uploads", function () {
       expectRefusal(await stage.upload(archive, { "content-digest": "sha-256=abc" }), 400, "invalid_request");
     });
 
-    it("other types, encodings and sizes before the body", async () => {
+    it("other types and encodings", async () => {
       const archive = await anArchive();
       expectRefusal(await stage.upload(archive, { "content-type": "application/zip" }), 415, "unsupported_media_type");
       expectRefusal(await stage.upload(archive, { "content-encoding": "gzip" }), 415, "unsupported_media_type");
-      const { status, continued } = await ask({ "content-length": String(2 ** 40), expect: "100-continue", ...gzip });
-      expect({ status, continued }).to.deep.equal({ status: 413, continued: false });
     });
 
     it("a body that turns out too long, when its length was not announced", async () => {
@@ -125,33 +132,91 @@ describe("refused uploads", function () {
     });
   });
 
-  /** Sends headers only; tells the final status and whether the body was asked for. */
-  async function ask(headers: Record<string, string>, body?: Buffer): Promise<{ status: number; continued: boolean }> {
-    return new Promise((resolve, reject) => {
-      const request = httpRequest(stage.api.url + stage.path, { method: "PUT", headers: { authorization: `Bearer ${stage.partner.key}`, ...headers } });
-      let continued = false;
-      request.once("continue", () => {
-        continued = true;
-        request.end(body);
-      });
-      request.once("response", (response) => {
-        response.resume();
-        resolve({ status: response.statusCode ?? 0, continued });
-        if (!continued) request.destroy();
-      });
-      request.once("error", reject);
-      request.flushHeaders();
-    });
-  }
+  describe("are decided before the body is asked for:", () => {
+    const body = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
-  it("asks a client that waits for its body only when it will take it", async () => {
-    const archive = await anArchive();
-    const expecting = { expect: "100-continue", "content-length": String(archive.length), ...gzip };
-    expect(await ask(expecting, archive)).to.deep.equal({ status: 200, continued: true });
-    expect(await ask({ ...expecting, authorization: "Bearer none" }, archive)).to.deep.equal({ status: 401, continued: false });
-    expect(await ask({ ...expecting, "content-type": "text/plain" }, archive)).to.deep.equal({ status: 415, continued: false });
+    /** A partner who waits to be asked: the head of an upload, with these headers in place of the good ones. */
+    function headOf(headers: Record<string, string> = {}, path = stage.path): string {
+      const all = {
+        "Host": "x", "Authorization": `Bearer ${stage.partner.key}`, "Content-Type": "application/gzip", "Content-Length": String(body.length), "Expect": "100-continue", ...headers,
+      };
+      return `PUT ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+    }
+
+    /** Whether the client waits or does not: what it meant as its body is never taken for a request. */
+    async function expectRefused(head: string, status: number, code: string): Promise<void> {
+      for (const sent of [head, head + body]) {
+        const received = await exchange(stage.api.url, sent);
+        expect(received, head).to.not.contain("100 Continue");
+        const [answer, ...more] = answersIn(received, []);
+        expect(more).to.be.empty;
+        expect(answer, received).to.include({ status, isWhole: true });
+        expect(answer?.headers.get("connection")).to.equal("close");
+        expect(JSON.parse(answer?.text ?? "")).to.include({ error: code });
+      }
+    }
+
+    async function useUp(limit: RateLimitName, key: string): Promise<void> {
+      for (let count = 0; count < 100; count += 1) await stage.api.deps.rateLimits.consume(limit, key);
+    }
+
+    const refusals: [what: string, status: number, code: string, head: () => Promise<string> | string][] = [
+      ["a wrong key", 401, "unauthorized", () => headOf({ Authorization: "Bearer none" })],
+      ["a suspended partner", 403, "forbidden", async () => {
+        await stage.api.deps.postgres.prisma.partner.update({ where: { id: stage.partner.id }, data: { suspendedAt: new Date() } });
+        return headOf();
+      }],
+      ["an unknown game", 404, "not_found", () => headOf({}, "/api/partners/games/no-such-game/upload")],
+      ["an impossible name", 404, "not_found", () => headOf({}, "/api/partners/games/-/upload")],
+      ["another method", 405, "method_not_allowed", () => headOf().replace("PUT", "PATCH")],
+      ["another address", 404, "not_found", () => headOf({}, "/api/nothing")],
+      ["an upload under way", 409, "upload_in_progress", async () => {
+        await stage.beginUpload(await anArchive());
+        return headOf();
+      }],
+      ["another state of the game", 412, "precondition_failed", () => headOf({ "If-Match": '"none"' })],
+      ["a digest that is none", 400, "invalid_request", () => headOf({ "Content-Digest": "sha-256=abc" })],
+      ["a size above the limit", 413, "payload_too_large", () => headOf({ "Content-Length": String(2 ** 40) })],
+      ["another type", 415, "unsupported_media_type", () => headOf({ "Content-Type": "application/zip" })],
+      ["an encoding", 415, "unsupported_media_type", () => headOf({ "Content-Encoding": "gzip" })],
+      ["too many uploads", 429, "rate_limited", async () => {
+        await useUp("upload", stage.partner.id);
+        return headOf();
+      }],
+      ["too many requests", 429, "rate_limited", async () => {
+        await useUp("partner", stage.partner.keyId);
+        return headOf();
+      }],
+    ];
+    for (const [what, status, code, head] of refusals) {
+      it(`${what} (${status})`, async () => {
+        await expectRefused(await head(), status, code);
+      });
+    }
+
+    it("and only a body that is wanted is asked for", async () => {
+      const archive = await anArchive();
+      const client = await RawClient.connect(stage.api.url);
+      client.write(headOf({ "Content-Length": String(archive.length), "Connection": "close" }));
+      await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), { what: "the leave to send" });
+      client.write(archive);
+      expect(answersIn(await client.untilClosed(), [])[0]).to.include({ status: 200 });
+    });
   });
 });
+
+/** How long others wait for their answers while something is under way, in milliseconds. */
+async function delaysUntil(work: Promise<unknown>, url: string): Promise<number[]> {
+  const delays: number[] = [];
+  let isDone = false;
+  void work.catch(() => undefined).finally(() => (isDone = true));
+  do {
+    const startedMs = performance.now();
+    expect((await fetch(`${url}/healthz`)).status).to.equal(200);
+    delays.push(performance.now() - startedMs);
+  } while (!isDone);
+  return delays;
+}
 
 /** Compressed, with an end at which something else can go on. */
 function flushed(bytes: Buffer): Buffer {
@@ -163,13 +228,18 @@ function gzipOf(...pieces: Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]), ...pieces]);
 }
 
-/** More empty files than an archive may have, made ten thousand at a time; in between the API in this process has its turn. */
+/**
+ * So many empty files, made ten thousand at a time; in between the API in this process has its turn. What comes after those that
+ * an archive may have repeats: nobody gets there.
+ */
 async function manyEntries(count: number): Promise<Buffer> {
   const atOnce = 10_000;
+  const different = limits.archive.entries + atOnce;
   const pieces: Buffer[] = [];
-  for (let first = 0; first < count; first += atOnce) {
+  for (let first = 0; first < different; first += atOnce) {
     pieces.push(flushed(Buffer.concat(Array.from({ length: atOnce }, (_, at) => tarEntry({ name: `engine/${first + at}` })))));
     await setImmediate();
   }
-  return gzipOf(...pieces);
+  const rest = Array.from({ length: (count - different) / atOnce }, () => pieces.at(-1) ?? Buffer.alloc(0));
+  return gzipOf(...pieces, ...rest);
 }
