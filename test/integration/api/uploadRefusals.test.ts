@@ -208,13 +208,13 @@ describe("refused uploads", function () {
 /** How long others wait for their answers while something is under way, in milliseconds. */
 async function delaysUntil(work: Promise<unknown>, url: string): Promise<number[]> {
   const delays: number[] = [];
-  let isDone = false;
-  void work.catch(() => undefined).finally(() => (isDone = true));
+  const progress = { isDone: false };
+  void work.catch(() => undefined).finally(() => (progress.isDone = true));
   do {
     const startedMs = performance.now();
     expect((await fetch(`${url}/healthz`)).status).to.equal(200);
     delays.push(performance.now() - startedMs);
-  } while (!isDone);
+  } while (!progress.isDone);
   return delays;
 }
 
