@@ -22,7 +22,7 @@ clean-cluster: ## remove the cluster, its data and its credentials (caches stay)
 
 ##@ Prove it
 .PHONY: test
-test: ready web/dist/index.html ## everything: lint, types, generated files, unit, integration, e2e; ends with `N passed, N failed`
+test: ready web/dist/index.html ## everything: lint, types, generated files, known weaknesses, unit, integration, e2e; ends with `N passed, N failed`
 	@node tools/test/run.ts
 
 .PHONY: lint
@@ -37,6 +37,10 @@ typecheck: ready ## TypeScript, strict
 .PHONY: verify
 verify: ready ## generated files are what the generators make
 	@tools/manifests/verify.sh
+
+.PHONY: audit
+audit: ## known weaknesses of the npm packages that the images install, where the registry tells
+	@tools/supplyChain/audit.sh
 
 .PHONY: unit
 unit: ready ## unit tests (seconds)
@@ -67,6 +71,10 @@ programs: ## build every program of tools/programs from its pinned Go module
 .PHONY: images
 images: ready web/dist/index.html ## build the images whose inputs changed
 	@tools/images/build.sh
+
+.PHONY: sbom
+sbom: ## write what the images install from npm to dist/sbom (CycloneDX)
+	@tools/supplyChain/sbom.sh
 
 .PHONY: packages
 packages: ## install the npm packages of package-lock.json

@@ -105,11 +105,18 @@ function findBinaries(scratch: string): string {
   const entry = createRequire(import.meta.url).resolve(platform);
   const native = join(dirname(entry), "..", "native");
   if (!existsSync(join(native, "bin", "postgres"))) throw new Error(`${native}/bin/postgres is missing: ${install}`);
+  linkLibraries(join(native, ".."));
   if (process.getuid?.() !== 0) return join(native, "bin");
   const probe = spawnSync(join(native, "bin", "postgres"), ["--version"], { cwd: "/", uid: unprivilegedUid, gid: unprivilegedUid });
   if (probe.status === 0) return join(native, "bin");
   cpSync(native, join(scratch, "native"), { recursive: true, verbatimSymlinks: true });
   return join(scratch, "native", "bin");
+}
+
+/** An npm package holds no links: this one brings a list of them and a script, which npm does not run for us. */
+function linkLibraries(root: string): void {
+  const made = spawnSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: root, encoding: "utf8" });
+  if (made.status !== 0) throw new Error(`The links of the libraries of Postgres could not be made in ${root}: ${made.error?.message ?? made.stderr}`);
 }
 
 async function execute(url: string, sql: string): Promise<void> {

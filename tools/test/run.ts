@@ -29,6 +29,8 @@ await check("lint", ["npm", "run", "--silent", "lint"], 15);
 await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
 await check("generated files", ["tools/manifests/verify.sh"], 5);
 await check("shell scripts", ["tools/test/lintShell.sh"], 5);
+await check("known weaknesses", ["tools/supplyChain/audit.sh"], 5);
+await check("bill of materials", ["tools/supplyChain/sbom.sh"], 5);
 await tests("unit", 15);
 
 announce("cluster and images (in the background since the start; log in test-results/prepare.log)");
