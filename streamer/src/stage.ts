@@ -63,7 +63,7 @@ export async function startStage({ config, log, now, describeStream, onDeath }: 
 
   const connection = await connectDisplay(display, () => onDeath("display-failed"));
   await startWindowManager({ connection, width, height, log });
-  const input = createInputRouter({ desktop: createDesktopInput(connection, width, height), gamepad, now: Date.now });
+  const input = createInputRouter({ desktop: createDesktopInput(connection, width, height), gamepad, now: Date.now, pacing: { now, schedule } });
   const media = createMediaSource({ encoders, display, soundServer: env.PULSE_SERVER, soundSink, fps, env, log, now });
   const viewers = createViewers({
     media, input, log, now, describeStream,
@@ -80,4 +80,9 @@ export async function startStage({ config, log, now, describeStream, onDeath }: 
       xServer.stop();
     },
   };
+}
+
+function schedule(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
 }

@@ -2,12 +2,14 @@ import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
 import type { DesktopInput } from "./desktopInput.ts";
 import type { Gamepad } from "./gamepad.ts";
 import { readGamepad, restingGamepad } from "./gamepadState.ts";
+import { createInputPacer, type GameInput, type InputPacerOptions } from "./inputPacer.ts";
 
 export interface InputRouterOptions {
   desktop: DesktopInput;
   gamepad: Pick<Gamepad, "set">;
   /** Wall clock, in milliseconds. */
   now: () => number;
+  pacing: Pick<InputPacerOptions, "now" | "schedule">;
 }
 
 /** Turns the player's messages into input of the game. */
@@ -20,16 +22,17 @@ export interface InputRouter {
   state(): { accepted: number; rejected: number; lastInputAt: number | null };
 }
 
-export function createInputRouter({ desktop, gamepad, now }: InputRouterOptions): InputRouter {
+export function createInputRouter({ desktop, gamepad, now, pacing }: InputRouterOptions): InputRouter {
   let accepted = 0;
   let rejected = 0;
   let lastInputAt: number | null = null;
 
   const releaseAll = () => {
+    pacer.reset();
     desktop.releaseAll();
     gamepad.set(restingGamepad);
   };
-  const apply = (input: StreamInput, pong: (n: number) => void) => {
+  const apply = (input: GameInput) => {
     switch (input.t) {
       case "key": desktop.key(input.c, input.d === 1); break;
       case "move": desktop.movePointer(input.x, input.y); break;
@@ -37,10 +40,9 @@ export function createInputRouter({ desktop, gamepad, now }: InputRouterOptions)
       case "btn": desktop.button(input.b, input.d === 1); break;
       case "wheel": desktop.wheel(input.x, input.y); break;
       case "pad": gamepad.set(readGamepad(input)); break;
-      case "release": releaseAll(); break;
-      case "ping": pong(input.n); break;
     }
   };
+  const pacer = createInputPacer({ ...pacing, apply });
   return {
     handle(message, pong) {
       const input = parseInput(message);
@@ -50,7 +52,11 @@ export function createInputRouter({ desktop, gamepad, now }: InputRouterOptions)
       }
       accepted++;
       if (input.t !== "ping" && input.t !== "release") lastInputAt = now();
-      apply(input, pong);
+      switch (input.t) {
+        case "ping": pong(input.n); break;
+        case "release": releaseAll(); break;
+        default: pacer.push(input);
+      }
     },
     releaseAll,
     state: () => ({ accepted, rejected, lastInputAt }),

@@ -24,6 +24,7 @@ describe("input router", () => {
       desktop: createDesktopInput({ xtest, root: 1 }, 1_280, 720),
       gamepad: { set: (state) => { pad = state; } },
       now: () => now,
+      pacing: { now: () => now, schedule: () => () => undefined },
     });
   });
   const handle = (message: StreamInput) => router.handle(JSON.stringify(message), (n) => pongs.push(n));
@@ -64,5 +65,15 @@ describe("input router", () => {
     router.releaseAll();
     expect(injected.at(-1)).to.deep.equal([3, 25]);
     expect(pad.size).to.equal(0);
+  });
+
+  it("forgets a tap that still waits when everything is let go", () => {
+    handle({ t: "key", c: "KeyW", d: 1 });
+    handle({ t: "key", c: "KeyW", d: 0 });
+    handle({ t: "key", c: "KeyA", d: 1 });
+    handle({ t: "release" });
+    expect(injected).to.deep.equal([[2, 25], [3, 25]]);
+    handle({ t: "key", c: "KeyW", d: 1 });
+    expect(injected.at(-1)).to.deep.equal([2, 25]);
   });
 });
