@@ -15,7 +15,9 @@ import { createLogger } from "../../api/src/logger.ts";
 import { readWebPages } from "../../api/src/middleware/serveWeb.ts";
 import { clusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "../../api/src/rbac.ts";
 import { close, createHttpServer, listen } from "../../api/src/server.ts";
+import { leases } from "#kube/builtin.ts";
 import { systemClock, type Clock } from "#kube/clock.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
 import { ApiClient } from "./apiClient.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./childProgram.ts";
@@ -38,6 +40,10 @@ export interface TestApiOptions {
   redisUrl?: string;
   /** Another database than a fresh one, to be used by two APIs. */
   database?: TestDatabase;
+  /** The test makes faults: they are not shown. */
+  hasFaults?: boolean;
+  /** With `kube`: another process seems to lead, so that this one does nothing but what it is asked for. */
+  isLed?: boolean;
 }
 
 let nextRedisDatabase = 0;
@@ -70,14 +76,14 @@ export class TestApi {
     if (options.database === undefined) cleanUps.push(() => database.drop());
     const minio = options.minio === true ? await startMinio() : undefined;
     if (minio !== undefined) cleanUps.push(() => minio.remove());
-    const cluster = options.kube === true ? await clusterForApi() : { env: { KUBECONFIG: deadKubeconfig(cleanUps) }, kube: undefined };
+    const cluster = options.kube === true ? await clusterForApi(options) : { env: { KUBECONFIG: deadKubeconfig(cleanUps) }, kube: undefined };
     const redisUrl = options.redisUrl ?? `${(await sharedRedis()).url}/${nextRedisDatabase++}`;
     const port = await freePort();
     const config = parseConfig({
       ...defaults, BASE_URL: `http://127.0.0.1:${port}`, DATABASE_URL: database.url, REDIS_URL: redisUrl, ...storeEnv(minio), ...cluster.env, ...options.env,
     });
     const logLines: string[] = [];
-    const logger = createLogger({ level: config.logLevel, destination: { write: (line) => keepLine(logLines, line) } });
+    const logger = createLogger({ level: config.logLevel, destination: { write: (line) => keepLine(logLines, line, options.hasFaults) } });
     const deps = createDeps(config, logger, options.clock ?? systemClock);
     const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
     const background = options.kube === true ? createBackground(deps) : undefined;
@@ -131,9 +137,9 @@ interface Parts {
 }
 
 /** Faults show up at once beside the failing test. */
-function keepLine(lines: string[], line: string): void {
+function keepLine(lines: string[], line: string, isExpected = false): void {
   lines.push(line);
-  if (line.includes('"level":50')) process.stderr.write(line);
+  if (!isExpected && line.includes('"level":50')) process.stderr.write(line);
 }
 
 const defaults = {
@@ -154,13 +160,17 @@ function storeEnv(minio: TestMinio | undefined): Record<string, string> {
 }
 
 /** Namespaces of this API's own and an identity that may do what the chart's Roles let the API do. */
-async function clusterForApi(): Promise<{ env: Record<string, string>; kube: { server: KubeApiServer; sessionsNamespace: string } }> {
+async function clusterForApi({ isLed = false }: TestApiOptions): Promise<{ env: Record<string, string>; kube: { server: KubeApiServer; sessionsNamespace: string } }> {
   const server = await sharedKubeApiServer();
   const [sessionsNamespace, releaseNamespace] = await Promise.all([server.createNamespace("sessions"), server.createNamespace("release")]);
   const user = `api-of-${sessionsNamespace}`;
   const { kubeconfigPath } = await server.asUser(user, [...clusterRules]);
   await grant(server.admin, { kind: "User", name: user }, [...sessionsNamespaceRules], sessionsNamespace);
   await grant(server.admin, { kind: "User", name: user }, [...releaseNamespaceRules], releaseNamespace);
+  if (isLed) {
+    const spec = { holderIdentity: "another", leaseDurationSeconds: 3600 };
+    await new ResourceClient(server.admin, leases).create({ metadata: { name: "joypod-api", namespace: releaseNamespace }, spec });
+  }
   return {
     env: { KUBECONFIG: kubeconfigPath, SESSIONS_NAMESPACE: sessionsNamespace, POD_NAMESPACE: releaseNamespace },
     kube: { server, sessionsNamespace },

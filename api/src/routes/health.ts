@@ -32,7 +32,7 @@ export const healthRoutes = [
       await answerOf(postgres.pool.query("SELECT 1"), "The database does not answer.");
       if (query.exclude === undefined) {
         const hasBucket = await answerOf(client.bucketExists(bucket), "The object store does not answer.");
-        if (!hasBucket) throw unavailable("The object store lacks the bucket.");
+        if (!hasBucket) throw unavailable("The object store is not set up.", new Error(`There is no bucket ${bucket}.`));
       }
       ctx.body = { status: "ok" };
     },

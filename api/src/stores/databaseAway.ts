@@ -1,10 +1,17 @@
 /** Whether the error means that the database is away or refuses work for now, so that the same request may succeed soon. */
 export function isDatabaseAway(error: unknown): boolean {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
-    const code = "code" in cause ? String(cause.code) : "";
-    if (awayCodes.test(code) || awayMessages.test(cause.message)) return true;
+  for (let cause = error, depth = 0; typeof cause === "object" && cause !== null && depth < 5; cause = causeOf(cause), depth += 1) {
+    const codes = ["code" in cause ? cause.code : undefined, "originalCode" in cause ? cause.originalCode : undefined];
+    if (codes.some((code) => awayCodes.test(String(code)))) return true;
+    if (cause instanceof Error && awayMessages.test(cause.message)) return true;
   }
   return false;
+}
+
+/** Prisma keeps what the driver said beside its own error, and what the server said in an object that is none. */
+function causeOf(error: object): unknown {
+  if ("meta" in error && typeof error.meta === "object" && error.meta !== null && "driverAdapterError" in error.meta) return error.meta.driverAdapterError;
+  return "cause" in error ? error.cause : undefined;
 }
 
 /** Connection class, operator intervention, read-only during a failover, too many connections, and sockets' and Prisma's words for the same. */

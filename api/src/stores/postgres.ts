@@ -51,6 +51,9 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
 
 async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
+  // While it is ours the pool does not listen, and an error that nobody hears ends the process. The statement that it hits tells.
+  const ignore = (): void => undefined;
+  client.on("error", ignore);
   let broken: Error | undefined;
   try {
     await client.query("BEGIN");
@@ -64,6 +67,7 @@ async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pr
     });
     throw error;
   } finally {
+    client.off("error", ignore);
     client.release(broken);
   }
 }
