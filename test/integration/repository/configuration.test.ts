@@ -1,0 +1,111 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { parseAllDocuments } from "yaml";
+import { parseConfig as parseApiConfig } from "../../../api/src/config.ts";
+import { readConfig as readAgentConfig } from "../../../node-agent/src/config.ts";
+import { parseConfig as parseOperatorConfig } from "../../../operator/src/config.ts";
+import { programPath, repositoryRoot } from "../../support/programs.ts";
+
+const run = promisify(execFile);
+const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
+
+const s3 = { S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s" };
+const programs = [
+  {
+    title: "API", source: "api/src/config.ts", container: "api", parse: parseApiConfig,
+    required: {
+      ...s3, BASE_URL: "https://play.test", DATABASE_URL: "postgres://db/joypod", REDIS_URL: "redis://redis:6379",
+      SIGNING_KEYS: `a:${Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString("base64")}`, PASSWORD_PEPPER: "sixteen or more characters",
+    },
+  },
+  { title: "Operator", source: "operator/src/config.ts", container: "operator", parse: parseOperatorConfig, required: { STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" } },
+  { title: "Node agent", source: "node-agent/src/config.ts", container: "node-agent", parse: readAgentConfig, required: { ...s3, NODE_NAME: "node-a" } },
+] as const;
+
+/** The variables of a program's schema, by its source. */
+function variablesOf(source: string): string[] {
+  return [...text(source).matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = ""]) => name).concat(source.startsWith("api/") ? databaseVariables : []);
+}
+
+/** Shared by the API and its command line, so they stand apart in the source. */
+const databaseVariables = ["DATABASE_URL", "DATABASE_POOL_SIZE", "DATABASE_TIMEOUT_MS"];
+
+interface DocumentedVariable {
+  name: string;
+  /** As it stands in the table: a value in backticks, or words. */
+  fallback: string;
+  isSetByChart: boolean;
+}
+
+/** The rows of a program's table; a row may describe several variables. */
+function documented(title: string): DocumentedVariable[] {
+  const [, section = ""] = text("docs/configuration.md").split(`\n## ${title}\n`);
+  const [table = ""] = section.split("\n## ");
+  return table.split("\n").filter((line) => line.startsWith("| `")).flatMap((line) => {
+    const [, names = "", defaults = "", chart = ""] = line.split("|").map((cell) => cell.trim());
+    const fallbacks = defaults.includes("`, ") ? defaults.split(/, (?=`)/) : undefined;
+    return names.split(", ").map((name, index) => ({ name: name.slice(1, -1), fallback: fallbacks?.[index] ?? defaults, isSetByChart: chart !== "" }));
+  });
+}
+
+interface Container {
+  name: string;
+  env?: { name: string }[];
+}
+
+async function renderedContainers(): Promise<Container[]> {
+  const chart = join(repositoryRoot, "charts/joypod");
+  const { stdout } = await run(await programPath("helm"), ["template", "joypod", chart, "--kube-version", "1.35.4", "--values", join(chart, "ci/external-values.yaml")], { maxBuffer: 64 * 2 ** 20 });
+  return parseAllDocuments(stdout).flatMap((document) => {
+    const manifest = document.toJS() as { spec?: { template?: { spec: { containers: Container[] } } } } | null;
+    return manifest?.spec?.template?.spec.containers ?? [];
+  });
+}
+
+describe("docs/configuration.md", function () {
+  this.timeout(60_000);
+  let containers: Container[];
+
+  before(async () => {
+    containers = await renderedContainers();
+  });
+
+  for (const { title, source, container, parse, required } of programs) {
+    describe(title, () => {
+      const variables = documented(title);
+      const names = variables.map(({ name }) => name);
+
+      it("has every variable that the program reads, once, and no other", () => {
+        expect(names).to.have.same.members([...new Set(variablesOf(source))]);
+      });
+
+      it("tells what each is when it is not set", () => {
+        const environment: Record<string, string> = required;
+        const config = parse(environment);
+        for (const { name, fallback } of variables) {
+          const [, value] = /^`(.*)`$/.exec(fallback) ?? [];
+          if (fallback === "required") expect(() => parse({ ...environment, [name]: undefined }), name).to.throw(name);
+          if (value !== undefined && !names.includes(value)) expect(parse({ ...environment, [name]: value }), name).to.deep.equal(config);
+        }
+      });
+
+      it("says of which the chart sets, and the chart sets none that nobody reads", () => {
+        const set = containers.find(({ name }) => name === container)?.env?.map(({ name }) => name);
+        expect(set).to.have.same.members(variables.filter(({ isSetByChart }) => isSetByChart).map(({ name }) => name));
+      });
+    });
+  }
+});
+
+describe("images/session/README.md", () => {
+  it("has every variable that the streamer reads", () => {
+    const [, section = ""] = text("images/session/README.md").split("## Streamer container");
+    const rows = section.split("\n").filter((line) => line.startsWith("| `"));
+    const names = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name));
+    // PATH is every program's.
+    expect(names).to.have.same.members(variablesOf("streamer/src/config.ts").filter((name) => name !== "PATH"));
+  });
+});
