@@ -68,10 +68,13 @@ export class AuthSessions {
     const gate = { key: authSessionCacheKey(id), closed: revoked };
     const counted = await this.#rateLimits.consumeIf(gate, limits, userId);
     if (counted.gate === revoked) return undefined;
-    if (counted.gate !== undefined && counted.gate !== away) return this.#admission(Number(counted.gate), counted.outcomes);
+    const cached = typeof counted.gate === "string" ? Number(counted.gate) : NaN;
+    if (!Number.isNaN(cached)) return this.#admission(cached, counted.outcomes);
     const startedAt = await this.#touch(id, userId);
     if (startedAt === undefined) return undefined;
     if (counted.gate === away) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
+    // The cache holds what we never wrote: it has counted, and says nothing.
+    if (counted.gate !== undefined) return this.#admission(startedAt, counted.outcomes);
     const again = await this.#rateLimits.consumeIf({ ...gate, opening: { value: String(startedAt), seconds: cacheSeconds } }, limits, userId);
     // A sign-out that happened meanwhile has set the gate, and keeps it.
     if (again.gate === revoked) return undefined;

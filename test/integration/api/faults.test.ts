@@ -40,7 +40,7 @@ describe("a fault beneath the API", function () {
     api = await TestApi.start({
       kube: true, minio: true, redisUrl: redis.url, database: { ...database, url: url.href }, hasFaults: true, isLed: true,
       env: {
-        DATABASE_TIMEOUT_MS: "1000", STOP_WAIT_SECONDS: "1", S3_TIMEOUT_MS: "2000",
+        DATABASE_TIMEOUT_MS: "1000", STOP_WAIT_SECONDS: "1", S3_TIMEOUT_MS: "2000", SESSION_MAX_SECONDS: "31536000",
         CATALOG_REQUESTS_PER_MINUTE: many, PARTNER_REQUESTS_PER_MINUTE: many, LAUNCHES_PER_MINUTE: many, LAUNCHES_PER_HOUR: many, PARTNER_UPLOADS_PER_HOUR: many,
       },
     });
