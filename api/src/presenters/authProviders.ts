@@ -1,4 +1,4 @@
-import type { AuthProvider, ProvidersResponse } from "#contracts/http/auth.ts";
+import type { AuthProvider, ProvidersResponse, SignInMethodsResponse } from "#contracts/http/auth.ts";
 
 /** The ways to sign in as the Auth.js client reads them, in their order. */
 export function presentAuthProviders(providers: Iterable<Pick<AuthProvider, "id" | "name" | "type">>, baseUrl: string): ProvidersResponse {
@@ -6,4 +6,18 @@ export function presentAuthProviders(providers: Iterable<Pick<AuthProvider, "id"
   return Object.fromEntries([...providers].map(({ id, name, type }) => [id, {
     id, name, type, signinUrl: `${url}/signin/${id}`, callbackUrl: `${url}/callback/${id}`,
   }]));
+}
+
+/** How a user with identities of these issuers can sign in. */
+export function presentSignInMethods(
+  { hasPassword, issuers }: { hasPassword: boolean; issuers: readonly string[] },
+  providers: Iterable<{ id: string; name: string; issuer: string }>,
+): SignInMethodsResponse {
+  const linked = new Set(issuers.map(writtenAlike));
+  return { hasPassword, providers: [...providers].map(({ id, name, issuer }) => ({ id, name, isLinked: linked.has(writtenAlike(issuer)) })) };
+}
+
+/** An issuer may write its address with a last slash where the configuration has none. */
+function writtenAlike(issuer: string): string {
+  return URL.canParse(issuer) ? new URL(issuer).href : issuer;
 }

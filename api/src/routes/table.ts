@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import type { Route } from "../routing/route.ts";
 import { authRoutes } from "./auth.ts";
+import { authMethodRoutes } from "./authMethods.ts";
 import { authPageRoutes } from "./authPages.ts";
 import { authProviderRoutes } from "./authProviders.ts";
 import { favoriteRoutes } from "./favorites.ts";
@@ -15,6 +16,7 @@ import { streamRoutes } from "./stream.ts";
 const routes: readonly Route[] = [
   ...authRoutes,
   ...authProviderRoutes,
+  ...authMethodRoutes,
   ...authPageRoutes,
   ...gameRoutes,
   ...favoriteRoutes,

@@ -19,6 +19,17 @@ export async function findStanding(transaction: Queryable, { issuer, subject, em
   return { owner: rows.find(({ isOwner }) => isOwner), namesake: rows.find(({ isOwner }) => !isOwner) };
 }
 
+/** How a user can sign in: with a password or not, and by accounts of these issuers. */
+export async function findSignInMethods(database: Queryable, userId: string): Promise<{ hasPassword: boolean; issuers: string[] }> {
+  const { rows: [row] } = await database.query<{ hasPassword: boolean; issuers: string[] }>({
+    name: "identity.methods",
+    text: `SELECT password_hash IS NOT NULL AS "hasPassword", ARRAY(SELECT DISTINCT issuer FROM identities WHERE user_id = u.id) AS issuers
+           FROM users u WHERE id = $1`,
+    values: [userId],
+  });
+  return row ?? { hasPassword: false, issuers: [] };
+}
+
 /** Makes the identity the user's. Breaks the unique key when somebody else was first. */
 export async function insertIdentity(transaction: Queryable, { issuer, subject }: Identity, userId: string): Promise<void> {
   await transaction.query("INSERT INTO identities (issuer, subject, user_id) VALUES ($1, $2, $3)", [issuer, subject, userId]);

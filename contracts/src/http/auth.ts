@@ -37,6 +37,17 @@ export type AuthProvider = z.infer<typeof AuthProvider>;
 export const ProvidersResponse = z.record(z.string(), AuthProvider).meta({ description: "The ways to sign in, by id." });
 export type ProvidersResponse = z.infer<typeof ProvidersResponse>;
 
+/** `GET /api/auth/methods`: how the signed-in user can sign in. */
+export const SignInMethodsResponse = z.object({
+  hasPassword: z.boolean().meta({ description: "Whether e-mail and password sign in to this account." }),
+  providers: z.array(z.object({
+    id: z.string().meta({ examples: ["example"] }),
+    name: z.string().meta({ description: "For a button.", examples: ["Example"] }),
+    isLinked: z.boolean().meta({ description: "Whether an account there signs in to this one." }),
+  })).meta({ description: "Every external provider, in the order of the sign-in page." }),
+}).meta({ id: "SignInMethods", description: "How the signed-in user can sign in." });
+export type SignInMethodsResponse = z.infer<typeof SignInMethodsResponse>;
+
 /**
  * Fields of the sign-in, sign-out and update forms. Not strict: the Auth.js client posts whatever its caller gave it,
  * such as `redirect`. Values are checked where they are used, so that a bad password is a failed sign-in and no 400.

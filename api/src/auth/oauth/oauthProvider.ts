@@ -51,6 +51,11 @@ export class OAuthProvider {
     return this.#config.type;
   }
 
+  /** What its identities are kept under, but for how the address is written. */
+  get issuer(): string {
+    return this.#config.issuer;
+  }
+
   get trustsEmail(): boolean {
     return this.#config.trustsEmail;
   }

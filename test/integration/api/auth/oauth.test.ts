@@ -172,6 +172,18 @@ describe("sign-in through an OpenID provider", () => {
     expect((await userOf(others))?.id).to.equal(other.id);
   });
 
+  it("tells players how they can sign in", async () => {
+    const ways = (example: boolean) => [{ id: "example", name: "Example", isLinked: example }, { id: "cautious", name: "Not trusted", isLinked: example }];
+    const browser = api.as(await aUser(api.deps));
+    expect((await browser.get("/api/auth/methods")).json()).to.deep.equal({ hasPassword: true, providers: ways(false) });
+    await signIn(browser, anAccount());
+    // Both providers of this API are the same issuer.
+    expect((await browser.get("/api/auth/methods")).json()).to.deep.equal({ hasPassword: true, providers: ways(true) });
+    const newcomer = api.anonymous();
+    await signIn(newcomer, anAccount());
+    expect((await newcomer.get("/api/auth/methods")).json()).to.deep.equal({ hasPassword: false, providers: ways(true) });
+  });
+
   it("links nothing for a player who signed out, or is somebody else, by the time they are back", async () => {
     const user = await aUser(api.deps);
     const browser = api.as(user);
