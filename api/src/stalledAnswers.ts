@@ -22,7 +22,8 @@ export function cutStalledAnswers(server: Server, { stalledAnswerMs, checkingInt
     for (const [socket, progress] of connections) {
       const taken = socket.bytesWritten - socket.writableLength;
       if (socket.writableLength === 0 || taken !== progress.taken) connections.set(socket, { taken, sinceMs: nowMs });
-      else if (nowMs - progress.sinceMs >= stalledAnswerMs) socket.destroy();
+      // A plain end would leave the kernel to hold what it took of the answer, and the client to read it for days.
+      else if (nowMs - progress.sinceMs >= stalledAnswerMs) socket.resetAndDestroy();
     }
   }, checkingIntervalMs);
   timer.unref();
