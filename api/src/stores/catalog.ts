@@ -38,7 +38,8 @@ export async function listCatalog(
   const { name, text, values } = catalogStatement(query, counts.find(filter));
   const { rows: [page] } = await database.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
   if (page === undefined) return { total: 0, games: [] };
-  if (page.total > fewMost && (query.search || query.tag)) counts.keep(filter, { revision: page.revision, total: page.total });
+  if (page.total <= fewMost) counts.forget(filter);
+  else if (query.search || query.tag) counts.keep(filter, { revision: page.revision, total: page.total });
   return { total: page.total, games: page.games };
 }
 

@@ -6,12 +6,19 @@ export interface KnownCount {
 
 const countsMost = 1_000;
 
-/** Counts that took long to make. Each is right while the catalogue has its revision, which the database compares. */
+/**
+ * Counts that took long to make. Each is right while the catalogue has its revision, which the database compares; after that it
+ * still says that there were many.
+ */
 export class CatalogCounts {
   readonly #counts = new Map<string, KnownCount>();
 
   find(filter: string): KnownCount | undefined {
     return this.#counts.get(filter);
+  }
+
+  forget(filter: string): void {
+    this.#counts.delete(filter);
   }
 
   keep(filter: string, count: KnownCount): void {

@@ -35,7 +35,7 @@ export const fewMost = 500;
 /** By name: every request that asks in the same way shares one. */
 const texts = new Map<string, string>();
 
-/** The statement for a page of the catalogue. A count that is known need not be made again in its revision. */
+/** The statement for a page of the catalogue. A count that is known, which is of many, need not be made again in its revision. */
 export function catalogStatement(query: GamesQuery, known?: KnownCount): CatalogStatement {
   const { sort, order, search, tag, page, limit } = query;
   const filter = filterOf(search, tag);
@@ -48,21 +48,27 @@ export function catalogStatement(query: GamesQuery, known?: KnownCount): Catalog
   };
 }
 
-/** However far in the page lies, its ids come from an index in the sort's order, read from whichever end is nearer; only then are rows fetched. */
-function textOf({ sort, order }: GamesQuery, filter: Filter | undefined): string {
+/**
+ * However far in the page lies, its ids come from an index in the sort's order, read from whichever end is nearer; only then are rows
+ * fetched. What is asked for comes into the plan by subqueries alone, so its cost is the same for all values and Postgres keeps it.
+ */
+function textOf(query: GamesQuery, filter: Filter | undefined): string {
+  const { sort, order } = query;
   const forwards = keys[sort](order, "asc");
   const isFound = filter === undefined ? isListed : `${isListed} AND ${filter.walked}`;
   return `
-    WITH ${filter === undefined ? countAll : countFound(filter)},
+    WITH ${filter === undefined ? countAll : countFound(filter, query)},
     -- Read from the end, a page of the second half begins that many games before it.
     place AS (
-      SELECT isfew, $3::int * 2 > total AS isback, greatest(0, total - $3::int - $2::int) AS back, greatest(0, least($2::int, total - $3::int)) AS size
+      SELECT isfew, $3::int * 2 > total AS isback, $3::int AS ahead, greatest(0, total - $3::int - $2::int) AS back,
+        greatest(0, least($2::int, total - $3::int)) AS size
       FROM count
     ), page AS (
-      ${filter === undefined ? "" : `(SELECT g.id FROM few g WHERE (SELECT isfew FROM place) ORDER BY ${forwards} LIMIT $2::int OFFSET $3::int)
+      ${filter === undefined ? "" : `(SELECT g.id FROM few g ORDER BY ${forwards}
+        LIMIT (SELECT CASE WHEN isfew THEN size ELSE 0 END FROM place) OFFSET (SELECT ahead FROM place))
       UNION ALL`}
       (SELECT g.id FROM games g WHERE ${isFound} ORDER BY ${forwards}
-        LIMIT (SELECT CASE WHEN isfew OR isback THEN 0 ELSE size END FROM place) OFFSET $3::int)
+        LIMIT (SELECT CASE WHEN isfew OR isback THEN 0 ELSE size END FROM place) OFFSET (SELECT ahead FROM place))
       UNION ALL
       (SELECT g.id FROM games g WHERE ${isFound} ORDER BY ${keys[sort](opposite[order], "desc")}
         LIMIT (SELECT CASE WHEN isfew OR NOT isback THEN 0 ELSE size END FROM place) OFFSET (SELECT back FROM place))
@@ -79,19 +85,25 @@ const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FRO
 /**
  * Few matches are found by what finds them fastest, and sorted. Many are not: Postgres would sort thousands for one page, or,
  * left to choose, walk the sort's index for the few. So it is told first how many there are; the part that does not apply has
- * `LIMIT 0` and is not run.
+ * `LIMIT 0` and is not run. Nor are few looked for where an earlier page has counted many, though it be in another revision.
  */
-function countFound({ found, walked, values }: Filter): string {
+function countFound({ found, isIndexed, walked, values }: Filter, { sort, order }: GamesQuery): string {
   const knownRevision = `$${firstFilterParameter + values.length}::bigint`;
   const knownTotal = `$${firstFilterParameter + values.length + 1}::int`;
+  // Whatever is not found by an index is walked in the sort's order, which only the sort's index can give without sorting it all.
+  const forwards = keys[sort](order, "asc");
   return `
     few AS MATERIALIZED (
-      SELECT g.id, g.title_key, g.created_at, g.popularity FROM games g WHERE ${isListed} AND ${found} LIMIT ${fewMost + 1}
+      SELECT ${keys[sort]("", "")} FROM games g WHERE ${isListed} AND ${found} ${isIndexed ? "" : `ORDER BY ${forwards}`}
+      LIMIT (SELECT CASE WHEN ${knownTotal} IS NULL THEN ${fewMost + 1} ELSE 0 END)
     ), count AS MATERIALIZED (
-      SELECT n <= ${fewMost} AS isfew, revision, CASE
-        WHEN n <= ${fewMost} THEN n
+      SELECT ${knownTotal} IS NULL AND n <= ${fewMost} AS isfew, revision, CASE
         WHEN revision = ${knownRevision} THEN ${knownTotal}
-        ELSE (SELECT count(*)::int FROM games g WHERE ${isListed} AND ${walked}) END AS total
+        WHEN ${knownTotal} IS NULL AND n <= ${fewMost} THEN n
+        ELSE (SELECT count(*)::int FROM (
+          -- Cuts nothing off: as if it might be left early, it is walked instead of read from the table.
+          SELECT FROM games g WHERE ${isListed} AND ${walked} ORDER BY ${forwards} LIMIT (SELECT listed FROM catalog_totals)
+        ) matches) END AS total
       FROM catalog_totals, (SELECT count(*)::int AS n FROM few) counted
     )`;
 }
@@ -99,8 +111,9 @@ function countFound({ found, walked, values }: Filter): string {
 /** One question in two forms that mean the same. */
 interface Filter {
   name: string;
-  /** As the search indexes know it. */
+  /** As the search indexes know it, where one does. */
   found: string;
+  isIndexed: boolean;
   /** As only a scan in the sort's order, or of all, can test it. */
   walked: string;
   values: string[];
@@ -114,24 +127,35 @@ function filterOf(search: string | undefined, tag: string | undefined): Filter |
   return {
     name: parts.map(({ name }) => name).join("."),
     found: parts.map(({ found }) => found).join(" AND "),
+    isIndexed: parts.some(({ isIndexed }) => isIndexed),
     walked: parts.map(({ walked }) => walked).join(" AND "),
     values: parts.flatMap(({ values }) => values),
   };
 }
 
 function searchFilter(term: string, n: number): Filter {
+  const pattern = `%${escapeLike(term)}%`;
+  if (Array.from(term).length < trigramLength) {
+    // Faster than strpos for so little; in a collation of its own, because the trigram index would be read whole for it.
+    const walked = `g.search_text COLLATE "C" LIKE ${folded(`$${n}`)}`;
+    return { name: "short", found: walked, isIndexed: false, walked, values: [pattern] };
+  }
   const walked = `strpos(g.search_text, ${folded(`$${n}`)}) > 0`;
-  if (Array.from(term).length < trigramLength) return { name: "short", found: walked, walked, values: [term] };
-  return { name: "search", found: `g.search_text LIKE ${folded(`$${n + 1}`)}`, walked, values: [term, `%${escapeLike(term)}%`] };
+  return { name: "search", found: `g.search_text LIKE ${folded(`$${n + 1}`)}`, isIndexed: true, walked, values: [term, pattern] };
 }
 
 function tagFilter(tag: string, n: number): Filter {
-  return { name: "tag", found: `g.tag_keys @> ARRAY[${folded(`$${n}`)}]`, walked: `${folded(`$${n}`)} = ANY (g.tag_keys)`, values: [tag] };
+  const walked = `${folded(`$${n}`)} = ANY (g.tag_keys)`;
+  return { name: "tag", found: `g.tag_keys @> ARRAY[${folded(`$${n}`)}]`, isIndexed: true, walked, values: [tag] };
 }
 
-/** Lower case as the columns are; back in the columns' own collation, without which their indexes are of no use. */
+/**
+ * Lower case as the columns are; back in the columns' own collation, without which their indexes are of no use. A subquery is run
+ * once, not for every game. And it hides the value: told that a term is common, Postgres would scan the table for the first matches,
+ * which can lie behind all that was ever deleted.
+ */
 function folded(parameter: string): string {
-  return `(lower(${parameter}::text COLLATE "und-x-icu") COLLATE "default")`;
+  return `(SELECT lower(${parameter}::text COLLATE "und-x-icu") COLLATE "default")`;
 }
 
 /** The text itself, where `%`, `_` and backslash would mean something to LIKE. */

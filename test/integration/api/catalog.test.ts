@@ -59,7 +59,7 @@ describe("the catalogue", () => {
     });
 
     for (const [query, index] of [
-      [{ search: "quest" }, "games_catalog_search"], [{ tag: "RPG" }, "games_catalog_tags"], [{}, "games_catalog_title"], [{ order: "desc" }, "games_catalog_title"],
+      [{ search: "quest" }, "games_catalog_found"], [{ tag: "RPG" }, "games_catalog_found"], [{}, "games_catalog_title"], [{ order: "desc" }, "games_catalog_title"],
       [{ sort: "createdAt" }, "games_catalog_created"], [{ sort: "createdAt", order: "desc" }, "games_catalog_created_desc"],
       [{ sort: "popular" }, "games_catalog_popular"], [{ sort: "popular", order: "desc" }, "games_catalog_popular_desc"],
     ] as const) {

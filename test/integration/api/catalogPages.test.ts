@@ -99,4 +99,22 @@ describe("pages of a large catalogue", function () {
     expect(await total()).to.equal(before.total - 1);
     expect(Number(await revision())).to.equal(Number(before.revision) + 3);
   });
+
+  it("forget that there were many when few are left", async () => {
+    const query = GamesQuery.parse({ search: "ar", sort: "popular" });
+    const known = new CatalogCounts();
+    expect((await listCatalog(pool, "nobody", query, known)).total).to.be.above(500);
+    expect(known.find('["ar",null]')).to.have.property("total").above(500);
+    await pool.query("UPDATE games SET title = 'None', developer = 'None' WHERE slug > 'game-00000e'");
+    const left = (await pool.query<{ slug: string }>(
+      "SELECT slug FROM games WHERE search_text LIKE '%ar%' AND status = 'active' AND deleted_at IS NULL ORDER BY popularity, title_key",
+    )).rows.map(({ slug }) => slug);
+    expect(left).to.have.length.of.at.least(2);
+    for (let round = 0; round < 2; round++) {
+      const { total, games: listed } = await listCatalog(pool, "nobody", query, known);
+      expect(total).to.equal(left.length);
+      expect(listed.map(({ slug }) => slug)).to.deep.equal(left);
+      expect(known.find('["ar",null]')).to.equal(undefined);
+    }
+  });
 });
