@@ -10,8 +10,10 @@ export const whep = {
   path: "/whep",
   contentType: "application/sdp",
   maxOfferBytes: 65_536,
-  /** The API holds an offer for a session that is starting at most this long; then it answers `not_ready`, and one offers again. */
+  /** An offer for a session whose streamer does not run yet is held at most this long; then it is `not_ready`, and one offers again. */
   holdSeconds: 20,
+  /** Header in which the API names the session of an offer to its streamer. */
+  sessionHeader: "joypod-session",
   /** `?client=<id>`: a random id the page keeps in its tab; the same client replaces its own old connection without asking. */
   clientParameter: "client",
   /** `?takeover=true`: this viewer replaces another one, who is told so. */

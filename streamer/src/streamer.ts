@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { HelloNotice, StreamNotice, StreamerStatus, VideoCodec } from "#contracts/stream.ts";
 import type { GameTermination, StreamerTermination } from "#contracts/termination.ts";
 import type { z } from "zod";
@@ -12,6 +13,8 @@ import { StartFailure, startStage, type Stage } from "./stage.ts";
 import type { Logger } from "./log.ts";
 
 const accountEveryMs = 2_000;
+/** An offer that comes while the streamer starts waits so long for it; the API waits a little longer for the answer. */
+const holdMs = 8_000;
 /** Lets the last notice leave before the transport closes. */
 const farewellMs = 700;
 
@@ -37,6 +40,7 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
   const readUsage = createUsageReader();
   const writeAccount = createTerminationLog(config.terminationLog, log);
   let stage: Stage | undefined;
+  const settled = Promise.withResolvers<undefined>();
   let stopping: EndReason | undefined;
   let toldEndAt: number | undefined;
 
@@ -62,10 +66,16 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
   const accounts = setInterval(() => writeAccount(account(null)), accountEveryMs);
 
   const status = (): StreamerStatus => presentStatus(stage, stopping === undefined, totals().connections, meter.rates(), game.look());
+  const viewers = () => stopping === undefined ? stage?.viewers : undefined;
   const server = createSignalServer({
     port: config.signalPort,
+    sessionId: config.sessionId,
     log,
-    viewers: () => stopping === undefined ? stage?.viewers : undefined,
+    viewers,
+    async awaitViewers() {
+      if (!viewers()) await Promise.race([settled.promise, delay(holdMs, undefined, { ref: false })]);
+      return viewers();
+    },
     status,
     metrics: () => renderMetrics({ ...totals(), ...stageMetrics(stage) }),
   });
@@ -77,6 +87,7 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
   const stop = async (reason: EndReason) => {
     if (stopping !== undefined) return;
     stopping = reason;
+    settled.resolve(undefined);
     log.info({ reason }, "The streamer stops.");
     const last = game.look();
     game.stop();
@@ -106,6 +117,7 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
         return;
       }
       stage = started;
+      settled.resolve(undefined);
       log.info({ startMs: Math.round(now() - startedAt), encoders: [...started.encoders.values()].map(({ name }) => name) }, "The streamer is ready.");
     },
     (error: unknown) => {

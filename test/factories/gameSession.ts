@@ -76,7 +76,8 @@ export function aRunningStatus(overrides: Partial<GameSessionStatus> = {}): Game
   return aPlacedStatus({
     phase: "Running",
     readyAt: after(5).toISOString(),
-    podRef: { name: "gs-aaaaaaaaaaaaaaaaaaaa", uid: "uid-of-pod", ip: "10.0.0.5" },
+    podIp: "10.0.0.5",
+    podRef: { name: "gs-aaaaaaaaaaaaaaaaaaaa", uid: "uid-of-pod" },
     conditions: ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"].map((type) => aCondition(type)),
     ...overrides,
   });

@@ -60,10 +60,15 @@ export class PlayedOperator {
     await this.caches.mergePatchStatus(this.#ref(slug), { status });
   }
 
+  /** The streamer runs at this address; the game does not yet. */
+  async startStreamer(id: string, podIp: string): Promise<void> {
+    await this.report(id, { phase: "Starting", nodeName: "node-a", podIp });
+  }
+
   /** The game can be played from now on. */
   async makeReady(id: string, { node = "node-a", podIp = "127.0.0.1" }: { node?: string; podIp?: string } = {}): Promise<void> {
     await this.report(id, {
-      phase: "Running", nodeName: node, readyAt: new Date().toISOString(), podRef: { name: id, uid: "pod", ip: podIp },
+      phase: "Running", nodeName: node, readyAt: new Date().toISOString(), podIp, podRef: { name: id, uid: "pod" },
       conditions: readyConditions.map((type) => aCondition(type)),
     });
   }

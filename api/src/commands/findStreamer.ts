@@ -1,4 +1,5 @@
-import { whep } from "#contracts/stream.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { Deps } from "../deps.ts";
 import { HttpError, notFound } from "../errors.ts";
 import { currentStatus } from "../presenters/gameSession.ts";
@@ -6,27 +7,37 @@ import { findGameSession } from "../stores/gameSessionStore.ts";
 
 type StreamerDeps = Pick<Deps, "postgres" | "cluster">;
 
-/** Address of the pod that streams the user's session. Throws not_found, and not_running before and after it runs. */
+/** Where a session stands, and the address of its pod while that may be spoken to: once its streamer runs, and until the end begins. */
+export interface FoundStreamer {
+  status: PublicStatus;
+  podIp: string | undefined;
+}
+
+/** Address of the pod that streams the user's session. Throws not_found, and not_running while there is none. */
 export async function findStreamer(deps: StreamerDeps, userId: string, id: string): Promise<string> {
-  return locate(deps, userId, id, 0);
+  const { podIp } = await lookForStreamer(deps, userId, id, 0);
+  if (podIp === undefined) throw notRunning();
+  return podIp;
 }
 
-/**
- * The same, but for a session that is starting it waits: so the answer comes the moment the session runs, instead of when the
- * page asks next. Throws not_ready when that takes longer than offers are held.
- */
-export async function awaitStreamer(deps: StreamerDeps, userId: string, id: string): Promise<string> {
-  return locate(deps, userId, id, whep.holdSeconds * 1_000);
-}
-
-async function locate({ postgres, cluster }: StreamerDeps, userId: string, id: string, holdMs: number): Promise<string> {
+/** Looks for the pod of the user's session; while it starts and has no streamer yet, waits so long for one. Throws not_found. */
+export async function lookForStreamer({ postgres, cluster }: StreamerDeps, userId: string, id: string, waitMs: number): Promise<FoundStreamer> {
   const row = await findGameSession(postgres.pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
-  if (holdMs > 0) await cluster.waitForGameSession(id, (gameSession) => currentStatus(row, gameSession) !== "starting", holdMs);
-  const gameSession = cluster.gameSession(id);
-  const status = currentStatus(row, gameSession);
-  const podIp = gameSession?.status?.podRef?.ip;
-  if (status === "running" && podIp !== undefined) return podIp;
-  if (status === "starting" && holdMs > 0) throw new HttpError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
-  throw new HttpError("not_running", { message: "The session is not running." });
+  const look = (gameSession: GameSession | undefined): FoundStreamer => {
+    const status = currentStatus(row, gameSession);
+    const isOpen = status === "starting" || status === "running";
+    return { status, podIp: isOpen ? gameSession?.status?.podIp : undefined };
+  };
+  const isSettled = (gameSession: GameSession | undefined): boolean => {
+    const { status, podIp } = look(gameSession);
+    return status !== "starting" || podIp !== undefined;
+  };
+  if (waitMs > 0) await cluster.waitForGameSession(id, isSettled, waitMs);
+  return look(cluster.gameSession(id));
+}
+
+/** 409: there is no pod to speak to, and waiting brings none. */
+export function notRunning(): HttpError {
+  return new HttpError("not_running", { message: "The session is not running." });
 }

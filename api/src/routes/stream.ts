@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
 import { whep, WhepClientId, WhepError, whepErrors } from "#contracts/stream.ts";
-import { awaitStreamer, findStreamer } from "../commands/findStreamer.ts";
+import { findStreamer } from "../commands/findStreamer.ts";
+import { offerStream } from "../commands/offerStream.ts";
 import { HttpError, unavailable } from "../errors.ts";
 import { streamPath } from "../presenters/gameSession.ts";
 import type { AppContext } from "../routing/appContext.ts";
@@ -25,7 +26,7 @@ const offer = userRoute({
   path: `${streamPath}/:sessionId`,
   name: "offerStream",
   summary: "Connect to a session's stream",
-  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer is held, and answered the moment it runs.",
+  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer is held, and answered as soon as its streamer runs, which is before the game does.",
   limits: ["signalling"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
   answers: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
@@ -37,9 +38,12 @@ const offer = userRoute({
   query: OfferQuery,
   handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
     const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
-    const podIp = await awaitStreamer(deps, user.id, sessionId);
-    if (ctx.req.socket.destroyed) return; // a page that left while it waited must not become a viewer
-    const answer = await deps.streamers.offer(podIp, queryString(query), sdp);
+    const left = new AbortController(); // a page that left while it waited must not become a viewer
+    ctx.res.once("close", () => left.abort());
+    const answer = await offerStream(deps, user.id, { sessionId, query: queryString(query), sdp, signal: left.signal }).catch((error: unknown) => {
+      if (!left.signal.aborted) throw error;
+    });
+    if (answer === undefined) return;
     passOn(ctx, answer, 201);
     if (answer.connectionId !== undefined) {
       ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${answer.connectionId}`);
@@ -62,7 +66,7 @@ const hangUp = userRoute({
   },
 });
 
-/** Signalling for the player's own running session. */
+/** Signalling for the player's own session, starting or running. */
 export const streamRoutes: readonly Route[] = [offer, hangUp];
 
 /** The pod runs other people's code: only the answers of the protocol are passed on, and never as anything a page would run. */

@@ -3,9 +3,19 @@ import { whep } from "#contracts/stream.ts";
 import { unavailable } from "../errors.ts";
 
 const port = 8080;
-/** Gathering addresses and starting the encoder is part of an answer. */
+/** A streamer that is starting holds an offer for less than this (its `holdMs`). */
 const deadlineMs = 10_000;
 const maxAnswerBytes = 4 * whep.maxOfferBytes;
+
+/** A browser's offer, and for which session it is. */
+export interface StreamOffer {
+  sessionId: string;
+  /** Passed on as it is. */
+  query: string;
+  sdp: string;
+  /** The browser is gone. */
+  signal: AbortSignal;
+}
 
 /** What a streamer answered. */
 export interface StreamerAnswer {
@@ -23,10 +33,10 @@ export class StreamerClient {
     maxResponseSize: maxAnswerBytes,
   });
 
-  /** Posts an offer; the query is passed on as it is. */
-  async offer(podIp: string, query: string, sdp: string): Promise<StreamerAnswer> {
+  /** Posts an offer. It names its session: an address may have passed to another pod, whose streamer does not take it then. */
+  async offer(podIp: string, { sessionId, query, sdp, signal }: StreamOffer): Promise<StreamerAnswer> {
     const path = query === "" ? whep.path : `${whep.path}?${query}`;
-    return this.#send(podIp, { method: "POST", path, headers: { "content-type": whep.contentType }, body: sdp });
+    return this.#send(podIp, { method: "POST", path, headers: { "content-type": whep.contentType, [whep.sessionHeader]: sessionId }, body: sdp }, signal);
   }
 
   async hangUp(podIp: string, connectionId: string): Promise<StreamerAnswer> {
@@ -37,11 +47,12 @@ export class StreamerClient {
     await this.#dispatcher.close();
   }
 
-  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">): Promise<StreamerAnswer> {
+  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">, left?: AbortSignal): Promise<StreamerAnswer> {
+    const deadline = AbortSignal.timeout(deadlineMs);
     const host = podIp.includes(":") ? `[${podIp}]` : podIp;
     try {
       const { statusCode, headers, body } = await this.#dispatcher.request({
-        origin: `http://${host}:${port}`, ...request, signal: AbortSignal.timeout(deadlineMs),
+        origin: `http://${host}:${port}`, ...request, signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
       });
       return {
         status: statusCode,

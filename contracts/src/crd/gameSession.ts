@@ -102,11 +102,8 @@ export const GameSessionStatus = z.strictObject({
     assignedAt: timestamp.describe("When the current node was chosen."),
     triedNodes: listSet(z.array(nodeName).max(10)).describe("Nodes given up."),
   }).optional(),
-  podRef: z.strictObject({
-    name: objectName,
-    uid: z.string().max(64),
-    ip: z.string().max(64).optional().describe("Where the API sends WebRTC signalling."),
-  }).optional(),
+  podIp: z.string().max(64).optional().describe("Where the API sends WebRTC signalling: known as soon as the pod's streamer runs, which is before the session is ready."),
+  podRef: z.strictObject({ name: objectName, uid: z.string().max(64) }).optional().describe("The pod that became ready."),
   address: z.string().max(253).optional().describe("Address of the node that the stream announces to browsers."),
   ports: z.strictObject({ media: z.int().min(1).max(65_535).describe("UDP port on the node.") }).optional(),
   startedAt: timestamp.optional().describe("When the operator first saw the session."),

@@ -14,6 +14,10 @@ export interface SignalServerOptions {
   log: Logger;
   /** The viewers once the streamer is ready, undefined before and while it stops. */
   viewers: () => Viewers | undefined;
+  /** The same, but while the streamer starts it waits, not for ever. */
+  awaitViewers: () => Promise<Viewers | undefined>;
+  /** Whose pod this is; offers that name another session are not taken. */
+  sessionId: string | undefined;
   status: () => StreamerStatus;
   metrics: () => string;
 }
@@ -69,8 +73,10 @@ async function answerOffer(request: IncomingMessage, query: URLSearchParams, opt
   if (type !== whep.contentType) throw new WhepRefusal("unsupported_media_type", `Send the offer as ${whep.contentType}.`);
   const parameters = readQuery(query);
   const sdp = await readText(request, whep.maxOfferBytes);
-  const viewers = options.viewers();
-  if (!viewers) throw new NotReady();
+  const named = request.headers[whep.sessionHeader];
+  if (named !== undefined && options.sessionId !== undefined && named !== options.sessionId) throw new NotReady();
+  const viewers = await options.awaitViewers();
+  if (!viewers || request.socket.destroyed) throw new NotReady(); // who left meanwhile must not become a viewer
   const { id, answer } = await viewers.admit({ sdp, ...parameters });
   return { status: 201, body: answer, type: whep.contentType, headers: { location: `${whep.path}/${id}` } };
 }

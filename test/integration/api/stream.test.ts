@@ -25,6 +25,9 @@ describe("/api/stream", function () {
   let streamer: Server;
   let seen: SeenRequest[];
   let answer: { status: number; headers: Record<string, string>; body: string };
+  /** The streamer answers when this resolves. */
+  let hold: Promise<undefined> | undefined;
+  let leavers: number;
   let owner: TestUser;
   let id: string;
 
@@ -38,13 +41,18 @@ describe("/api/stream", function () {
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
         seen.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() });
-        response.writeHead(answer.status, answer.headers).end(answer.body);
+        void (hold ?? Promise.resolve(undefined)).then(() => response.writeHead(answer.status, answer.headers).end(answer.body));
+      });
+      response.on("close", () => {
+        if (!response.writableEnded) leavers++;
       });
     });
     await new Promise<void>((resolve) => streamer.listen(8080, podIp, resolve));
   });
   beforeEach(async () => {
     seen = [];
+    hold = undefined;
+    leavers = 0;
     answer = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 answer" };
     owner = await aUser(api.deps);
     id = await launched(owner, podIp);
@@ -104,6 +112,89 @@ describe("/api/stream", function () {
     await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
     await operator.finish(sessionId);
     expectRefusal(await held, 409, "not_running");
+  });
+
+  describe("of a session that starts", () => {
+    let player: TestUser;
+    let sessionId: string;
+
+    beforeEach(async () => {
+      player = await aUser(api.deps);
+      const { slug } = await aGame(api.deps);
+      ({ sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>());
+      await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
+    });
+
+    const status = async () => (await api.as(player).get(`/api/game/session-status?sessionId=${sessionId}`)).json<{ status: string }>().status;
+
+    it("answers the offer once its streamer runs, to its owner alone, and hangs up", async () => {
+      const path = `/api/stream/${sessionId}`;
+      const held = offer(player, path);
+      await operator.startStreamer(sessionId, podIp);
+      expect((await held).status).to.equal(201);
+      expect(await status()).to.equal("starting");
+      expect(seen[0]?.headers).to.include({ "joypod-session": sessionId });
+      expectRefusal(await offer(undefined, path), 401, "unauthorized");
+      expectRefusal(await offer(await aUser(api.deps), path), 404, "not_found");
+      expect(seen).to.have.length(1);
+      answer = { status: 200, headers: {}, body: "" };
+      expect((await api.as(player).delete(`${path}/connection-1`)).status).to.equal(200);
+    });
+
+    it("offers again while the streamer cannot be reached or is not ready", async () => {
+      answer = { status: 503, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "not_ready", message: "Soon." }) };
+      await operator.startStreamer(sessionId, deadPodIp);
+      const held = offer(player, `/api/stream/${sessionId}`);
+      await operator.startStreamer(sessionId, podIp);
+      await eventually(() => seen.length > 1, { what: "another try" });
+      answer = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 late answer" };
+      expect((await held).text).to.equal("v=0 late answer");
+    });
+
+    it("passes on that another window plays", async () => {
+      answer = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
+      await operator.startStreamer(sessionId, podIp);
+      expectRefusal(await offer(player, `/api/stream/${sessionId}`), 409, "viewer_active");
+    });
+
+    it("does not pass on an answer that came after the stop", async () => {
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      hold = promise;
+      await operator.startStreamer(sessionId, podIp);
+      const held = offer(player, `/api/stream/${sessionId}`);
+      await eventually(() => seen.length === 1, { what: "the offer at the streamer" });
+      const stopped = api.as(player).post("/api/game/stop", { sessionId });
+      await eventually(async () => await status() === "stopping");
+      resolve(undefined);
+      expectRefusal(await held, 409, "not_running");
+      await operator.finish(sessionId);
+      expect((await stopped).status).to.equal(200);
+    });
+
+    it("says so when it fails before it ran", async () => {
+      await operator.startStreamer(sessionId, deadPodIp);
+      const held = offer(player, `/api/stream/${sessionId}`);
+      await operator.finish(sessionId, { failure: { reason: "StreamerFailed", message: "The streamer failed." } });
+      expectRefusal(await held, 409, "not_running");
+      expectRefusal(await offer(player, `/api/stream/${sessionId}`), 409, "not_running");
+    });
+
+    it("takes the offer back when the page leaves", async () => {
+      hold = new Promise(() => undefined);
+      await operator.startStreamer(sessionId, podIp);
+      const client = api.as(player);
+      await client.get("/api/auth/session");
+      const cookie = [...client.cookies].map((pair) => pair.join("=")).join("; ");
+      const leaving = new AbortController();
+      const held = fetch(`${api.url}/api/stream/${sessionId}`, {
+        method: "POST", body: "v=0 offer", signal: leaving.signal, headers: { ...sdp, cookie },
+      }).catch((error: unknown) => error);
+      await eventually(() => seen.length === 1, { what: "the offer at the streamer" });
+      leaving.abort();
+      await held;
+      await eventually(() => leavers === 1, { what: "the streamer to be left" });
+      expect(seen).to.have.length(1);
+    });
   });
 
   it("hangs up", async () => {

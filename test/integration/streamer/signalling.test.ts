@@ -22,7 +22,7 @@ describe("signalling of a session", () => {
   before(async function () {
     this.timeout(imageBuildMs);
     images = await prepareSessionImages();
-    pair = await startSessionPair({ images, game, streamerEnv: { ANNOUNCE_ADDRESS: "192.0.2.7" } });
+    pair = await startSessionPair({ images, game, streamerEnv: { ANNOUNCE_ADDRESS: "192.0.2.7", SESSION_ID: "gs-own" } });
   });
   after(() => pair.remove());
 
@@ -45,6 +45,29 @@ describe("signalling of a session", () => {
     expect(text).to.contain("a=end-of-candidates");
     const hungUp = await fetch(pair.signalUrl + (location ?? ""), { method: "DELETE" });
     expect(hungUp.status).to.equal(200);
+  });
+
+  it("holds an offer that comes while it starts", async () => {
+    const starting = await startSessionPair({ images, game, isReady: false });
+    try {
+      const postOffer = async () => fetch(starting.signalUrl + whep.path, { method: "POST", headers: { "content-type": whep.contentType }, body: offer() });
+      const response = await eventually(postOffer, { timeoutMs: 30_000, intervalMs: 5, what: "somebody who listens" });
+      expect(response.status, await response.text()).to.equal(201);
+      expect(await starting.streamerLogs()).to.match(/The streamer is ready.*A viewer was answered/s);
+    } finally {
+      await starting.remove();
+    }
+  });
+
+  it("takes no offer that names another session", async () => {
+    const postFor = async (session: string) => {
+      const headers = { "content-type": whep.contentType, [whep.sessionHeader]: session };
+      return fetch(pair.signalUrl + whep.path, { method: "POST", headers, body: offer() });
+    };
+    expect((await postFor("gs-other")).status).to.equal(503);
+    const taken = await postFor("gs-own");
+    expect(taken.status).to.equal(201);
+    await fetch(pair.signalUrl + (taken.headers.get("location") ?? ""), { method: "DELETE" });
   });
 
   it("falls back to an encoder that works where the GPU's do not", async () => {

@@ -26,6 +26,8 @@ export interface SessionPairOptions {
   gameMemory?: string;
   streamerEnv?: Record<string, string>;
   gameEnv?: Record<string, string>;
+  /** False: the streamer may have yet to start. */
+  isReady?: false;
 }
 
 /** The two containers of a session's pod, run as the pod runs them but without a cluster. */
@@ -51,7 +53,7 @@ export interface SessionPair {
   remove(): Promise<void>;
 }
 
-/** Starts streamer and game together, as the kubelet does, and waits until an offer would be answered. */
+/** Starts streamer and game together, as the kubelet does, and waits until the streamer is ready. */
 export async function startSessionPair(options: SessionPairOptions): Promise<SessionPair> {
   const { images: { engine } } = options;
   const folder = await layOut(options);
@@ -93,6 +95,7 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
       if (!options.saves) await rm(folder, { recursive: true, force: true });
     },
   };
+  if (options.isReady === false) return pair;
   try {
     await eventually(async () => (await fetch(`${signalUrl}/readyz`)).ok, { timeoutMs: 30_000, what: "a ready streamer" });
   } catch (error) {

@@ -105,7 +105,7 @@ const containerSecurity = {
   capabilities: { drop: ["ALL"] },
 };
 
-function streamerContainer({ spec }: GameSession, place: PodPlace, config: SessionPodConfig): Container {
+function streamerContainer({ metadata, spec }: GameSession, place: PodPlace, config: SessionPodConfig): Container {
   const { cpu, memory, memoryLimit } = config.streamer;
   return {
     name: containerNames.streamer,
@@ -119,6 +119,7 @@ function streamerContainer({ spec }: GameSession, place: PodPlace, config: Sessi
         DISPLAY: display,
         SIGNAL_PORT: signalPort,
         UDP_PORT: place.mediaPort,
+        SESSION_ID: metadata.name,
         ANNOUNCE_ADDRESS: place.address ?? "",
         WIDTH: spec.stream.width,
         HEIGHT: spec.stream.height,

@@ -70,6 +70,7 @@ function takePlace(draft: StatusDraft, place: Assignment, placement: NonNullable
   status.nodeName = place.nodeName;
   status.ports = { media: place.mediaPort };
   status.placement = placement;
+  delete status.podIp; // of the pod at the former place
   if (place.address === undefined) delete status.address;
   else status.address = place.address;
   draft.set("Scheduled", "True", "NodeAssigned", `Node ${place.nodeName} was chosen.`);

@@ -3,7 +3,7 @@ import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { buildPod } from "../pod.ts";
-import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, waitingFor } from "../podState.ts";
+import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../podState.ts";
 import { currentPod, isContentReady, isFinished, obsoletePod } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
@@ -19,6 +19,7 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   if (!await isStillWanted(context)) return "wait";
   const place = { nodeName: status.nodeName, mediaPort: status.ports.media, address: status.address };
   try {
+    delete draft.status.podIp; // of a pod that is gone; another session's may have it by now
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
     deps.cluster.pods.upsert(pod);
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
@@ -46,6 +47,8 @@ export const reportReadiness: Step = ({ world, draft, deps }) => {
   const pod = currentPod(world);
   if (!pod) return "wait";
   const { status } = draft;
+  // Told before the session is ready: the browser's connection is made while the game starts.
+  if (isStreamerRunning(pod) && pod.status?.podIP !== undefined) status.podIp = pod.status.podIP;
   // The streamer's own word is good for the first time only: after it the kubelet has caught up and tells of interruptions.
   const isPlayable = isReady(pod) || (world.isPlayable && status.readyAt === undefined);
   if (!isPlayable || !isContentReady(world.session)) {
@@ -54,8 +57,7 @@ export const reportReadiness: Step = ({ world, draft, deps }) => {
     if (wasReady && isInterrupted(pod)) reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });
     return "wait";
   }
-  const ip = pod.status?.podIP;
-  status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid, ...(ip === undefined ? {} : { ip }) };
+  status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
   draft.set("PodReady", "True", "ContainersReady", "Streamer and game run.");
   draft.set("StreamReady", "True", "StreamerReady", "The streamer takes viewers.");
   const wasReady = isConditionTrue(status.conditions, "Ready");

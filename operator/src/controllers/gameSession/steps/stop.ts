@@ -65,6 +65,7 @@ export const finish: Step = ({ world, draft, deps, ending }) => {
   status.stoppingAt ??= new Date(stoppingSinceOf(world) ?? now).toISOString();
   status.stopReason ??= ending?.stopReason ?? "Failed";
   status.finishedAt = now.toISOString();
+  delete status.podIp; // another session's pod may get it
   if (ending?.failure) status.failure ??= ending.failure;
   if (usage) status.usage = usage;
   const reason = status.failure?.reason ?? status.stopReason;
