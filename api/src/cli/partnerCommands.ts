@@ -2,12 +2,10 @@ import { InvalidArgumentError, type Command } from "commander";
 import { createPartner } from "../commands/createPartner.ts";
 import { issuePartnerKey, listPartnerKeys, revokePartnerKey, type ListedKey } from "../commands/partnerKeys.ts";
 import { resumePartner, suspendPartner } from "../commands/suspendPartner.ts";
-import type { CliEnvironment, Json } from "./program.ts";
+import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 
 /** Adds `joypod partner …`. */
-export function addPartnerCommands(
-  command: (parent: Command, name: string, description: string) => Command, program: Command, environment: CliEnvironment,
-): void {
+export function addPartnerCommands(command: AddCommand, program: Command, environment: CliEnvironment): void {
   const partner = program.command("partner").description("publishers of games");
   command(partner, "create", "create a partner; exit code 3 when there is one of that name").requiredOption("--name <name>")
     .action(async ({ name, ...options }: Json & { name: string }) => {
@@ -27,9 +25,7 @@ export function addPartnerCommands(
   addKeyCommands(command, partner, environment);
 }
 
-function addKeyCommands(
-  command: (parent: Command, name: string, description: string) => Command, partner: Command, environment: CliEnvironment,
-): void {
+function addKeyCommands(command: AddCommand, partner: Command, environment: CliEnvironment): void {
   const key = partner.command("key").description("partners' API keys");
   command(key, "create", "make a key and show it, this once; a partner may have two").requiredOption("--partner <name or id>")
     .option("--expires-in-days <days>", "end it after so many days", toDays)

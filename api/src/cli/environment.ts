@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import type { Passwords } from "../auth/passwords.ts";
+import type { Audit } from "../stores/audit.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What the commands work with; opened when one needs it. */
+export interface CliEnvironment {
+  databaseUrl(): string;
+  stores(): { postgres: Postgres; audit: Audit };
+  passwords(): Passwords;
+  /** Tells running API servers which sign-ins are over; false when they could not be told. */
+  announce: (authSessionIds: readonly string[]) => Promise<boolean>;
+  readStdin(): Promise<string>;
+  /** The same line by line. */
+  readLines(): AsyncIterable<string>;
+  /** Of new password hashes. */
+  bcryptCost(): number;
+  /** Writes the result: one JSON object, or the sentence. */
+  print(result: Record<string, unknown>, sentence: string, asJson: boolean): void;
+}
+
+/** The option that all commands have. */
+export interface Json {
+  json?: true;
+}
+
+/** Adds a command that has the options of all. */
+export type AddCommand = (parent: Command, name: string, description: string) => Command;
