@@ -51,23 +51,12 @@ const passTimeoutMs = 10 * 60_000;
 const silenceMs = 5 * 60_000;
 
 /** Cleans up after a former process, then serves the node until it is stopped. */
-export async function startAgent({ config, transport, clock, random, logger, metrics }: AgentDeps): Promise<Agent> {
+export async function startAgent(deps: AgentDeps): Promise<Agent> {
+  const { config, transport, clock, random, logger, metrics } = deps;
   const { node, sessionsNamespace: namespace, root, s3 } = config;
   const paths = nodePaths(root);
   const store = createObjectStore(s3);
-  const clientOf = {
-    gameSessions: new ResourceClient(transport, gameSessions),
-    gameCaches: new ResourceClient(transport, gameCaches),
-    gameNodes: new ResourceClient(transport, gameNodes),
-    pods: new ResourceClient(transport, podType),
-  };
-  const watched = {
-    gameSessions: new Reflector<GameSession>({
-      client: clientOf.gameSessions, store: new Store<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, clock, random, logger,
-    }),
-    pods: new Reflector<Pod>({ client: clientOf.pods, store: new Store<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, clock, random, logger }),
-    gameNode: new Reflector<GameNode>({ client: clientOf.gameNodes, store: new Store<GameNode>(), fieldSelector: `metadata.name=${node}`, clock, random, logger }),
-  };
+  const { clientOf, watched } = watchNode(deps);
   const gameNode = () => watched.gameNode.store.get(node);
 
   const cache = new ContentCache({
@@ -134,6 +123,25 @@ export async function startAgent({ config, transport, clock, random, logger, met
       store.close();
     },
   };
+}
+
+/** Clients of what the agent reads and writes, and the copies of what concerns its node: not started yet. */
+function watchNode({ config: { node, sessionsNamespace: namespace }, transport, clock, random, logger }: AgentDeps) {
+  const clientOf = {
+    gameSessions: new ResourceClient(transport, gameSessions),
+    gameCaches: new ResourceClient(transport, gameCaches),
+    gameNodes: new ResourceClient(transport, gameNodes),
+    pods: new ResourceClient(transport, podType),
+  };
+  const shared = { clock, random, logger };
+  const watched = {
+    gameSessions: new Reflector<GameSession>({
+      client: clientOf.gameSessions, store: new Store<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared,
+    }),
+    pods: new Reflector<Pod>({ client: clientOf.pods, store: new Store<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared }),
+    gameNode: new Reflector<GameNode>({ client: clientOf.gameNodes, store: new Store<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared }),
+  };
+  return { clientOf, watched };
 }
 
 /** Directories that a former process left, whether or not their sessions still exist. */

@@ -1,3 +1,4 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { hasGameStarted, isEnding, isFinished, isGameRunning, isSaidReady, mayWrite, type SessionWorld } from "./world.ts";
 
 /** What a session needs of its node next. */
@@ -20,14 +21,19 @@ export type SessionStep =
 
 /** Decides, from what was observed and nothing else, what comes next. */
 export function stepFor(world: SessionWorld): SessionStep {
-  const { session, pod, record, isPrepared } = world;
+  const { session, record } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
   const isOver = isFinished(session) || isEnding(session) || hasGameEnded(world);
-  if (!isOver) {
-    // The pod may be there first, and its container run: the game in it waits for the directory.
-    if (record === undefined || !isPrepared || !isSaidReady(session)) return "prepare";
-    return pod !== undefined && isGameRunning(pod) ? "keepStored" : "prepare";
-  }
+  return isOver ? endingStep(session, world) : playingStep(session, world);
+}
+
+function playingStep(session: GameSession, { pod, record, isPrepared }: SessionWorld): SessionStep {
+  // The pod may be there first, and its container run: the game in it waits for the directory.
+  if (record === undefined || !isPrepared || !isSaidReady(session)) return "prepare";
+  return pod !== undefined && isGameRunning(pod) ? "keepStored" : "prepare";
+}
+
+function endingStep(session: GameSession, { pod, record, isPrepared }: SessionWorld): SessionStep {
   if (pod !== undefined && mayWrite(pod)) return isPrepared && isGameRunning(pod) ? "keepStored" : "wait";
   if (record?.outcome !== undefined) return "settle";
   if (record === undefined || !isPrepared) return isFinished(session) && record === undefined ? "nothing" : "reportNothing";
