@@ -8,6 +8,7 @@ export interface Metrics extends CacheMetrics {
   storeReachable(isReachable: boolean): void;
 }
 
+/** The agent's metrics, in a registry of their own. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "joypod_node_agent_" });

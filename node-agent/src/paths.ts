@@ -13,6 +13,7 @@ export interface NodePaths {
   session(gameSession: string): string;
 }
 
+/** The agent's folders below its root. */
 export function nodePaths(root: string): NodePaths {
   return {
     root,

@@ -27,6 +27,7 @@ export function readOrMakeCredentials(stateFolder: string): Credentials {
   return made;
 }
 
+/** The file's content; undefined when there is no such file. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");

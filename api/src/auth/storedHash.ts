@@ -16,6 +16,7 @@ export function importedHash(hash: string): { stored: string; cost: number } | u
   return Number.isNaN(cost) ? undefined : { stored: mark + hash, cost };
 }
 
+/** Reads a hash as it lies in the database. */
 export function readStoredHash(stored: string): StoredHash {
   const isImported = stored.startsWith(mark);
   const hash = isImported ? stored.slice(mark.length) : stored;

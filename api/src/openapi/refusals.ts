@@ -5,6 +5,7 @@ import type { Access, Route } from "../routing/route.ts";
 /** A refusal's shape differs by who is refused: partners always get a message, forms always an address. */
 export type RefusalKind = Access | "form";
 
+/** How the route refuses: by its credential, or as the sign-in client reads it. */
 export function refusalKindOf({ access, schemas }: Route): RefusalKind {
   return schemas.isForm === true ? "form" : access;
 }

@@ -47,6 +47,7 @@ export function presentGameSessions(rows: readonly GameSessionRow[], cluster: Cl
   };
 }
 
+/** The new expiry, as the answer to a keepalive. */
 export function presentKeepalive(expiresAt: Date): KeepaliveResponse {
   return { status: "ok", expiresAt: expiresAt.toISOString() };
 }

@@ -5,14 +5,17 @@ import type { Game } from "../generated/client.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { PartnerGame } from "../stores/partnerGameStore.ts";
 
+/** A game as it is answered when it was just registered. */
 export function presentRegisteredGame({ id, slug }: Game): RegisterGameResponse {
   return { id, slug, status: "pending_upload" };
 }
 
+/** All games of a partner. */
 export function presentPartnerGames(games: readonly Game[]): PartnerGamesResponse {
   return { games: games.map(presentListItem), total: games.length };
 }
 
+/** A game as its partner sees it, with how far its copies on the nodes are. */
 export function presentPartnerGame(game: PartnerGame, cluster: ClusterView): PartnerGameDetail {
   const { id, slug, title, developer, description, tags, launcher, engineDir, status } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
@@ -38,6 +41,7 @@ export function presentSync({ slug, currentVersion }: PartnerGame, cluster: Clus
   return { slug, totalServers: servers.length, cachedOn, pendingSync: servers.length - cachedOn, servers };
 }
 
+/** What was stored of an upload. */
 export function presentUpload(slug: string, { sizeBytes, sha256 }: UploadedArchive): UploadResponse {
   return { status: "ok", slug, size: sizeBytes, checksum: `sha256:${sha256.toString("hex")}` };
 }

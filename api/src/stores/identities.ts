@@ -46,6 +46,7 @@ export async function insertUserOfIdentity(
   return row.id;
 }
 
+/** The user of a known identity, within the transaction that found it. */
 export async function readUser(transaction: Queryable, id: string): Promise<User> {
   const { rows: [user] } = await transaction.query<User>("SELECT id, email, name, image FROM users WHERE id = $1", [id]);
   if (user === undefined) throw new Error("The user of an identity is gone.");

@@ -68,6 +68,7 @@ export async function claimDeadUpload(transaction: Queryable): Promise<UploadLea
   return rows[0];
 }
 
+/** Takes the upload off the list, within the transaction that stores its version. */
 export async function deleteUpload(transaction: Queryable, { id }: UploadLease): Promise<void> {
   await transaction.query({ name: "delete-upload", text: "DELETE FROM game_uploads WHERE id = $1", values: [id] });
 }

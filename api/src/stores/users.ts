@@ -25,6 +25,7 @@ export async function findUserByEmail({ pool }: Postgres, email: string): Promis
   return rows[0];
 }
 
+/** The user, unless unknown or disabled. */
 export async function findUserById({ prisma }: Postgres, id: string): Promise<User | undefined> {
   return await prisma.user.findFirst({ where: { id, disabledAt: null }, select: columns }) ?? undefined;
 }

@@ -6,6 +6,7 @@ export interface DiskSpace {
   freeBytes: number;
 }
 
+/** How large the path's file system is, and how much of it an unprivileged user may still take. */
 export async function readDiskSpace(path: string): Promise<DiskSpace> {
   const { bsize, blocks, bavail } = await statfs(path);
   return { totalBytes: bsize * blocks, freeBytes: bsize * bavail };

@@ -22,6 +22,7 @@ export function isEnding({ spec, status, metadata }: GameSession): boolean {
   return spec.desiredState === "Stopped" || metadata.deletionTimestamp !== undefined || status?.stoppingAt !== undefined;
 }
 
+/** Whether the operator has called the session over. */
 export function isFinished(session: GameSession): boolean {
   return conditionStatus(session, "Finished") === "True";
 }

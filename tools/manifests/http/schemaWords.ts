@@ -46,6 +46,7 @@ export function shapeLink(name: string): string {
   return `[${name}](#${name.toLowerCase()})`;
 }
 
+/** The name at the end of a `$ref`. */
 export function nameOf(reference: string): string {
   return reference.slice(reference.lastIndexOf("/") + 1);
 }

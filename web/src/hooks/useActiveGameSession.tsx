@@ -42,6 +42,7 @@ export function ActiveGameSessionProvider({ children }: { children: ReactNode })
   return <ActiveContext value={value}>{children}</ActiveContext>;
 }
 
+/** The player's active session, as the provider above knows it. */
 export function useActiveGameSession(): Active {
   return use(ActiveContext);
 }

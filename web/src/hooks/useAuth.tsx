@@ -49,6 +49,7 @@ export function AuthProvider({ children }: { children: ReactNode }) {
   return <AuthContext value={value}>{children}</AuthContext>;
 }
 
+/** Who is signed in, and how to sign in and out. */
 export function useAuth(): Auth {
   const auth = use(AuthContext);
   if (auth === undefined) throw new Error("useAuth needs an AuthProvider above it.");

@@ -22,6 +22,7 @@ export interface Launch {
   dismiss: () => void;
 }
 
+/** Launches a game and opens its play page; keeps what stood in the way. */
 export function useLaunch(): Launch {
   const [launch, setLaunch] = useState<LaunchState>({ state: "idle" });
   const { noticeError } = useAuth();

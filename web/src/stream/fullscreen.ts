@@ -12,6 +12,7 @@ export async function enterFullscreen(element: HTMLElement | null): Promise<void
   await keyboardLock()?.lock().catch(() => undefined);
 }
 
+/** Leaves full screen and gives the keyboard back to the browser. */
 export async function leaveFullscreen(): Promise<void> {
   keyboardLock()?.unlock();
   await document.exitFullscreen();
