@@ -39,7 +39,7 @@ export const GameTermination = z.object({
 export type GameTermination = z.infer<typeof GameTermination>;
 
 /** How a streamer can end. */
-export const streamerEndReasons = [
+const streamerEndReasons = [
   /** Asked to stop. */
   "stopped",
   /** The display or the sound server did not start or died. */

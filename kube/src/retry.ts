@@ -21,7 +21,7 @@ export function jittered(ms: number, random: () => number): number {
 }
 
 /** Whether carrying the request out twice leaves the same state as once. */
-export function isIdempotent({ method, contentType }: { method: HttpMethod; contentType?: string | undefined }): boolean {
+function isIdempotent({ method, contentType }: { method: HttpMethod; contentType?: string | undefined }): boolean {
   if (method === "POST") return false;
   return contentType !== "application/json-patch+json";
 }

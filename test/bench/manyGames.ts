@@ -14,7 +14,7 @@ const tags = ["action", "adventure", "rpg", "strategy", "indie", "simulation", "
 
 /** In this many titles out of a hundred thousand. */
 export const rareWord = "quixotic";
-export const rareCount = 40;
+const rareCount = 40;
 /** In one title of ten. */
 export const commonWord = "chronicle";
 

@@ -23,7 +23,7 @@ import { sharedKubeApiServer, type KubeApiServer } from "./kubeApiServer.ts";
 import { PlayedParts } from "./playedParts.ts";
 
 /** Writes that belong to a session: its object and its pod. Nodes, caches, leases and events are shared or for people. */
-export function isSessionWrite({ path }: Write): boolean {
+function isSessionWrite({ path }: Write): boolean {
   return /\/(gamesessions|pods)(\/|$)/.test(path);
 }
 

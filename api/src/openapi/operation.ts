@@ -19,7 +19,7 @@ export interface Shared {
   describeLimits: (route: Route) => string | undefined;
 }
 
-export const securityOf: Record<Access, Record<string, string[]>[]> = { public: [], user: [{ session: [] }], partner: [{ partnerKey: [] }] };
+const securityOf: Record<Access, Record<string, string[]>[]> = { public: [], user: [{ session: [] }], partner: [{ partnerKey: [] }] };
 
 /** The document's part for one route. */
 export function describeOperation(route: Route, shared: Shared): ZodOpenApiOperationObject {

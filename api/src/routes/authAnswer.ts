@@ -12,7 +12,7 @@ interface AuthForm {
 }
 
 /** Whether the page wants to go on by itself (`{url}`), rather than be redirected. */
-export function wantsJson(ctx: AppContext, form: AuthForm): boolean {
+function wantsJson(ctx: AppContext, form: AuthForm): boolean {
   return form.json === "true" || form.json === true || ctx.get("x-auth-return-redirect") !== "" || /^application\/json\b/i.test(ctx.get("accept"));
 }
 

@@ -46,7 +46,7 @@ function readBody(ctx: AppContext, { isForm = false, bodyBytes }: InputSchemas<u
 }
 
 /** The value as the schema has it; throws 400 with every issue named. */
-export function check<T>(schema: z.ZodType<T>, value: unknown): T {
+function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const details = parsed.error.issues.slice(0, issuesShown).map((issue) => ({ path: issue.path.join("."), message: issue.message }));

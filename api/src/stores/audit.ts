@@ -73,7 +73,7 @@ export class Audit {
 }
 
 /** /24 of IPv4, /48 of IPv6: enough to see a pattern, too little to name a person. */
-export function ipPrefixOf(address: string): string {
+function ipPrefixOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
   if (plain.includes(":")) return `${plain.split(":").slice(0, 3).join(":")}::/48`;
   return `${plain.split(".").slice(0, 3).join(".")}.0/24`;

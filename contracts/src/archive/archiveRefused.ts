@@ -12,7 +12,7 @@ export class ArchiveRefused extends Error {
 }
 
 /** The entry's name as one printable line of bounded length: names come from strangers and end up in logs and status. */
-export function quoteEntry(entry: string): string {
+function quoteEntry(entry: string): string {
   const quoted = JSON.stringify(entry).replace(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escapeCharacter);
   return quoted.length <= 200 ? quoted : `${quoted.slice(0, 140)}…${quoted.slice(-55)}`;
 }

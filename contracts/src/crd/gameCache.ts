@@ -61,7 +61,8 @@ export type GameCacheStatus = z.infer<typeof GameCacheStatus>;
 
 export type GameCache = KindObject<GameCacheSpec, GameCacheStatus>;
 
-export const gameCacheConditions = ["Ready", "Progressing"] as const;
+/** Conditions of a GameCache; the operator writes both. */
+export type GameCacheConditionType = "Ready" | "Progressing";
 
 export const gameCacheKind: Kind = {
   group, version, kind: "GameCache", plural: "gamecaches", singular: "gamecache", shortNames: ["gcache"], namespaced: true,

@@ -1,5 +1,5 @@
 import type { Condition } from "#contracts/crd/condition.ts";
-import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { gameNodeConditions, type GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
 import { toApiTime, type Clock, type Timer } from "#kube/clock.ts";
@@ -100,7 +100,7 @@ export class NodeReporter {
 
   #conditionsNow(now: Date): Condition[] {
     const { storeState, cache, gameNode } = this.#options;
-    const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => type === "StoreReachable" || type === "DiskPressure");
+    const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
     const { isReachable, message } = storeState();
     const withStore = setCondition(before, {
       type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? "Answers" : "Unreachable", message: message.slice(0, 1024),

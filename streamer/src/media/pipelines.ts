@@ -7,7 +7,7 @@ const packetBytes = 1_200;
 /** Name of the source, images/session/capture; its `rate` is in pictures a second, and setting it takes one at once. */
 export const captureName = "capture";
 /** Pictures a second while nobody looks: capture and encoder stay ready for a player, at hardly any cost. */
-export const idleRate = 1;
+const idleRate = 1;
 
 /** Names of the sinks the media child pulls from. */
 export const videoSink = "video";

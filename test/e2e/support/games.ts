@@ -12,13 +12,13 @@ import { platform } from "./platform.ts";
 const run = promisify(execFile);
 
 /** Path of the archive of a game under games/, made when it is not there. */
-export async function gameArchive(game: string): Promise<string> {
+async function gameArchive(game: string): Promise<string> {
   const { stdout } = await run(join(repositoryRoot, "games/build.sh"), [game], { timeout: 20 * 60_000 });
   return stdout.trim();
 }
 
 /** Registration metadata of a game under games/. */
-export async function gameMetadata(game: string): Promise<Record<string, unknown>> {
+async function gameMetadata(game: string): Promise<Record<string, unknown>> {
   return JSON.parse(await readFile(join(repositoryRoot, "games", game, "game.json"), "utf8")) as Record<string, unknown>;
 }
 

@@ -42,12 +42,12 @@ export function meaningWords(node: SchemaNode): string {
 }
 
 /** A named shape's own place in the reference. */
-export function shapeLink(name: string): string {
+function shapeLink(name: string): string {
   return `[${name}](#${name.toLowerCase()})`;
 }
 
 /** The name at the end of a `$ref`. */
-export function nameOf(reference: string): string {
+function nameOf(reference: string): string {
   return reference.slice(reference.lastIndexOf("/") + 1);
 }
 

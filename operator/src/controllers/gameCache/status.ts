@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
-import type { GameCache, GameCacheNodeState, GameCacheStatus } from "#contracts/crd/gameCache.ts";
+import type { GameCache, GameCacheConditionType, GameCacheNodeState, GameCacheStatus } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { setCondition } from "#kube/conditions.ts";
 import { fillOf, type FillNode } from "./fill.ts";
@@ -65,7 +65,7 @@ interface Counts {
   failedNodes: number;
 }
 
-type Conclusion = Pick<Condition, "type" | "status" | "reason" | "message">;
+type Conclusion = Pick<Condition, "status" | "reason" | "message"> & { type: GameCacheConditionType };
 
 function conclusions({ spec }: GameCache, counts: Counts): Conclusion[] {
   const { totalNodes, cachedNodes, pendingNodes, failedNodes } = counts;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
-import type { DesiredContent, GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { gameNodeConditions, type DesiredContent, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { Node } from "#kube/builtin.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
 import { healthOf } from "../../nodeHealth.ts";
@@ -32,7 +32,7 @@ export function fateOf({ node, used, rules }: NodeWorld): "keep" | "drain" | "re
 export function statusOf({ node, gameNode, hasHeartbeat, used, rules, now }: NodeWorld, fate: "keep" | "drain"): OperatorNodeStatus {
   const reason = node && unschedulableBecause(node, hasHeartbeat);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
-  const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => type === "Ready");
+  const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
   const isWell = healthOf(node, hasHeartbeat) === "Well";
   const ready = isWell
     ? { status: "True", reason: "NodeAndAgentWell", message: "Kubelet and node agent report in time." } as const
