@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { checkAgainstDocument } from "./openapi/documentCheck.ts";
 import { answersIn } from "./rawAnswers.ts";
@@ -41,6 +42,18 @@ export class RawClient {
   /** Takes nothing more of what the server sends. */
   pause(): void {
     this.#socket.pause();
+  }
+
+  /** Bytes that the kernel has of the server's and that were not read, at either end. */
+  unread(): number {
+    const { localPort = 0, remotePort = 0 } = this.#socket;
+    const rows = readFileSync("/proc/net/tcp", "utf8").split("\n").map((row) => row.trim().split(/\s+/));
+    const port = (address = "") => Number.parseInt(address.split(":")[1] ?? "", 16);
+    const queued = (from: number, to: number): number[] => {
+      const row = rows.find(([, local, remote]) => port(local) === from && port(remote) === to);
+      return (row?.[4] ?? "0:0").split(":").map((bytes) => Number.parseInt(bytes, 16));
+    };
+    return (queued(remotePort, localPort)[0] ?? 0) + (queued(localPort, remotePort)[1] ?? 0);
   }
 
   /** Takes what the server sends again. */

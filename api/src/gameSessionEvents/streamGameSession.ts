@@ -22,7 +22,8 @@ export function streamGameSession(ctx: AppContext, user: UserPrincipal, row: Gam
     ctx.status = 204;
     return;
   }
-  const body = new EventBody(() => ctx.res.destroy());
+  // A plain end would leave the kernel to hold for the reader what it took.
+  const body = new EventBody(() => ctx.req.socket.resetAndDestroy());
   body.send(`retry: ${retryMs}\n\n`);
   const unfollow = gameSessionEvents.follow({ row, userId: user.id, lastEventId }, {
     send: (event) => body.send(encodeEvent(event)),
