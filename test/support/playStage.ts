@@ -55,6 +55,11 @@ export class PlayStage {
     this.#leave = undefined;
   }
 
+  /** As the operator, says that the streamer of that pod runs; the session does not yet. */
+  async letConnect(sessionId: string): Promise<void> {
+    await this.operator.startStreamer(sessionId, podIp);
+  }
+
   /** As the operator, lets the session run in that pod. */
   async letRun(sessionId: string): Promise<void> {
     await this.operator.makeReady(sessionId, { podIp });

@@ -7,7 +7,7 @@ export const tags = [
   { name: "Catalogue", prefix: "/api/games", description: "Games that the player can launch." },
   { name: "Favourites", prefix: "/api/favorites", description: "Games that the player marked." },
   { name: "Game sessions", prefix: "/api/game/", description: "Launching, watching, keeping alive and stopping the player's own sessions; one at a time." },
-  { name: "Stream", prefix: "/api/stream/", description: "WebRTC signalling (WHEP) for a running session." },
+  { name: "Stream", prefix: "/api/stream/", description: "WebRTC signalling (WHEP) for a session, starting or running." },
   { name: "Partners", prefix: "/api/partners/", description: "A partner's own games, their archives, and how far these have come." },
   { name: "Service", prefix: "/", description: "For those who run the service." },
 ] as const;

@@ -67,6 +67,22 @@ describe("playing on the page", function () {
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
   });
 
+  it("connects while the session starts, and shows and plays nothing before it runs", async () => {
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.waitForURL("**/play/**");
+    await stage.letConnect(sessionIdOf(page));
+    await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
+    await game.press("KeyA");
+    expect(await page.locator("[data-phase=launching]").getByRole("button", { name: "Cancel" }).isVisible()).to.equal(true);
+    expect(await page.getByRole("toolbar").count()).to.equal(0);
+    await stage.letRun(sessionIdOf(page));
+    await game.waitUntilPlaying();
+    await game.waitForColor(layout.keyBlock, red);
+    expect((await pair.status()).connections).to.equal(1);
+    await game.press("KeyA");
+    await game.waitForColor(layout.keyBlock, green);
+  });
+
   it("shows the game and brings keys, pointer and wheel to it", async () => {
     await play();
     await game.waitForColor(layout.keyBlock, red);

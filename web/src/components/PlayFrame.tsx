@@ -6,10 +6,15 @@ import { Logo } from "./Icon.tsx";
 export function PlayFrame({ children }: { children: ReactNode }) {
   return (
     <main className="play-frame" id="main">
-      <Link className="brand play-brand" to="/" aria-label="Joypod, all games"><Logo /></Link>
+      <PlayBrand />
       {children}
     </main>
   );
+}
+
+/** The way out in the corner, wherever there is no picture. */
+export function PlayBrand() {
+  return <Link className="brand play-brand" to="/" aria-label="Joypod, all games"><Logo /></Link>;
 }
 
 /** Where to go from a session that is over. */

@@ -1,7 +1,7 @@
 import { useEffect, useState, type RefObject } from "react";
 
 export interface VideoPlayback {
-  /** A decoded frame of the present connection is on the page. */
+  /** A decoded frame of the present connection is in the video element. */
   hasPicture: boolean;
   isMuted: boolean;
   /** The browser allows sound only after the player did something on this page. */
@@ -23,9 +23,7 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
     element.srcObject = media;
     startPlaying(element).then((isBlocked) => !isOver && setIsSoundBlocked(isBlocked), () => undefined);
     whenFirstFrame(element, () => {
-      if (isOver) return;
-      performance.mark("joypod:firstFrame");
-      setHasPicture(true);
+      if (!isOver) setHasPicture(true);
     });
     return () => {
       isOver = true;

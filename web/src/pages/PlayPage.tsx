@@ -1,4 +1,4 @@
-import { useCallback, useEffect } from "react";
+import { useCallback } from "react";
 import { useParams, useSearchParams } from "react-router";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
@@ -32,18 +32,17 @@ function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | u
     if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
   }, [refresh]);
   const stream = useGameStream(streamUrl, onStreamChange);
-  const hasAnswer = stream.media !== undefined;
-  useEffect(() => {
-    if (hasAnswer) refresh(); // An answered offer means that the session runs: no need to wait for the next turn of asking.
-  }, [hasAnswer, refresh]);
   useTitle(session?.gameTitle);
   if (session === undefined) return <PlayFrame><NoSession view={view} gameSlug={gameSlug} /></PlayFrame>;
   switch (session.status) {
     case "starting":
-      return <PlayFrame><LaunchProgress session={session} isCancelling={view.isStopping} problem={view.error} onCancel={view.stop} /></PlayFrame>;
-    case "running":
-      if (view.isStopping) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
-      return <PlayStage session={session} stream={stream} view={view} gameSlug={gameSlug} />;
+    case "running": {
+      const isStarting = session.status === "starting";
+      if (view.isStopping && !isStarting) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
+      // The stage is set while the session starts: when it runs, all that is left to do is to lift the curtain.
+      const launch = isStarting && <LaunchProgress session={session} isCancelling={view.isStopping} problem={view.error} onCancel={view.stop} />;
+      return <PlayStage launch={launch} session={session} stream={stream} view={view} gameSlug={gameSlug} />;
+    }
     case "stopping":
       return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
     case "stopped":
@@ -52,7 +51,7 @@ function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | u
   }
 }
 
-/** Where the offer goes. While the session starts it is held there, so that the picture comes as soon as there is one. */
+/** Where the offer goes. While the session starts it is held there until its streamer runs: the connection is up before the game is. */
 function streamUrlOf({ status, sessionId, serverUrl, containerUrl }: GameSessionStatusResponse): string | undefined {
   if (status === "starting" && serverUrl !== null) return `${serverUrl}/${sessionId}`;
   return status === "running" ? (containerUrl ?? undefined) : undefined;
