@@ -26,14 +26,14 @@ export class Players {
   readonly #contexts: BrowserContext[] = [];
   #browser: Browser | undefined;
 
-  /** A new player, signed in and looking at the catalogue. */
-  async signIn(): Promise<{ game: GamePage; player: Player; userId: string }> {
+  /** A new player, signed in and looking at the catalogue. What is measured is not traced: that costs the page more than most of what it does. */
+  async signIn({ isTraced = true } = {}): Promise<{ game: GamePage; player: Player; userId: string }> {
     const installed = await platform();
     const player = await installed.createPlayer();
     this.#browser ??= await launchBrowser();
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 720 } });
     this.#contexts.push(context);
-    await context.tracing.start({ screenshots: true, snapshots: true });
+    if (isTraced) await context.tracing.start({ screenshots: true, snapshots: true });
     await context.addInitScript(await pageScript("probe"));
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);

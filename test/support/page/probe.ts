@@ -38,10 +38,5 @@ Object.assign(globalThis, {
     size: () => ({ width: probeVideo().videoWidth, height: probeVideo().videoHeight }),
     /** Frames that were decoded and shown so far. */
     frames: () => probeVideo().getVideoPlaybackQuality().totalVideoFrames,
-    /** When the page showed its first decoded frame, in milliseconds of the epoch; null before that. */
-    firstFrameAt: () => {
-      const mark = performance.getEntriesByName("joypod:firstFrame").at(-1);
-      return mark === undefined ? null : performance.timeOrigin + mark.startTime;
-    },
   },
 });
