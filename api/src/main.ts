@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { format } from "node:util";
 import { createApp } from "./app.ts";
 import { createBackground } from "./background.ts";
 import { doubtsAbout, parseConfig } from "./config.ts";
@@ -15,6 +16,11 @@ const pages = config.webRoot === undefined ? undefined : await readWebPages(conf
 const background = createBackground(deps);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
 const metricsServer = createMetricsServer(deps.metrics, config, logger);
+
+// What libraries and Node itself have to say becomes lines of the log, too: all that is written can be read as JSON.
+const said = (...words: unknown[]): void => logger.warn({ said: format(...words) }, "something was written past the log");
+Object.assign(console, { log: said, info: said, debug: said, warn: said, error: said });
+process.removeAllListeners("warning").on("warning", (warning) => logger.warn({ err: warning }, "Node warns"));
 
 process.on("unhandledRejection", (error) => {
   logger.error({ err: error }, "a promise was left to fail: ending, for the state is unknown");
