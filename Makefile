@@ -5,11 +5,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
+programSources := $(shell find api/src kube/src operator/src node-agent/src contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)
 webSources := $(shell find web contracts/src -type f -not -path 'web/dist/*' 2>/dev/null)
 
 ##@ Run the platform
 .PHONY: up
-up: ready web/dist/index.html ## bring everything up: cluster, images, chart, demo player and games; prints where to play
+up: ready built ## bring everything up: cluster, images, chart, demo player and games; prints where to play
 	@tools/platform/up.sh
 
 .PHONY: down
@@ -22,7 +23,7 @@ clean-cluster: ## remove the cluster, its data and its credentials (caches stay)
 
 ##@ Prove it
 .PHONY: test
-test: ready web/dist/index.html ## everything: lint, types, generated files, known weaknesses, unit, integration, e2e; ends with `N passed, N failed`
+test: ready built ## everything: lint, types, generated files, known weaknesses, unit, integration, e2e; ends with `N passed, N failed`
 	@node tools/test/run.ts
 
 .PHONY: lint
@@ -56,7 +57,7 @@ e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_H
 	@npm run --silent e2e
 
 .PHONY: bench
-bench: ready prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone
+bench: ready built prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone
 	@npm run --silent bench
 
 ##@ Make parts
@@ -69,7 +70,7 @@ programs: ## build every program of tools/programs from its pinned Go module
 	@tools/programs/ensure.sh
 
 .PHONY: images
-images: ready web/dist/index.html ## build the images whose inputs changed
+images: ready built ## build the images whose inputs changed
 	@tools/images/build.sh
 
 .PHONY: sbom
@@ -97,6 +98,14 @@ ready: packages
 # Prisma wants to see an engine before it generates, and then uses none.
 api/src/generated/client.ts: api/prisma/schema.prisma package-lock.json
 	@npm run --silent generate >/dev/null 2>&1 || npm run generate
+	@touch $@
+
+# What the control plane's image runs and serves.
+.PHONY: built
+built: web/dist/index.html api/dist/programs/api.js
+
+api/dist/programs/api.js: $(programSources) api/prisma/schema.prisma package-lock.json | ready
+	@node tools/bundle/controlPlane.ts
 	@touch $@
 
 web/dist/index.html: $(webSources) package-lock.json | ready

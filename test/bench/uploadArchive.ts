@@ -15,6 +15,8 @@ import { atLeastRow, median, table, type BenchRow } from "./row.ts";
 
 const gigabyte = 1e9;
 const mostMegabytes = 160;
+/** What the image runs; `make bench` builds it. */
+const program = "api/dist/programs/api.js";
 
 interface Stage {
   api: TestApi;
@@ -37,7 +39,7 @@ export async function measureUpload({ rounds = 3 }: { rounds?: number } = {}): P
 
 /** In turns, so that whatever else the machine does hits both alike. */
 async function speed(stage: Stage, rounds: number): Promise<BenchRow> {
-  const process = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "1000" });
+  const process = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "1000" }, program);
   try {
     await upload(stage, process, gigabyte / 10); // What is compiled and opened once is not an upload's cost.
     const [ours, direct]: [number[], number[]] = [[], []];
@@ -69,7 +71,7 @@ async function memory(stage: Stage): Promise<BenchRow[]> {
 }
 
 async function peakMegabytes(stage: Stage, bytes: number): Promise<number> {
-  const process = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "1000" });
+  const process = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "1000" }, program);
   try {
     await upload(stage, process, gigabyte / 50);
     process.resetPeak();

@@ -14,14 +14,15 @@ export class ApiProcess {
     this.#program = program;
   }
 
-  static async beside({ deps: { config } }: TestApi, env: Record<string, string> = {}): Promise<ApiProcess> {
+  /** `program` is its file under the root: the source, or what the image runs. */
+  static async beside({ deps: { config } }: TestApi, env: Record<string, string> = {}, program = "api/src/main.ts"): Promise<ApiProcess> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { endpoint, region, bucket, accessKey, secretKey } = config.objectStore;
     const signingKeys = [...config.auth.signingKeys].map(([kid, key]) => `${kid}:${key.toString("base64")}`).join();
-    const program = new ChildProgram({
+    const child = new ChildProgram({
       command: process.execPath,
-      args: ["--max-semi-space-size=1", join(repositoryRoot, "api/src/main.ts")],
+      args: ["--max-semi-space-size=1", join(repositoryRoot, program)],
       env: {
         PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
         S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
@@ -32,8 +33,8 @@ export class ApiProcess {
       isReady: async () => (await fetch(`${url}/healthz`)).ok,
       install: "it is this Node",
     });
-    await program.start();
-    return new ApiProcess(url, program);
+    await child.start();
+    return new ApiProcess(url, child);
   }
 
   /** Ends it as a crash would, or as told. */

@@ -1,3 +1,4 @@
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { unavailable } from "../errors.ts";
 import type { PasswordResult, PasswordTask } from "./passwordWorker.ts";
@@ -58,7 +59,8 @@ export class PasswordPool {
   }
 
   #createWorker(slotOf: () => Slot): Worker {
-    const worker = new Worker(new URL("passwordWorker.ts", import.meta.url));
+    // Beside this file, as source and in the bundle.
+    const worker = new Worker(new URL(`passwordWorker${extname(import.meta.filename)}`, import.meta.url));
     worker.unref();
     worker.on("message", (result: PasswordResult) => this.#settle(slotOf(), result));
     worker.on("error", (error: Error) => slotOf().job?.reject(error));
