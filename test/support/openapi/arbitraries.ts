@@ -2,12 +2,15 @@ import fc from "fast-check";
 import type { Route } from "../../../api/src/routing/route.ts";
 import { operationOf, resolved, type KnownValues, type SampleRequest, type Schema } from "./sampleRequest.ts";
 
-/** Valid requests of a route, as the document describes them; things are mostly named as `known` has it. */
-export function validRequests(route: Route, known: KnownValues): fc.Arbitrary<SampleRequest> {
+/**
+ * Valid requests of a route, as the document describes them; things are mostly named as `known` has it, and a body without a
+ * schema is mostly `goodBody`.
+ */
+export function validRequests(route: Route, known: KnownValues, goodBody?: unknown): fc.Arbitrary<SampleRequest> {
   const { parameters = [], requestBody } = operationOf(route);
   const part = (place: string): fc.Arbitrary<Record<string, unknown>> => fieldsOf(parameters.filter((parameter) => parameter.in === place), known);
   const [[type, content] = []] = Object.entries(requestBody?.content ?? {});
-  const body = type === undefined ? fc.constant(undefined) : bodyOf(type, content?.schema, known);
+  const body = type === undefined ? fc.constant(undefined) : bodyOf(type, content?.schema, known, goodBody);
   const header = fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: part("header") });
   return fc.record({ path: part("path"), query: part("query"), header, body }).map((request) => ({
     method: route.method,
@@ -62,8 +65,11 @@ function stringsOf(schema: Schema): fc.Arbitrary<string> {
   return shaped.filter(fits);
 }
 
-function bodyOf(type: string, schema: Schema | undefined, known: KnownValues): fc.Arbitrary<unknown> {
-  if (schema === undefined) return fc.uint8Array({ maxLength: 200 });
+function bodyOf(type: string, schema: Schema | undefined, known: KnownValues, goodBody: unknown): fc.Arbitrary<unknown> {
+  if (schema === undefined) {
+    const anything = fc.uint8Array({ maxLength: 200 });
+    return goodBody === undefined ? anything : fc.oneof({ weight: 3, arbitrary: fc.constant(goodBody) }, { weight: 1, arbitrary: anything });
+  }
   const values = valuesOf(schema, known);
   return type === "application/x-www-form-urlencoded" ? values.map((fields) => new URLSearchParams(words(fields)).toString()) : values;
 }
