@@ -29,7 +29,7 @@ const cases: Case[] = [
   { name: "10 % term", query: { search: commonWord }, isLast: false, target: 3 },
   { name: "two letters", query: { search: "ar" }, isLast: false },
   { name: "tag", query: { tag: "rpg" }, isLast: false },
-  ...[{}, { search: commonWord }, { tag: "rpg" }].flatMap((filter) => sorts.flatMap((sort) => [false, true].map((isLast) => ({
+  ...[{}, { search: rareWord }, { search: commonWord }, { search: "ar" }, { tag: "rpg" }].flatMap((filter) => sorts.flatMap((sort) => [false, true].map((isLast) => ({
     name: Object.values({ ...filter, ...sort }).join(" "), query: { ...filter, ...sort }, isLast,
   })))),
 ];

@@ -90,19 +90,19 @@ const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FRO
 function countFound({ found, isIndexed, walked, values }: Filter, { sort, order }: GamesQuery): string {
   const knownRevision = `$${firstFilterParameter + values.length}::bigint`;
   const knownTotal = `$${firstFilterParameter + values.length + 1}::int`;
-  // Whatever is not found by an index is walked in the sort's order, which only the sort's index can give without sorting it all.
-  const forwards = keys[sort](order, "asc");
+  // What no index finds is walked in the sort's order, which only the sort's index gives without sorting it all.
+  const sorted = isIndexed ? "" : `ORDER BY ${keys[sort](order, "asc")}`;
   return `
     few AS MATERIALIZED (
-      SELECT ${keys[sort]("", "")} FROM games g WHERE ${isListed} AND ${found} ${isIndexed ? "" : `ORDER BY ${forwards}`}
+      SELECT ${keys[sort]("", "")} FROM games g WHERE ${isListed} AND ${found} ${sorted}
       LIMIT (SELECT CASE WHEN ${knownTotal} IS NULL THEN ${fewMost + 1} ELSE 0 END)
     ), count AS MATERIALIZED (
       SELECT ${knownTotal} IS NULL AND n <= ${fewMost} AS isfew, revision, CASE
         WHEN revision = ${knownRevision} THEN ${knownTotal}
         WHEN ${knownTotal} IS NULL AND n <= ${fewMost} THEN n
         ELSE (SELECT count(*)::int FROM (
-          -- Cuts nothing off: as if it might be left early, it is walked instead of read from the table.
-          SELECT FROM games g WHERE ${isListed} AND ${walked} ORDER BY ${forwards} LIMIT (SELECT listed FROM catalog_totals)
+          -- Cuts nothing off: as if it might be left early, an index is walked instead of the table; one for all sorts, which stays in memory.
+          SELECT FROM games g WHERE ${isListed} AND ${walked} ORDER BY ${keys.title("asc")} LIMIT (SELECT listed FROM catalog_totals)
         ) matches) END AS total
       FROM catalog_totals, (SELECT count(*)::int AS n FROM few) counted
     )`;
