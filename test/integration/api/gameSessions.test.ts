@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
@@ -37,9 +38,9 @@ describe("game sessions", function () {
   }
 
   /** Ends every session that is asked to stop, until the returned function is called. */
-  function endingWhenAsked(id: string): Promise<void> {
+  function endingWhenAsked(id: string, status: GameSessionStatus = {}): Promise<void> {
     return eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped")
-      .then(() => operator.finish(id, { usage }));
+      .then(() => operator.finish(id, { usage, ...status }));
   }
 
   describe("GET /api/game/session-status", () => {
@@ -128,9 +129,12 @@ describe("game sessions", function () {
   });
 
   describe("POST /api/game/stop", () => {
-    it("waits for the end and answers with the statistics, the same to twenty at once and ever after", async () => {
+    it("waits for the end and answers with the statistics, the same to twenty at once and ever after, for one save and one use", async () => {
+      const { prisma } = api.deps.postgres;
       const id = await stage.running();
-      const ended = endingWhenAsked(id);
+      const before = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+      const save = { objectKey: `saves/${id}`, sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1, persistedAt: new Date().toISOString(), final: true };
+      const ended = endingWhenAsked(id, { save });
       const responses = await Promise.all(Array.from({ length: 20 }, () => player.post("/api/game/stop", { sessionId: id })));
       await ended;
       for (const response of responses) {
@@ -138,9 +142,14 @@ describe("game sessions", function () {
         expect(response.json()).to.deep.equal(statistics);
       }
       expect((await player.post("/api/game/stop", { sessionId: id })).json()).to.deep.equal(statistics);
-      expect((await operator.session(id)).spec.stopReason).to.equal("UserRequested");
-      const { profileSessions, profileCpuMillicores } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
-      expect(profileSessions).to.be.above(0);
+      const { spec, metadata } = await operator.session(id);
+      expect(spec.stopReason).to.equal("UserRequested");
+      expect(metadata.generation, "changes of the object's spec").to.equal(2);
+      const [slot, ...others] = await prisma.saveSlot.findMany({ where: { userId: user.id } });
+      expect(slot).to.include({ generation: 1, savedBySession: id, objectKey: save.objectKey, pendingSession: null });
+      expect(others).to.be.empty;
+      const { profileSessions, profileCpuMillicores } = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+      expect(profileSessions).to.equal(before.profileSessions + 1);
       expect(profileCpuMillicores).to.be.within(1, 1000);
     });
 
