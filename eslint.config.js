@@ -1,4 +1,6 @@
 import tseslint from "typescript-eslint";
+import { documentedExports } from "./tools/lint/documentedExports.js";
+import { functionLength } from "./tools/lint/functionLength.js";
 
 /** Which packages a package may import by subpath; design §3: everyone → contracts; api, operator, node-agent → kube. */
 const arrows = {
@@ -24,6 +26,7 @@ function importArrows(name) {
         patterns: [
           ...forbidden.map((subpath) => ({ group: [`${subpath}/*`], message: `${name} may not import ${subpath}.` })),
           { group: ["#test/*"], message: "Programs do not import test code." },
+          { regex: "^(\\.\\./)+(test|tools|games|images)/", message: "Programs import neither tests nor tools." },
           { regex: `^(\\.\\./)+(${others.join("|")})/`, message: "Reach another package by its subpath, along the arrows of design §3." },
         ],
       }],
@@ -36,6 +39,8 @@ export default tseslint.config(
   {
     files: ["**/*.ts", "**/*.tsx"],
     extends: [...tseslint.configs.strictTypeChecked],
+    plugins: { joypod: { rules: { documentedExports, functionLength } } },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
     languageOptions: {
       parserOptions: { project: ["./tsconfig.json", "./web/tsconfig.json"], tsconfigRootDir: import.meta.dirname },
     },
@@ -47,11 +52,34 @@ export default tseslint.config(
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true, ignoreVoidOperator: true }],
       "@typescript-eslint/no-unnecessary-condition": ["error", { allowConstantLoopConditions: "only-allowed-literals" }],
       "max-lines": ["error", { max: 300, skipBlankLines: true, skipComments: true }],
+      "@typescript-eslint/consistent-type-assertions": ["error", { assertionStyle: "as", objectLiteralTypeAssertions: "never" }],
       "no-console": "error",
+      "no-empty": "error",
+      "no-fallthrough": "error",
+      "no-unsafe-finally": "error",
+      "no-unused-private-class-members": "error",
+      "no-warning-comments": "error",
+      // An error that stands for another one names it as its cause.
+      "preserve-caught-error": "error",
+      "max-depth": ["error", 4],
       eqeqeq: ["error", "always"],
     },
   },
   ...packages.map(importArrows),
+  {
+    files: [...packages, "tools"].flatMap((name) => [`${name}/**/*.ts`, `${name}/**/*.tsx`]),
+    ignores: ["**/*.d.ts"],
+    rules: {
+      "joypod/documentedExports": "error",
+      "joypod/functionLength": ["error", { max: 60 }],
+      complexity: ["error", { max: 20 }],
+    },
+  },
+  {
+    // The table of all variables is read from top to bottom.
+    files: ["**/config.ts"],
+    rules: { "joypod/functionLength": "off" },
+  },
   {
     files: ["api/**/*.ts", "operator/**/*.ts", "node-agent/**/*.ts", "streamer/**/*.ts", "kube/**/*.ts", "contracts/**/*.ts"],
     ignores: ["**/config.ts", "**/main.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts"],
