@@ -6,6 +6,7 @@ import { Notice, Spinner } from "./components/Notice.tsx";
 import { PlayFrame } from "./components/PlayFrame.tsx";
 import { ActiveGameSessionProvider } from "./hooks/useActiveGameSession.tsx";
 import { AuthProvider, useAuth } from "./hooks/useAuth.tsx";
+import { AccountPage } from "./pages/AccountPage.tsx";
 import { CatalogPage } from "./pages/CatalogPage.tsx";
 import { GamePage } from "./pages/GamePage.tsx";
 import { NotFoundPage } from "./pages/NotFoundPage.tsx";
@@ -26,6 +27,7 @@ export function App() {
             <Route element={<Layout />}>
               <Route index element={<CatalogPage />} />
               <Route path="/games/:slug" element={<GamePage />} />
+              <Route path="/account" element={<AccountPage />} />
               <Route path="*" element={<NotFoundPage />} />
             </Route>
           </Route>

@@ -97,6 +97,34 @@ describe("signing in on the page", () => {
     }
   });
 
+  it("links a provider's account for somebody who is signed in, and says whose it is when it is another's", async () => {
+    const { page } = tab;
+    issuer.misbehaviour = { claims: { sub: "linked", email: "linked@example.test" } };
+    try {
+      await page.goto("/");
+      await signInAs(page, user);
+      await page.getByRole("link", { name: "Your account" }).click();
+      const wild = page.getByRole("listitem").filter({ hasText: "Wild" });
+      await wild.getByText("Not linked yet").waitFor();
+      await wild.getByRole("button", { name: "Link Wild" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("status").getByText("sign in with Wild too").waitFor();
+      await wild.getByText("Signs in to this account").waitFor();
+      await page.getByRole("button", { name: "Link Away" }).click();
+      await page.getByRole("alert").getByText("does not answer just now").waitFor();
+
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await signInAs(page, await aUser(api.deps));
+      await page.goto("/account");
+      await page.getByRole("button", { name: "Link Wild" }).click();
+      await page.getByRole("alert").getByText("signs in to another player's account").waitFor();
+      expect(new URL(page.url()).pathname).to.equal("/account");
+      await page.getByRole("button", { name: "Link Wild" }).waitFor();
+    } finally {
+      issuer.misbehaviour = {};
+    }
+  });
+
   it("signs out for good", async () => {
     const { page } = tab;
     await page.goto("/");

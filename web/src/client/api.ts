@@ -1,6 +1,6 @@
 /** Every call the pages make to the API, checked against the contracts. All of them throw ApiError and nothing else. */
 import type { z } from "zod";
-import { AuthSessionResponse, CsrfResponse, ProvidersResponse, RedirectResponse } from "#contracts/http/auth.ts";
+import { AuthSessionResponse, CsrfResponse, ProvidersResponse, RedirectResponse, SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { FavoriteResponse, GameDetail, GamesResponse } from "#contracts/http/catalog.ts";
 import { ErrorBody } from "#contracts/http/errors.ts";
 import {
@@ -55,16 +55,23 @@ export async function listSignInProviders(signal?: AbortSignal): Promise<SignInP
 }
 export type SignInProvider = Pick<ProvidersResponse[string], "id" | "name">;
 
+/** How the signed-in player can sign in. */
+export function listSignInMethods(signal?: AbortSignal): Promise<SignInMethodsResponse> {
+  return call(SignInMethodsResponse, "/api/auth/methods", { signal });
+}
+
 /** The provider's address to go to; it leads back to `callbackUrl`. Errors: unavailable when the provider does not answer. */
 export async function beginProviderSignIn(provider: string, callbackUrl: string): Promise<string> {
   const form = { ...await csrfForm(), callbackUrl };
   return (await call(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form })).url;
 }
 
+/** Ends the sign-in, here and on the server. */
 export async function signOut(): Promise<void> {
   await call(RedirectResponse, "/api/auth/signout", { form: await csrfForm() });
 }
 
+/** A page of the catalogue; a longer search than the API takes is cut. */
 export function listGames({ page, search, tag, sort }: CatalogQuery, signal?: AbortSignal): Promise<GamesResponse> {
   const query = new URLSearchParams({ page: String(page), limit: "24", sort, order: sort === "title" ? "asc" : "desc" });
   if (search !== "") query.set("search", search.slice(0, limits.catalog.searchMaxLength));
@@ -72,6 +79,7 @@ export function listGames({ page, search, tag, sort }: CatalogQuery, signal?: Ab
   return call(GamesResponse, `/api/games?${query}`, { signal });
 }
 
+/** A game with the player's slots. */
 export function readGame(slug: string, signal?: AbortSignal): Promise<GameDetail> {
   return call(GameDetail, `/api/games/${encodeURIComponent(slug)}`, { signal });
 }
@@ -87,10 +95,12 @@ export async function launchGame(request: LaunchRequest): Promise<string> {
   return (await callOnce(LaunchResponse, "/api/game/launch", request)).sessionId;
 }
 
+/** Where the player's session stands. */
 export function readGameSession(sessionId: string, signal?: AbortSignal): Promise<GameSessionStatusResponse> {
   return call(GameSessionStatusResponse, `/api/game/session-status?${new URLSearchParams({ sessionId })}`, { signal });
 }
 
+/** Moves the session's idle end ahead; gives the new one. */
 export function keepGameSession(sessionId: string, signal?: AbortSignal): Promise<KeepaliveResponse> {
   return call(KeepaliveResponse, "/api/game/keepalive", { json: { sessionId }, signal });
 }

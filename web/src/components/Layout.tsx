@@ -32,10 +32,10 @@ function ActiveSessionLink() {
     return <span className="active-session"><span className="pulse" aria-hidden="true" />Saving {active.gameTitle}…</span>;
   }
   return (
-    <Link className="active-session" to={playPath(active)} aria-label={`Resume ${active.gameTitle}`}>
+    <Link className="active-session" to={playPath(active)}>
       <span className="pulse" aria-hidden="true" />
+      <strong>Resume</strong>{" "}
       <span className="active-session-title">{active.gameTitle}</span>
-      <strong>Resume</strong>
       <Icon name="play" />
     </Link>
   );

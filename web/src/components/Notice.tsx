@@ -3,16 +3,19 @@ import { sentenceFor } from "../client/apiError.ts";
 import { Icon } from "./Icon.tsx";
 
 /** A whole page's or section's state: nothing there, or something went wrong; says what to do next. */
-export function Notice({ title, children, actions, tone = "plain" }: {
+export function Notice({ title, children, actions, tone = "plain", isPage = false }: {
   title: string;
+  /** Whether there is nothing else on the page. */
+  isPage?: boolean;
   children?: ReactNode;
   actions?: ReactNode;
   tone?: "plain" | "problem";
 }) {
+  const Heading = isPage ? "h1" : "h2";
   return (
     <section className={`notice notice-${tone}`} role={tone === "problem" ? "alert" : undefined}>
       {tone === "problem" && <Icon name="warning" />}
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       {children !== undefined && <div className="notice-text">{children}</div>}
       {actions !== undefined && <div className="actions">{actions}</div>}
     </section>

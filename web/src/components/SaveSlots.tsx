@@ -47,6 +47,6 @@ function SlotButton({ slot, isFirstEmpty, isBusy, onContinue, onFresh }: Omit<Sa
 }
 
 function lastPlayed({ id, lastPlayedAt }: SaveSlot, now: number): string {
-  if (id === null) return "Nothing saved here yet";
+  if (id === null) return "Nothing saved yet";
   return lastPlayedAt === null ? "Not played yet" : `Last played ${timeAgo(lastPlayedAt, now)}`;
 }

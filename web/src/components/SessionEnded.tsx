@@ -20,7 +20,7 @@ export function SessionEnded({ session, statistics, gameSlug }: {
       <p className="lead" role={session.status === "error" ? "alert" : "status"}>{text}</p>
       {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
       <div className="actions">
-        {gameSlug !== undefined && <PlayAgain gameSlug={gameSlug} />}
+        {gameSlug !== undefined && <PlayAgain gameSlug={gameSlug} label={session.status === "error" ? "Try again" : "Play again"} />}
         <WaysOut gameSlug={gameSlug} />
       </div>
     </section>
@@ -41,14 +41,14 @@ function Statistics({ statistics: { duration, cpuSeconds, peakMemoryMb } }: { st
 }
 
 /** Goes on with the slot that was played last, which is this one. */
-function PlayAgain({ gameSlug }: { gameSlug: string }) {
+function PlayAgain({ gameSlug, label }: { gameSlug: string; label: string }) {
   const launch = useLaunch();
   const isBusy = launch.launch.state === "launching";
   return (
     <>
       {launch.launch.state === "failed" && <p className="message message-problem" role="alert">{sentenceFor(launch.launch.error)}</p>}
       <button type="button" className="button button-primary" disabled={isBusy} onClick={() => launch.start({ gameSlug })}>
-        <Icon name="play" />{isBusy ? "Launching…" : "Play again"}
+        <Icon name="play" />{isBusy ? "Launching…" : label}
       </button>
       <LaunchConflict launch={launch} />
     </>

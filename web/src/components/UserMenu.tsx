@@ -1,6 +1,8 @@
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
+import { NavLink } from "react-router";
 import { sentenceFor } from "../client/apiError.ts";
 import { useAuth } from "../hooks/useAuth.tsx";
+import { useSignInProviders } from "../hooks/useSignInProviders.ts";
 import { Icon } from "./Icon.tsx";
 
 /** Who is signed in, and the way out. */
@@ -25,13 +27,22 @@ export function UserMenu() {
   return (
     <div className="user">
       {problem !== undefined && <span className="user-problem" role="alert">{problem}</span>}
-      <span className="avatar" aria-hidden="true">
-        {image === "" ? (name === "" ? email : name).slice(0, 1).toUpperCase() : <img src={image} alt="" />}
-      </span>
-      <span className="user-name" title={email}>{name === "" ? email : name}</span>
+      <AccountLink>
+        <span className="avatar" aria-hidden="true">
+          {image === "" ? (name === "" ? email : name).slice(0, 1).toUpperCase() : <img src={image} alt="" />}
+        </span>
+        <span className="user-name" title={email}>{name === "" ? email : name}</span>
+      </AccountLink>
       <button className="button button-quiet" type="button" aria-label="Sign out" disabled={isLeaving} onClick={() => void leave()}>
         <Icon name="leave" /><span className="user-leave">Sign out</span>
       </button>
     </div>
   );
+}
+
+/** Leads to the sign-in methods, where there is more than one. */
+function AccountLink({ children }: { children: ReactNode }) {
+  const providers = useSignInProviders();
+  if (providers.length === 0) return <span className="account-link">{children}</span>;
+  return <NavLink className="account-link" to="/account"><span className="visually-hidden">Your account</span>{" "}{children}</NavLink>;
 }

@@ -1,3 +1,4 @@
+import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import type { GameSessionStatusResponse, LaunchStage } from "#contracts/http/gameSessions.ts";
 
 /** What each stage of a launch is called while it goes on. */
@@ -22,6 +23,13 @@ export function endingOf({ status, endReason, message }: Pick<GameSessionStatusR
     case "failed": return { title: "The game broke off", text: message ?? "Something went wrong on the server. Your last stored save is kept." };
     default: return { title: "See you soon", text: saved };
   }
+}
+
+/** Why a provider's account was not linked, by the `error` that a visit to the provider ended with. */
+export function sentenceForLinking(error: string): string {
+  if (error === "OAuthAccountNotLinked") return "That account signs in to another player's account already, so it cannot be linked to yours.";
+  if (error === "SessionRequired") return "You were signed out, or somebody else was signed in, while you were there. Please try again.";
+  return sentenceForSignIn(error, null);
 }
 
 /** `just now`, `5 minutes ago`, `3 days ago`, then the date. */

@@ -31,7 +31,7 @@ export function GamePage() {
   if (resource.state === "failed") {
     if (!isApiError(resource.error, "not_found")) return <LoadFailure what="The game" error={resource.error} onRetry={reload} />;
     return (
-      <Notice title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
+      <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
         <p>It may have been taken out of the catalogue.</p>
       </Notice>
     );

@@ -18,8 +18,9 @@ export function SignInPage() {
   const [query] = useSearchParams();
   const [isBusy, setIsBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>();
+  const [hasSignedIn, setHasSignedIn] = useState(false);
   const destination = localPath(query.get("callbackUrl"), location.origin);
-  if (auth.state === "signedIn") return <Navigate to={destination} replace />;
+  if (auth.state === "signedIn") return <Navigate to={hasSignedIn ? destination : placeOfArrival(query, destination)} replace />;
 
   const submit = async (event: SyntheticEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
@@ -28,6 +29,7 @@ export function SignInPage() {
     setProblem(undefined);
     try {
       await signIn(textOf(form, "email"), textOf(form, "password"));
+      setHasSignedIn(true);
       await refresh();
     } catch (error) {
       setProblem(error);
@@ -56,6 +58,12 @@ export function SignInPage() {
       </form>
     </main>
   );
+}
+
+/** Somebody signed in who is sent here with an error wanted a provider linked. */
+function placeOfArrival(query: URLSearchParams, destination: string): string {
+  const error = query.get("error");
+  return error === null || query.has("callbackUrl") ? destination : `/account?${new URLSearchParams({ error })}`;
 }
 
 /** What went wrong here, or why the player was sent here, by the `error` of the address. */
