@@ -1,4 +1,3 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { Deps } from "../deps.ts";
 import { HttpError, notFound } from "../errors.ts";
@@ -15,26 +14,31 @@ export interface FoundStreamer {
 
 /** Address of the pod that streams the user's session. Throws not_found, and not_running while there is none. */
 export async function findStreamer(deps: StreamerDeps, userId: string, id: string): Promise<string> {
-  const { podIp } = await lookForStreamer(deps, userId, id, 0);
+  const { podIp } = (await followStreamer(deps, userId, id, 0))();
   if (podIp === undefined) throw notRunning();
   return podIp;
 }
 
-/** Looks for the pod of the user's session; while it starts and has no streamer yet, waits so long for one. Throws not_found. */
-export async function lookForStreamer({ postgres, cluster }: StreamerDeps, userId: string, id: string, waitMs: number): Promise<FoundStreamer> {
+/**
+ * Gives a function that tells where the user's session stands now, by the cluster. While the session starts and has no streamer
+ * yet, waits so long for one before. Throws not_found.
+ */
+export async function followStreamer({ postgres, cluster }: StreamerDeps, userId: string, id: string, waitMs: number): Promise<() => FoundStreamer> {
   const row = await findGameSession(postgres.pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
-  const look = (gameSession: GameSession | undefined): FoundStreamer => {
+  const look = (): FoundStreamer => {
+    const gameSession = cluster.gameSession(id);
     const status = currentStatus(row, gameSession);
     const isOpen = status === "starting" || status === "running";
     return { status, podIp: isOpen ? gameSession?.status?.podIp : undefined };
   };
-  const isSettled = (gameSession: GameSession | undefined): boolean => {
-    const { status, podIp } = look(gameSession);
-    return status !== "starting" || podIp !== undefined;
-  };
-  if (waitMs > 0) await cluster.waitForGameSession(id, isSettled, waitMs);
-  return look(cluster.gameSession(id));
+  if (waitMs > 0) {
+    await cluster.waitForGameSession(id, () => {
+      const { status, podIp } = look();
+      return status !== "starting" || podIp !== undefined;
+    }, waitMs);
+  }
+  return look;
 }
 
 /** 409: there is no pod to speak to, and waiting brings none. */

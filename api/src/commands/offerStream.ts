@@ -3,7 +3,7 @@ import { whep } from "#contracts/stream.ts";
 import type { Deps } from "../deps.ts";
 import { HttpError } from "../errors.ts";
 import type { StreamOffer, StreamerAnswer } from "../stream/streamerClient.ts";
-import { lookForStreamer, notRunning, type FoundStreamer } from "./findStreamer.ts";
+import { followStreamer, notRunning } from "./findStreamer.ts";
 
 type OfferDeps = Pick<Deps, "postgres" | "cluster" | "streamers">;
 
@@ -20,27 +20,25 @@ export async function offerStream(deps: OfferDeps, userId: string, offer: Stream
   const holdUntilMs = performance.now() + whep.holdSeconds * 1_000;
   let pauseMs = pauses.firstMs;
   for (;;) {
-    const found = await lookForStreamer(deps, userId, offer.sessionId, holdUntilMs - performance.now());
-    if (found.podIp === undefined) throw found.status === "starting" ? notReady() : notRunning();
-    if (found.status === "running") return deps.streamers.offer(found.podIp, offer);
-    const answer = await offerEarly(deps, userId, found, offer);
-    if (answer !== undefined) return answer;
+    const look = await followStreamer(deps, userId, offer.sessionId, holdUntilMs - performance.now());
+    const { status, podIp } = look();
+    if (podIp === undefined) throw status === "starting" ? notReady() : notRunning();
+    if (status === "running") return deps.streamers.offer(podIp, offer);
+    const answer = await offerEarly(deps, podIp, offer);
+    if (answer !== undefined && look().podIp === podIp) return answer; // else the session has ended or moved meanwhile
     if (performance.now() >= holdUntilMs) throw notReady();
     await delay(pauseMs, undefined, { signal: offer.signal });
     pauseMs = Math.min(pauseMs * pauses.growth, pauses.longestMs);
   }
 }
 
-/** Undefined when the streamer does not take offers yet, and when what it answered is void: the session ended or moved meanwhile. */
-async function offerEarly(deps: OfferDeps, userId: string, { podIp }: FoundStreamer, offer: StreamOffer): Promise<StreamerAnswer | undefined> {
-  if (podIp === undefined) return undefined;
-  const answer = await deps.streamers.offer(podIp, offer).catch((error: unknown) => {
+/** Undefined when the streamer does not take offers yet. */
+async function offerEarly({ streamers }: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerAnswer | undefined> {
+  const answer = await streamers.offer(podIp, offer).catch((error: unknown) => {
     if (error instanceof HttpError && error.code === "unavailable") return undefined;
     throw error;
   });
-  if (answer === undefined || answer.status === 503) return undefined;
-  const now = await lookForStreamer(deps, userId, offer.sessionId, 0);
-  return now.podIp === podIp ? answer : undefined;
+  return answer?.status === 503 ? undefined : answer;
 }
 
 function notReady(): HttpError {

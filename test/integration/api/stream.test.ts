@@ -164,7 +164,7 @@ describe("/api/stream", function () {
       const held = offer(player, `/api/stream/${sessionId}`);
       await eventually(() => seen.length === 1, { what: "the offer at the streamer" });
       const stopped = api.as(player).post("/api/game/stop", { sessionId });
-      await eventually(async () => await status() === "stopping");
+      await eventually(() => api.deps.cluster.gameSession(sessionId)?.spec.desiredState === "Stopped");
       resolve(undefined);
       expectRefusal(await held, 409, "not_running");
       await operator.finish(sessionId);
