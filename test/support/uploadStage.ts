@@ -5,6 +5,7 @@ import { TestApi } from "./api.ts";
 import type { ApiClient, ApiResponse } from "./apiClient.ts";
 import { archivedGame } from "./archives.ts";
 import { eventually } from "./eventually.ts";
+import { answerTo } from "./httpAnswer.ts";
 import { operatorOf, type PlayedOperator } from "./playedOperator.ts";
 import type { TestMinio } from "./minio.ts";
 
@@ -14,7 +15,7 @@ const gzip = { "content-type": "application/gzip" };
 export interface HandSentUpload {
   request: ClientRequest;
   /** Status of the answer. */
-  answered: Promise<number | undefined>;
+  answered: Promise<number>;
 }
 
 /** An API with real stores, and a partner with a game that waits for its archive; partner and game are new for each test. */
@@ -69,13 +70,7 @@ export class UploadStage {
     const request = httpRequest(url + this.path, {
       method: "PUT", headers: { authorization: `Bearer ${this.partner.key}`, "content-length": String(archive.length), ...gzip, ...headers },
     });
-    const answered = new Promise<number | undefined>((resolve, reject) => {
-      request.once("response", (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
-      request.once("error", reject);
-    });
+    const answered = answerTo(request).then(({ status }) => status);
     answered.catch(() => undefined); // Not every test waits for it.
     request.write(archive.subarray(0, 100));
     await eventually(async () => await this.uploadsUnderWay() === 1, { what: "the upload to be taken on" });

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { aGame, aPartner, type TestPartner } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { answerTo } from "../../support/httpAnswer.ts";
 
 const path = "/api/partners/games";
 
@@ -87,14 +88,9 @@ describe("partners' API keys", function () {
   });
 
   /** Over a plain request, in which a header can stand twice. */
-  function statusOf(headers: Record<string, string | string[]>): Promise<number | undefined> {
-    return new Promise((resolve, reject) => {
-      const request = httpRequest(api.url + path, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
-      for (const [name, value] of Object.entries(headers)) request.setHeader(name, value);
-      request.once("error", reject).end();
-    });
+  async function statusOf(headers: Record<string, string | string[]>): Promise<number> {
+    const request = httpRequest(api.url + path);
+    for (const [name, value] of Object.entries(headers)) request.setHeader(name, value);
+    return (await answerTo(request.end())).status;
   }
 });

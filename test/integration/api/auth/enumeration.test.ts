@@ -10,8 +10,8 @@ const kinds = ["known", "unknown", "withoutPassword"] as const;
 type Kind = (typeof kinds)[number];
 
 /** Per kind and round. Four failures are allowed for each address, and each try comes from another place. */
-const tries = 60;
-const roundsMax = 4;
+const tries = 100;
+const roundsMax = 3;
 
 describe("whether an address has an account", function () {
   this.timeout(60_000);

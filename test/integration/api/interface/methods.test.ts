@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { documentPath } from "../../../../api/src/openapi/document.ts";
 import { TestApi } from "../../../support/api.ts";
 import { expectRefusal } from "../../../support/apiClient.ts";
-import { checkAgainstDocument } from "../../../support/openapi/documentCheck.ts";
+import { answerTo } from "../../../support/httpAnswer.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
 import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
@@ -115,23 +115,9 @@ describe("methods and addresses", function () {
   });
 
   /** As it stands: fetch would refuse some verbs and tidy some addresses. */
-  function raw(method: string, path: string): Promise<{ status: number; headers: Record<string, string | undefined>; body: string }> {
-    return new Promise((resolve, reject) => {
-      const { hostname, port } = new URL(api.url);
-      request({ method, path, hostname, port }, (response) => {
-        let body = "";
-        response.setEncoding("utf8").on("data", (chunk: string) => body += chunk);
-        response.once("end", () => {
-          const answer = { status: response.statusCode ?? 0, headers: response.headers as Record<string, string>, body };
-          const pairs = Object.entries(response.headersDistinct).flatMap(([name, values = []]) => values.map((value): [string, string] => [name, value]));
-          try {
-            checkAgainstDocument({ method, path, status: answer.status, headers: new Headers(pairs), text: body });
-            resolve(answer);
-          } catch (error) {
-            reject(error instanceof Error ? error : new Error(String(error)));
-          }
-        });
-      }).once("error", reject).end();
-    });
+  async function raw(method: string, path: string): Promise<{ status: number; headers: Record<string, string | undefined>; body: string }> {
+    const { hostname, port } = new URL(api.url);
+    const { status, headers, text } = await answerTo(request({ method, path, hostname, port }).end());
+    return { status, headers: Object.fromEntries(headers), body: text };
   }
 });
