@@ -43,12 +43,20 @@ function requireType(ctx: AppContext, accepted: string[]): string {
 async function readText(ctx: AppContext, maxBytes: number): Promise<string> {
   if (Number(ctx.req.headers["content-length"] ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
   continueBody(ctx);
-  const bytes = await readBytes(ctx, maxBytes);
+  const bytes = ctx.req.complete ? takeBytes(ctx, maxBytes) : await readBytes(ctx, maxBytes);
   try {
     return utf8.decode(bytes);
   } catch (cause) {
     throw new HttpError("invalid_request", { message: "The body is not UTF-8 text.", cause });
   }
+}
+
+/** The body that came while the credential was checked, as most do: there is nothing to wait for. */
+function takeBytes({ req }: AppContext, maxBytes: number): Buffer {
+  const bytes: unknown = req.read();
+  if (!Buffer.isBuffer(bytes)) return Buffer.alloc(0);
+  if (bytes.length > maxBytes) throw payloadTooLarge(maxBytes);
+  return bytes;
 }
 
 function readBytes({ req, deps }: AppContext, maxBytes: number): Promise<Buffer> {

@@ -10,6 +10,7 @@ const reconnectMs = { first: 50, most: 2_000 };
 
 class ImpatientClient extends Client {
   #timeouts = 0;
+  #isHolding = false;
 
   override sendCommand(...args: Parameters<Client["sendCommand"]>): unknown {
     const [command] = args;
@@ -22,7 +23,20 @@ class ImpatientClient extends Client {
       this.#timeouts = 0;
       this.disconnect(true);
     });
+    this.#holdWrites();
     return super.sendCommand(...args);
+  }
+
+  /** All that one turn of the event loop asks leaves in one write: a write costs the system more than what led to it. */
+  #holdWrites(): void {
+    if (this.#isHolding || this.status !== "ready") return;
+    const { stream } = this;
+    this.#isHolding = true;
+    stream.cork();
+    setImmediate(() => {
+      this.#isHolding = false;
+      stream.uncork();
+    });
   }
 }
 
