@@ -17,6 +17,7 @@ export interface ServerLimits {
   checkingIntervalMs: number;
 }
 
+/** What a server is told of its place and its bounds. */
 export interface ServerConfig {
   /** Browsers come by https. */
   isSecure: boolean;

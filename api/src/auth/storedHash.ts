@@ -17,6 +17,7 @@ export function importedHash(hash: string): { stored: string; cost: number } | u
 }
 
 /** Reads a hash as it lies in the database. */
+/** What is stored, taken apart; of what is no hash the cost is not a number. */
 export function readStoredHash(stored: string): StoredHash {
   const isImported = stored.startsWith(mark);
   const hash = isImported ? stored.slice(mark.length) : stored;

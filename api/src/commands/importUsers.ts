@@ -21,6 +21,7 @@ interface Row {
   isVerified: boolean;
 }
 
+/** What became of the lines. */
 export interface ImportedUsers {
   created: number;
   /** Of addresses that have an account: nothing of it was changed. */
