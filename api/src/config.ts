@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
@@ -13,16 +12,19 @@ const origin = z.url({ protocol: /^https?$/, error: "must be an http or https ad
 const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: "must be a postgres:// address" });
 const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be a redis:// address" });
 
-/** Keys of published examples; a service that signs with one is open to everybody. */
-const refusedKeyDigests = new Set(["change-me", "secret", "0".repeat(32)].map(digest));
 const keyBytesMin = 32;
+
+/** What stands in examples until somebody replaces it; a service that signs with such a key is open to everybody. */
+function isPlaceholder(secret: string): boolean {
+  return new Set(secret).size < 8 || /change.?me|replace.?me|placeholder/i.test(secret);
+}
 
 const signingKeys = z.string().transform((text, context) => {
   const keys = new Map<string, Buffer>();
   for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
     const [, kid, encoded] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(pair) ?? [];
     const key = Buffer.from(encoded ?? "", "base64");
-    const isWeak = key.length < keyBytesMin || new Set(key).size < 8 || refusedKeyDigests.has(digest(key));
+    const isWeak = key.length < keyBytesMin || isPlaceholder(key.toString("latin1"));
     if (kid === undefined || keys.has(kid) || isWeak) {
       context.addIssue(`must be kid:base64 pairs, newest first, each of at least ${keyBytesMin} random bytes: make one with 'openssl rand -base64 32'`);
       return z.NEVER;
@@ -77,7 +79,8 @@ const Environment = z.object({
   WEB_ROOT: z.string().trim().default(""),
   DEFAULT_AVATAR_URL: z.string().trim().default(""),
   SIGNING_KEYS: signingKeys,
-  PASSWORD_PEPPER: z.string().min(16, "must be at least 16 characters of random text: make one with 'openssl rand -base64 32'"),
+  PASSWORD_PEPPER: z.string()
+    .refine((text) => text.length >= 16 && !isPlaceholder(text), "must be at least 16 characters of random text: make one with 'openssl rand -base64 32'"),
   BCRYPT_COST: whole(limits.auth.bcryptCost, 4, 16),
   PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
   TOKEN_LIFETIME_SECONDS: whole(limits.auth.tokenLifetimeSeconds, 60, 400 * 86_400),
@@ -234,8 +237,4 @@ function parse<T>(schema: z.ZodType<T>, environment: Record<string, string | und
   const parsed = schema.safeParse(environment);
   if (!parsed.success) throw new Error(`${sentence}\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
-}
-
-function digest(value: string | Buffer): string {
-  return createHash("sha256").update(value).digest("hex");
 }

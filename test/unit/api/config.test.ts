@@ -24,7 +24,8 @@ describe("parseConfig", () => {
   const zeros = Buffer.alloc(32).toString("base64");
   for (const [name, value] of [
     ["SIGNING_KEYS", ""], ["SIGNING_KEYS", "a"], ["SIGNING_KEYS", "a:c2hvcnQ="], ["SIGNING_KEYS", `a:${zeros}`], ["SIGNING_KEYS", `${environment.SIGNING_KEYS},${environment.SIGNING_KEYS}`],
-    ["SIGNING_KEYS", "a b:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE="], ["PASSWORD_PEPPER", "short"], ["BASE_URL", "https://play.test/path"],
+    ["SIGNING_KEYS", "a b:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE="], ["PASSWORD_PEPPER", "short"], ["PASSWORD_PEPPER", "change-me-change-me"], ["PASSWORD_PEPPER", "aaaaaaaaaaaaaaaaaaaa"],
+    ["SIGNING_KEYS", `a:${Buffer.from("please-change-me-before-you-start").toString("base64")}`], ["BASE_URL", "https://play.test/path"],
     ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["PORT", "x"], ["PORT", "70000"],
     ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["TRUSTED_PROXIES", "-1"],
   ] as const) {
