@@ -2,11 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { HttpError, invalidRequest, unsupportedMediaType } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { continueBody } from "../routing/body.ts";
+import { freeNow } from "./freeNow.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
 
 /** An archive on its way in; nothing of it was asked for yet. */
 export interface ArchiveBody {
-  /** Asks the client to send, where it waits for that, and gives the bytes. */
+  /** Asks the client to send, where it waits for that, and gives the bytes; each piece lasts until the next is asked for. */
   open(): AsyncIterable<Buffer>;
   /** Reads on for a moment after a refusal, into nothing. */
   drain(): Promise<void>;
@@ -66,7 +67,10 @@ function expectedDigestsOf(ctx: AppContext): ExpectedDigests {
 async function* bytesOf({ req }: AppContext): AsyncGenerator<Buffer, void, void> {
   try {
     // The request itself stays open when the reader leaves: it still has to be answered.
-    for await (const bytes of req.iterator({ destroyOnReturn: false })) yield bytes as Buffer;
+    for await (const bytes of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      yield bytes;
+      freeNow(bytes);
+    }
   } catch (cause) {
     throw new HttpError("invalid_request", { message: "The body was cut off: send it again.", cause });
   }

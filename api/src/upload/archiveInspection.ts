@@ -3,6 +3,7 @@ import { createArchiveReader, type ArchiveReader } from "#contracts/archive/arch
 import type { ArchiveEntry, ArchiveSummary } from "#contracts/archive/archiveInspector.ts";
 import { gameArchiveRules } from "#contracts/archive/archiveRules.ts";
 import { createStrictGunzip, gunzipRefusal } from "#contracts/archive/gunzip.ts";
+import { freeNow } from "./freeNow.ts";
 
 /** Names at an archive's root that are remembered: a later change of launcher or engineDir is judged by them. */
 const maxRootNames = 1000;
@@ -22,6 +23,8 @@ export class ArchiveInspection {
   readonly #failed = Promise.withResolvers<never>();
   readonly #rootFiles = new Set<string>();
   readonly #rootDirectories = new Set<string>();
+  /** What the gunzip fills piece by piece before it takes another. */
+  #unpacked: ArrayBufferLike | undefined;
 
   constructor(game: { launcher: string; engineDir: string }) {
     this.#reader = createArchiveReader(gameArchiveRules(game), { entry: (entry) => this.#remember(entry) });
@@ -54,6 +57,8 @@ export class ArchiveInspection {
 
   #read(bytes: Buffer): void {
     try {
+      if (this.#unpacked !== undefined && this.#unpacked !== bytes.buffer) freeNow(new Uint8Array(this.#unpacked));
+      this.#unpacked = bytes.buffer;
       this.#reader.write(bytes, this.#gunzip.bytesWritten);
     } catch (error) {
       this.#failed.reject(error);
