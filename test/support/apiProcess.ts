@@ -4,7 +4,7 @@ import type { TestApi } from "./api.ts";
 import { ChildProgram, freePort } from "./childProgram.ts";
 import { repositoryRoot } from "./programs.ts";
 
-/** The API as the chart starts it, in a process of its own beside one in ours: on the same stores, and with the same keys. */
+/** The API as image and chart start it, in a process of its own beside one in ours: on the same stores, and with the same keys. */
 export class ApiProcess {
   readonly url: string;
   readonly #program: ChildProgram;
@@ -24,7 +24,7 @@ export class ApiProcess {
       command: process.execPath,
       args: ["--max-semi-space-size=1", join(repositoryRoot, program)],
       env: {
-        PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
+        MALLOC_ARENA_MAX: "2", PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
         S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
         KUBECONFIG: config.cluster.kubeconfig ?? "", SESSIONS_NAMESPACE: config.cluster.sessionsNamespace, POD_NAMESPACE: config.cluster.releaseNamespace,
         POD_NAME: `api-${port}`, SIGNING_KEYS: signingKeys, PASSWORD_PEPPER: config.auth.pepper, BCRYPT_COST: String(config.auth.bcryptCost), PASSWORD_WORKERS: "1",
