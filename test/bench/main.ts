@@ -107,7 +107,8 @@ async function settledWrites(cluster: Platform): Promise<number> {
 
 /**
  * The first frame counts when the play page shows it to the player, not covered by the progress of the launch, and when it shows the
- * test card, not a display that is still empty. It may have been decoded a moment before the session runs, but is never shown before.
+ * test card, not a display that is still empty. It may have been decoded before the session runs, but is not shown before the page is told;
+ * that may be a few milliseconds before this process is.
  */
 async function streams(page: Page, slug: string): Promise<BenchRow[]> {
   const { origin } = new URL(page.url());

@@ -20,6 +20,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
   #connection: StreamConnection | undefined;
   /** Waits for the first connect. */
   #prepared: StreamConnection | undefined;
+  #hasMedia = false;
   #running = new AbortController();
 
   constructor(clientId: string) {
@@ -120,7 +121,10 @@ export class GameStream extends Emitter<GameStreamEvents> {
     this.#prepared = undefined;
     this.#connection = connection;
     const ended = this.#endOf(connection);
-    connection.on("answered", () => this.emit("media", connection.media));
+    // The browser gets its players ready while the session starts; after that the last picture stays until there may be a new one.
+    if (!this.#hasMedia) this.emit("media", connection.media);
+    else connection.on("answered", () => this.emit("media", connection.media));
+    this.#hasMedia = true;
     try {
       await connection.open(options);
     } catch (error) {
