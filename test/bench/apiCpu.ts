@@ -11,7 +11,10 @@ const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
   "GET /api/games": () => ({ method: "GET", path: "/api/games" }),
 };
 
-/** A1: processor time per request of the whole API, beside peers that do the same work on the same stores. */
+/**
+ * A1: processor time per request of the whole API, beside peers that do the same work on the same stores: check the token and
+ * the sign-in, count the request in Redis, run the statement, renew the cookie, send the same headers. None of them logs a request.
+ */
 export async function measureApiCpu(stage: BenchStage): Promise<BenchRow[]> {
   const programs = [await stage.startApi(), await stage.startPeer("fastify"), await stage.startPeer("bare")];
   const rows: BenchRow[] = [];
