@@ -13,7 +13,8 @@ interface Job {
 }
 
 interface Slot {
-  worker: Worker;
+  /** None after it ended by itself, until there is a task: one that cannot even start does not spin. */
+  worker: Worker | undefined;
   job: Job | undefined;
 }
 
@@ -50,27 +51,26 @@ export class PasswordPool {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const job of this.#queue.splice(0)) job.reject(unavailable("The server is stopping."));
-    await Promise.all(this.#slots.map(({ worker }) => worker.terminate()));
+    await Promise.all(this.#slots.flatMap(({ worker }) => worker?.terminate() ?? []));
   }
 
   #createSlot(): Slot {
-    const slot: Slot = { worker: this.#createWorker(() => slot), job: undefined };
+    const slot: Slot = { worker: undefined, job: undefined };
+    slot.worker = this.#createWorker(slot);
     return slot;
   }
 
-  #createWorker(slotOf: () => Slot): Worker {
+  #createWorker(slot: Slot): Worker {
     // Beside this file, as source and in the bundle.
     const worker = new Worker(new URL(`passwordWorker${extname(import.meta.filename)}`, import.meta.url));
     worker.unref();
-    worker.on("message", (result: PasswordResult) => this.#settle(slotOf(), result));
-    worker.on("error", (error: Error) => slotOf().job?.reject(error));
+    worker.on("message", (result: PasswordResult) => this.#settle(slot, result));
+    worker.on("error", (error: Error) => slot.job?.reject(error));
     worker.on("exit", () => {
-      const slot = slotOf();
       slot.job?.reject(unavailable("The password check broke off: try again."));
       slot.job = undefined;
-      if (this.#isClosed) return;
-      slot.worker = this.#createWorker(slotOf);
-      this.#dispatch();
+      slot.worker = undefined;
+      if (!this.#isClosed) this.#dispatch();
     });
     return worker;
   }
@@ -89,6 +89,7 @@ export class PasswordPool {
       const job = this.#queue.shift();
       if (job === undefined) return;
       slot.job = job;
+      slot.worker ??= this.#createWorker(slot);
       slot.worker.postMessage(job.task);
     }
   }
