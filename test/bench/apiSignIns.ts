@@ -6,7 +6,7 @@ import { atMostRow, belowRow, median, percentile, type BenchRow } from "./row.ts
 
 const rounds = 3;
 const keepalivesPerSecond = 200;
-const warmUpMs = 1_000;
+const warmUpMs = 6_000;
 /** With those that are measured no more than an address may send in a minute. */
 const warmUpSignIns = 3;
 const quietMs = 3_000;

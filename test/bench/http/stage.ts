@@ -54,7 +54,7 @@ export async function prepareStage({ players: count }: { players: number }): Pro
   };
   return {
     deps, players,
-    startApi: (extra) => start("api/src/main.ts", [], extra),
+    startApi: (extra) => start("api/dist/programs/api.js", [], extra),
     startPeer: (kind) => start("test/bench/http/peer.ts", [kind]),
     async discard() {
       await Promise.all(programs.map((program) => program.stop()));

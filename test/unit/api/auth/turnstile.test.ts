@@ -1,0 +1,45 @@
+import { expect } from "chai";
+import { Turnstile } from "../../../../api/src/auth/turnstile.ts";
+import { HttpError } from "../../../../api/src/errors.ts";
+
+const patient = 60_000;
+
+describe("Turnstile", () => {
+  it("lets so many in at once, and the others in the order in which they came", async () => {
+    const turnstile = new Turnstile({ atOnce: 2, waitingMax: 10, deadlineMs: patient });
+    const entered: number[] = [];
+    const gates = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
+    const passes = gates.map(({ promise }, index) => turnstile.pass(async () => {
+      entered.push(index);
+      await promise;
+      return index;
+    }));
+    expect(entered).to.deep.equal([0, 1]);
+    for (const [index, gate] of gates.entries()) {
+      gate.resolve(undefined);
+      expect(await passes[index]).to.equal(index);
+      expect(entered.length).to.be.at.most(index + 3);
+    }
+    expect(entered).to.deep.equal([0, 1, 2, 3, 4]);
+  });
+
+  it("gives the place of work that fails to the next", async () => {
+    const turnstile = new Turnstile({ atOnce: 1, waitingMax: 1, deadlineMs: patient });
+    const failed = turnstile.pass(() => Promise.reject(new Error("no")));
+    const next = turnstile.pass(() => Promise.resolve("in"));
+    expect(await failed.catch((error: unknown) => String(error))).to.equal("Error: no");
+    expect(await next).to.equal("in");
+    expect(await turnstile.pass(() => Promise.resolve("in again"))).to.equal("in again");
+  });
+
+  it("refuses who finds too many waiting, and who waits too long", async () => {
+    const turnstile = new Turnstile({ atOnce: 1, waitingMax: 1, deadlineMs: 1 });
+    const gate = Promise.withResolvers<undefined>();
+    const inside = turnstile.pass(() => gate.promise);
+    const refusals = await Promise.all([1, 2].map(() => turnstile.pass(() => Promise.resolve()).catch((error: unknown) => error)));
+    for (const refusal of refusals) expect(refusal).to.be.instanceOf(HttpError).with.property("status", 503);
+    gate.resolve(undefined);
+    await inside;
+    expect(await turnstile.pass(() => Promise.resolve("in"))).to.equal("in");
+  });
+});
