@@ -60,7 +60,7 @@ export async function prepareStage({ players: count }: { players: number }): Pro
       await Promise.all(programs.map((program) => program.stop()));
       await closeDeps(deps);
       await database.drop();
-      await Promise.all([redis.server.stop(), database.server.stop()]);
+      await redis.server.stop();
       rmSync(directory, { recursive: true });
     },
   };
