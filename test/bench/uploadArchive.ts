@@ -27,7 +27,7 @@ interface Stage {
 
 /** C3: speed and memory of an upload. */
 export async function measureUpload({ rounds = 3 }: { rounds?: number } = {}): Promise<BenchRow[]> {
-  const api = await TestApi.start({ minio: true });
+  const api = await TestApi.start({ kube: true, isLed: true, minio: true });
   try {
     if (api.minio === undefined) throw new Error("The API has no object store.");
     const stage = { api, minio: api.minio, partner: await aPartner(api.deps), packedGame: new PackedGame() };

@@ -1,26 +1,29 @@
 import { crc32 } from "node:zlib";
+import { pieceBytes } from "#contracts/archive/pieces.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { storeAnswer } from "./storeAnswer.ts";
 
-/** Small enough for little memory, large enough for archives far above the limit in S3's 10,000 parts. */
-export const partBytes = 8 * 2 ** 20;
+/** The least that S3 takes, in whole pieces: little memory, and 10,000 of them are far more than an archive may have. */
+const partBytes = 5 * pieceBytes;
+/** One gathers pieces while the others are on their way: the store answers some time after it has read a part. */
+const buffers = 4;
 /** Longer than the store's other answers: for a part to travel, and for thousands of parts to be put together. */
 const patience = { part: 6, complete: 12 };
 
 /**
- * One multipart upload of unknown length in constant memory: bytes are gathered in one buffer while the buffer before it
- * is on its way to the store. Throws unavailable when the store fails.
+ * One multipart upload of unknown length in constant memory: pieces come to lie in the parts that are sent, and a part's
+ * memory is used again once the store has it and fifteen pieces more have come. Throws unavailable when the store fails.
  */
 export class ArchiveUpload {
   readonly #store: ObjectStore;
   readonly #key: string;
   readonly #uploadId: string;
   readonly #etags: { part: number; etag: string }[] = [];
-  #gathering = Buffer.allocUnsafeSlow(partBytes);
-  #spare: Buffer<ArrayBuffer> | undefined = Buffer.allocUnsafeSlow(partBytes);
+  #gathering: Buffer<ArrayBuffer> | undefined;
   #gathered = 0;
   #parts = 0;
-  #sending: Promise<Buffer<ArrayBuffer>> | undefined;
+  /** Parts on their way, oldest first; each gives its buffer back. */
+  readonly #sending: Promise<Buffer<ArrayBuffer>>[] = [];
 
   private constructor(store: ObjectStore, key: string, uploadId: string) {
     this.#store = store;
@@ -33,50 +36,47 @@ export class ArchiveUpload {
     return new ArchiveUpload(store, key, await storeAnswer(opening, store.timeoutMs, "Opening an upload"));
   }
 
-  /** Takes bytes; waits only while a whole buffer is full and the one before it is still on its way. */
-  async write(bytes: Buffer): Promise<void> {
-    let rest = bytes;
-    while (rest.length > 0) {
-      const taken = rest.copy(this.#gathering, this.#gathered);
-      this.#gathered += taken;
-      rest = rest.subarray(taken);
-      if (this.#gathered === partBytes) await this.#sendGathered();
-    }
+  /** Memory for the piece that follows; waits while all parts are on their way. */
+  async nextPiece(): Promise<Buffer> {
+    this.#gathering ??= await this.#nextBuffer();
+    return this.#gathering.subarray(this.#gathered, this.#gathered + pieceBytes);
+  }
+
+  /** Takes the piece that was asked for last, filled; only the archive's last may be shorter. */
+  add({ length }: Buffer): void {
+    this.#gathered += length;
+    if (this.#gathered === partBytes) this.#sendGathered();
   }
 
   /** Sends what is left and makes the object visible. */
   async complete(): Promise<void> {
-    if (this.#gathered > 0 || this.#parts === 0) await this.#sendGathered();
-    await this.#sending;
+    if (this.#gathered > 0 || this.#parts === 0) this.#sendGathered();
+    await Promise.all(this.#sending);
     const { client, bucket, timeoutMs } = this.#store;
-    const completing = client.completeMultipartUpload(bucket, this.#key, this.#uploadId, this.#etags);
+    const completing = client.completeMultipartUpload(bucket, this.#key, this.#uploadId, this.#etags.toSorted((one, other) => one.part - other.part));
     await storeAnswer(completing, patience.complete * timeoutMs, "Completing an upload");
   }
 
   /** Throws everything away; the sweeper finds what a failure here leaves. */
   async abort(): Promise<void> {
-    // The outcome of the part on its way no longer matters, but it must be over, or it would come after the abort.
-    await this.#sending?.catch(() => undefined);
+    // The outcome of the parts on their way no longer matters, but they must be over, or they would come after the abort.
+    await Promise.allSettled(this.#sending);
     const { client, bucket, timeoutMs } = this.#store;
     await storeAnswer(client.abortMultipartUpload(bucket, this.#key, this.#uploadId), timeoutMs, "Aborting an upload");
   }
 
-  async #sendGathered(): Promise<void> {
-    const next = await this.#nextBuffer();
-    const [full, bytes] = [this.#gathering, this.#gathered];
-    this.#gathering = next;
-    this.#gathered = 0;
+  #sendGathered(): void {
     this.#parts += 1;
-    this.#sending = this.#send(this.#parts, full, bytes);
-    // Its failure surfaces at the next await of it; until then it is not unhandled.
-    this.#sending.catch(() => undefined);
+    const sending = this.#send(this.#parts, this.#gathering ?? Buffer.alloc(0), this.#gathered);
+    sending.catch(() => undefined); // Its failure surfaces when its memory is needed, or at the end.
+    this.#sending.push(sending);
+    this.#gathering = undefined;
+    this.#gathered = 0;
   }
 
   async #nextBuffer(): Promise<Buffer<ArrayBuffer>> {
-    if (this.#sending !== undefined) return this.#sending;
-    const spare = this.#spare ?? Buffer.allocUnsafeSlow(partBytes);
-    this.#spare = undefined;
-    return spare;
+    const oldest = this.#sending.length < buffers ? undefined : this.#sending.shift();
+    return oldest ?? Buffer.allocUnsafeSlow(partBytes);
   }
 
   async #send(part: number, buffer: Buffer<ArrayBuffer>, bytes: number): Promise<Buffer<ArrayBuffer>> {

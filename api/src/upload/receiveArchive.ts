@@ -5,7 +5,7 @@ import type { ArchiveUpload } from "./archiveUpload.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
 import { paced, type Pace } from "./paced.ts";
 
-/** Pieces that the gunzip thread may have before it: on a busy machine it need not wait for its turn. */
+/** Pieces that the gunzip thread may have before it: on a busy machine it need not wait for its turn. Far fewer than the upload keeps. */
 const piecesAhead = 4;
 
 /** An archive that came whole and is good; `sha256` is of the packed bytes. */
@@ -27,8 +27,8 @@ export class DigestMismatch extends Error {
 export interface ReceiveOptions {
   body: AsyncIterable<Buffer>;
   game: { launcher: string; engineDir: string };
-  /** Where the bytes go; completing or aborting it stays with the caller. */
-  upload: Pick<ArchiveUpload, "write">;
+  /** Whose memory the bytes come into, and where they go; completing or aborting it stays with the caller. */
+  upload: Pick<ArchiveUpload, "nextPiece" | "add">;
   expectedDigests: ExpectedDigests;
   maxBytes: number;
   pace: Pace;
@@ -56,7 +56,7 @@ export async function receiveArchive({
   }
   try {
     const judging: Promise<void>[] = [];
-    for await (const piece of inPieces(counted(), piecesAhead + 2)) {
+    for await (const piece of inPieces(counted(), () => upload.nextPiece())) {
       sha256.update(piece);
       digests.update(piece);
       // The gunzip thread and the store work while the next piece is read and hashed.
@@ -64,7 +64,7 @@ export async function receiveArchive({
       const judged = inspection.write(piece);
       judged.catch(() => undefined); // Told when its turn comes.
       judging.push(judged);
-      await upload.write(piece);
+      upload.add(piece);
     }
     await Promise.all(judging);
     const digest = sha256.digest();

@@ -5,7 +5,7 @@ import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
 import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
 import type { ArchiveRules } from "#contracts/archive/archiveRules.ts";
 import { createStrictGunzip, gunzipRefusal } from "#contracts/archive/gunzip.ts";
-import { inPieces } from "#contracts/archive/pieces.ts";
+import { inPieces, ringOfPieces } from "#contracts/archive/pieces.ts";
 import { ChecksumMismatch } from "../store/errors.ts";
 import { createChunksInUse } from "./chunksInUse.ts";
 import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
@@ -54,7 +54,7 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
     });
     // While some pieces are unpacked in their own thread, the next is read and hashed.
     const feeding: Promise<void>[] = [];
-    for await (const piece of inPieces(options.source, piecesAhead + 2)) {
+    for await (const piece of inPieces(options.source, ringOfPieces(piecesAhead + 2))) {
       hash.update(piece);
       if (feeding.length === piecesAhead) await feeding.shift();
       packedBytes += piece.length;
