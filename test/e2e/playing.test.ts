@@ -42,6 +42,7 @@ describe("playing a game", () => {
     await game.openGame(title);
     await game.startNewGame(1);
     const card = new TestCard(game);
+    await card.showsPresses(0);
     await game.pressKey("Space", 3);
     await card.showsPresses(3);
     const { gameSessions, pods } = await platform();
@@ -80,8 +81,10 @@ describe("playing a game", () => {
     const installed = await platform();
     const sessions = await Promise.all([first, second].map(({ userId }) => installed.gameSessionOf(userId)));
     expect(new Set(sessions.map((session) => session?.status?.nodeName)).size, "nodes").to.equal(2);
+    const card = new TestCard(second.game);
+    await card.showsPresses(0);
     await second.game.pressKey("Space", 2);
-    await new TestCard(second.game).showsPresses(2);
+    await card.showsPresses(2);
     await new TestCard(first.game).showsPresses(0);
     for (const session of sessions) expect(session && conditionStatus(session, "Ready")).to.equal("True");
   });

@@ -37,9 +37,9 @@ export class GamePage extends PlayPage {
     await this.seesPicture();
   }
 
-  /** Waits until decoded frames arrive, and go on arriving. */
+  /** Waits until nothing lies over the picture any more, and decoded frames go on arriving. */
   async seesPicture(): Promise<void> {
-    await this.page.getByTestId("game-video").waitFor({ timeout: startTimeoutMs });
+    await this.page.locator("[data-phase=playing]").waitFor({ timeout: startTimeoutMs });
     const seen = await eventually(async () => await this.frames() || undefined, { timeoutMs: startTimeoutMs, what: "the first decoded frame" });
     await eventually(async () => await this.frames() > seen + 5, { timeoutMs: 15_000, what: "more decoded frames" });
   }
