@@ -1,9 +1,10 @@
 import { expect } from "chai";
+import { randomBytes } from "node:crypto";
 import { request as httpRequest, type ClientRequest } from "node:http";
 import { aGame, aPartner, type TestGame, type TestPartner } from "../factories/catalog.ts";
 import { TestApi } from "./api.ts";
 import type { ApiClient, ApiResponse } from "./apiClient.ts";
-import { archivedGame } from "./archives.ts";
+import { anArchive, archivedGame } from "./archives.ts";
 import { eventually } from "./eventually.ts";
 import { answerTo } from "./httpAnswer.ts";
 import { operatorOf, type PlayedOperator } from "./playedOperator.ts";
@@ -75,6 +76,16 @@ export class UploadStage {
     request.write(archive.subarray(0, 100));
     await eventually(async () => await this.uploadsUnderWay() === 1, { what: "the upload to be taken on" });
     return { request, answered };
+  }
+
+  /** Begins an upload and sends of it until the store has a part; `rest` is what is still to be sent. */
+  async beginLargeUpload(): Promise<HandSentUpload & { large: Buffer; rest: Buffer }> {
+    const noise = randomBytes(20 * 2 ** 20);
+    const large = await anArchive({ header: { name: "engine/noise.bin", size: noise.length }, body: noise });
+    const upload = await this.beginUpload(large);
+    upload.request.write(large.subarray(100, 9 * 2 ** 20));
+    await eventually(async () => await this.storedBytes() > 0, { what: "a part to be stored" });
+    return { ...upload, large, rest: large.subarray(9 * 2 ** 20) };
   }
 
   uploadsUnderWay(): Promise<number> {

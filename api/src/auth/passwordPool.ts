@@ -2,6 +2,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { unavailable } from "../errors.ts";
 import type { PasswordResult, PasswordTask } from "./passwordWorker.ts";
+import { tooManySignIns } from "./turnstile.ts";
 
 type WithoutId<Task> = Task extends unknown ? Omit<Task, "id"> : never;
 type Settlement = Exclude<PasswordResult, { error: string }>;
@@ -39,7 +40,7 @@ export class PasswordPool {
   run(task: WithoutId<PasswordTask>): Promise<Settlement> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed || this.#queue.length >= this.#queueMax) {
-        reject(unavailable("Too many sign-ins at once: try again in a moment.", undefined, 2));
+        reject(tooManySignIns());
         return;
       }
       this.#queue.push({ task: { ...task, id: this.#nextId++ }, resolve, reject });

@@ -16,7 +16,6 @@ export function importedHash(hash: string): { stored: string; cost: number } | u
   return Number.isNaN(cost) ? undefined : { stored: mark + hash, cost };
 }
 
-/** Reads a hash as it lies in the database. */
 /** What is stored, taken apart; of what is no hash the cost is not a number. */
 export function readStoredHash(stored: string): StoredHash {
   const isImported = stored.startsWith(mark);

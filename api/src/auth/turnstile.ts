@@ -28,12 +28,12 @@ export class Turnstile {
 
   /** Resolves with the place of one who left. */
   async #turn(): Promise<void> {
-    if (this.#waiting.size >= this.#rules.waitingMax) throw tooMany();
+    if (this.#waiting.size >= this.#rules.waitingMax) throw tooManySignIns();
     const turn = Promise.withResolvers<undefined>();
     const enter = (): void => turn.resolve(undefined);
     this.#waiting.add(enter);
     const timer = setTimeout(() => {
-      if (this.#waiting.delete(enter)) turn.reject(tooMany());
+      if (this.#waiting.delete(enter)) turn.reject(tooManySignIns());
     }, this.#rules.deadlineMs);
     try {
       await turn.promise;
@@ -53,6 +53,7 @@ export class Turnstile {
   }
 }
 
-function tooMany(): Error {
+/** 503: whoever asks again in a moment is let in. */
+export function tooManySignIns(): Error {
   return unavailable("Too many sign-ins at once: try again in a moment.", undefined, 2);
 }

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import pg from "pg";
@@ -140,14 +139,10 @@ describe("when the object store", function () {
     const { api, minio } = stage;
     await stage.uploaded(await anArchive());
     const before = await stage.stateOf();
-    const noise = randomBytes(20 * 2 ** 20);
-    const large = await anArchive({ header: { name: "engine/noise.bin", size: noise.length }, body: noise });
-    const { request, answered } = await stage.beginUpload(large);
-    request.write(large.subarray(100, 9 * 2 ** 20));
-    await eventually(async () => await stage.storedBytes() > 0, { what: "a part to be stored" });
+    const { large, request, answered, rest } = await stage.beginLargeUpload();
     minio.signal("SIGSTOP");
     try {
-      request.end(large.subarray(9 * 2 ** 20));
+      request.end(rest);
       expect(await answered).to.equal(503);
       await expectOutage();
       await makeSweepable();
