@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { pieceBytes } from "#contracts/archive/pieces.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
+import { freeNow } from "./freeNow.ts";
 import { storeAnswer } from "./storeAnswer.ts";
 
 /** The least that S3 takes, in whole pieces: little memory, and 10,000 of them are far more than an archive may have. */
@@ -51,7 +52,8 @@ export class ArchiveUpload {
   /** Sends what is left and makes the object visible. */
   async complete(): Promise<void> {
     if (this.#gathered > 0 || this.#parts === 0) this.#sendGathered();
-    await Promise.all(this.#sending);
+    // The collector would let them lie until the next upload has as many of its own.
+    for (const part of await Promise.all(this.#sending.splice(0))) freeNow(part);
     const { client, bucket, timeoutMs } = this.#store;
     const completing = client.completeMultipartUpload(bucket, this.#key, this.#uploadId, this.#etags.toSorted((one, other) => one.part - other.part));
     await storeAnswer(completing, patience.complete * timeoutMs, "Completing an upload");
