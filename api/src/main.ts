@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { format } from "node:util";
+import { compactHeap } from "#kube/compactHeap.ts";
 import { createApp } from "./app.ts";
 import { createBackground } from "./background.ts";
 import { doubtsAbout, parseConfig } from "./config.ts";
@@ -28,6 +29,7 @@ process.on("unhandledRejection", (error) => {
 });
 
 await background.start();
+compactHeap();
 await listen(metricsServer, config.metricsPort);
 await listen(server, config.port);
 deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "the password threads did not start"));

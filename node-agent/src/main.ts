@@ -1,4 +1,5 @@
 import { systemClock } from "#kube/clock.ts";
+import { compactHeap } from "#kube/compactHeap.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { startAgent } from "./agent.ts";
 import { readConfig } from "./config.ts";
@@ -16,6 +17,7 @@ const logger = createLogger({ level: config.logLevel, node: config.node });
 const metrics = createMetrics();
 const transport = KubeTransport.fromDefault({ userAgent: "joypod-node-agent" });
 const agent = await startAgent({ config, transport, clock: systemClock, random: Math.random, logger, metrics });
+compactHeap();
 const health = await startHealthServer({ port: config.httpPort, registry: metrics.registry, unready: () => agent.unready() });
 logger.info({ port: health.port, root: config.root }, "The node agent serves this node.");
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { systemClock } from "#kube/clock.ts";
+import { compactHeap } from "#kube/compactHeap.ts";
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { KubeMetrics } from "#kube/metrics.ts";
 import { KubeTransport } from "#kube/transport.ts";
@@ -40,6 +41,7 @@ async function run(): Promise<void> {
   const port = await health.listen(config.httpPort);
   logger.info({ port, sessionsNamespace: config.sessionsNamespace }, "The operator starts.");
   await operator.watch(stopping.signal);
+  compactHeap();
   await elector.start();
   await operator.lead(stopping.signal);
   logger.info({}, "The operator is at work.");

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestApi } from "./api.ts";
 import { ChildProgram, freePort } from "./childProgram.ts";
+import { imageEnvironment } from "./imageEnvironment.ts";
 import { repositoryRoot } from "./programs.ts";
 
 /** The API as image and chart start it, in a process of its own beside one in ours: on the same stores, and with the same keys. */
@@ -22,9 +23,9 @@ export class ApiProcess {
     const signingKeys = [...config.auth.signingKeys].map(([kid, key]) => `${kid}:${key.toString("base64")}`).join();
     const child = new ChildProgram({
       command: process.execPath,
-      args: ["--max-semi-space-size=1", join(repositoryRoot, program)],
+      args: [join(repositoryRoot, program)],
       env: {
-        MALLOC_ARENA_MAX: "2", PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
+        ...imageEnvironment(), PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
         S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
         KUBECONFIG: config.cluster.kubeconfig ?? "", SESSIONS_NAMESPACE: config.cluster.sessionsNamespace, POD_NAMESPACE: config.cluster.releaseNamespace,
         POD_NAME: `api-${port}`, SIGNING_KEYS: signingKeys, PASSWORD_PEPPER: config.auth.pepper, BCRYPT_COST: String(config.auth.bcryptCost), PASSWORD_WORKERS: "1",

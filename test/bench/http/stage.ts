@@ -10,6 +10,7 @@ import { silentLogger } from "#kube/logger.ts";
 import { aGame, aPartner, aUser, type TestUser } from "#test/factories/catalog.ts";
 import { aGameSessionSpec } from "#test/factories/gameSession.ts";
 import { freePort } from "#test/support/childProgram.ts";
+import { imageEnvironment } from "#test/support/imageEnvironment.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { repositoryRoot } from "#test/support/programs.ts";
 import { startRedis } from "#test/support/redis.ts";
@@ -54,7 +55,7 @@ export async function prepareStage({ players: count }: { players: number }): Pro
   };
   return {
     deps, players,
-    startApi: (extra) => start("api/dist/programs/api.js", [], extra),
+    startApi: (extra) => start("api/dist/programs/api.js", [], { ...imageEnvironment(), ...extra }),
     startPeer: (kind) => start("test/bench/http/peer.ts", [kind]),
     async discard() {
       await Promise.all(programs.map((program) => program.stop()));
