@@ -5,11 +5,13 @@ import { createApp } from "./app.ts";
 import { createBackground } from "./background.ts";
 import { doubtsAbout, parseConfig } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
+import { lowerHelperThreads } from "./helperThreads.ts";
 import { createLogger } from "./logger.ts";
 import { createMetricsServer } from "./metricsServer.ts";
 import { readWebPages } from "./middleware/serveWeb.ts";
 import { close, createHttpServer, listen } from "./server.ts";
 
+lowerHelperThreads();
 const config = parseConfig(process.env);
 const logger = createLogger({ level: config.logLevel });
 const deps = createDeps(config, logger);
