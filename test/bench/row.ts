@@ -58,7 +58,8 @@ export function table(rows: readonly BenchRow[]): string {
   return lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
 }
 
-function milliseconds(value: number): string {
+/** As the table writes a time. */
+export function milliseconds(value: number): string {
   if (value < 1) return `${(value * 1000).toFixed(0)} µs`;
   return value >= 10_000 ? `${(value / 1000).toFixed(1)} s` : `${value.toFixed(1)} ms`;
 }

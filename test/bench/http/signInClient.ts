@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { BenchPlayer } from "./stage.ts";
 
-/** Signs players in from another process. */
+/** Signs players in from another process, whose work goes after all others': that of real clients is done on machines of their own. */
 export class SignInClient {
-  readonly #process: ChildProcess = fork(join(import.meta.dirname, "signInProgram.ts"));
+  readonly #process: ChildProcess = fork(join(import.meta.dirname, "signInProgram.ts"), { execPath: "nice", execArgv: ["-n", "19", process.execPath] });
 
   /** Signs all in at once; throws when one is refused. */
   async signIn(port: number, players: readonly BenchPlayer[]): Promise<void> {
