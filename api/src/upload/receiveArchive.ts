@@ -47,16 +47,11 @@ export async function receiveArchive({
   const sha256 = createHash("sha256");
   const digests = new DigestCheck(expectedDigests);
   let sizeBytes = 0;
-  async function* counted(): AsyncGenerator<Buffer, void, void> {
-    for await (const bytes of paced(body, pace, signal)) {
-      sizeBytes += bytes.length;
-      if (sizeBytes > maxBytes) throw new ArchiveTooLarge(`The archive is larger than ${maxBytes} bytes.`);
-      yield bytes;
-    }
-  }
   try {
     const judging: Promise<void>[] = [];
-    for await (const piece of inPieces(counted(), () => upload.nextPiece())) {
+    for await (const piece of inPieces(paced(body, pace, signal), () => upload.nextPiece())) {
+      sizeBytes += piece.length;
+      if (sizeBytes > maxBytes) throw new ArchiveTooLarge(`The archive is larger than ${maxBytes} bytes.`);
       sha256.update(piece);
       digests.update(piece);
       // The gunzip thread and the store work while the next piece is read and hashed.
