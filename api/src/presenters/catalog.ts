@@ -1,27 +1,23 @@
-import type { GameDetail, GameListItem, GamesQuery, GamesResponse, SaveSlot } from "#contracts/http/catalog.ts";
+import type { GameDetail, GamesQuery, GamesResponse, SaveSlot } from "#contracts/http/catalog.ts";
 import { limits } from "#contracts/limits.ts";
-import type { CatalogDetail, CatalogGame, CatalogPage } from "../stores/catalog.ts";
+import type { CatalogDetail, CatalogPage } from "../stores/catalog.ts";
 
-/** A page of the catalogue. */
-export function presentGames({ games, total }: CatalogPage, { page, limit }: GamesQuery): GamesResponse {
-  return { games: games.map(presentListItem), pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
+/** A page of the catalogue, as the JSON text of a `GamesResponse`. */
+export function presentGames({ gamesJson, total }: CatalogPage, { page, limit }: GamesQuery): string {
+  const pagination: GamesResponse["pagination"] = { page, limit, total, totalPages: Math.ceil(total / limit) };
+  return `{"games":${gamesJson},"pagination":${JSON.stringify(pagination)}}`;
 }
 
 /** A game's own page, always with three slots. */
 export function presentGame(game: CatalogDetail): GameDetail {
+  const { id, slug, title, developer, description, tags, thumbnail, releaseDate, isFavorite, screenshots, languages } = game;
   return {
-    ...presentListItem(game),
-    screenshots: game.screenshots,
+    id, slug, title, developer, description, tags, thumbnail, releaseDate, isFavorite, screenshots,
     contentRating: game.contentRating ?? "",
-    languages: game.languages,
+    languages,
     website: game.website ?? "",
     saveSlots: Array.from({ length: limits.saveSlotsPerGame }, (_, index) => presentSlot(game, index + 1)),
   };
-}
-
-function presentListItem(game: CatalogGame): GameListItem {
-  const { id, slug, title, developer, description, tags, thumbnail, releaseDate, isFavorite } = game;
-  return { id, slug, title, developer, description, tags, thumbnail: thumbnail ?? "", releaseDate: releaseDate ?? "", isFavorite };
 }
 
 function presentSlot({ slots }: CatalogDetail, slotNumber: number): SaveSlot {

@@ -1,7 +1,7 @@
 import { GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { presentGame, presentGames } from "../presenters/catalog.ts";
-import { answerCacheable } from "../routing/answer.ts";
+import { answerCacheable, answerCacheableText } from "../routing/answer.ts";
 import { cacheable } from "../routing/answers.ts";
 import { userRoute } from "../routing/route.ts";
 import { findCatalogGame, listCatalog } from "../stores/catalog.ts";
@@ -16,7 +16,7 @@ const list = userRoute({
   answers: cacheable(GamesResponse),
   errors: [],
   handle: async ({ ctx, deps, user, query }) => {
-    answerCacheable(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
+    answerCacheableText(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
   },
 });
 

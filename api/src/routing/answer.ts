@@ -3,7 +3,11 @@ import type { AppContext } from "./appContext.ts";
 
 /** Answers with JSON that may be kept by the browser but must be asked for again: 304 without a body when it is the same. */
 export function answerCacheable(ctx: AppContext, body: unknown): void {
-  const text = JSON.stringify(body);
+  answerCacheableText(ctx, JSON.stringify(body));
+}
+
+/** The same with what is JSON text already. */
+export function answerCacheableText(ctx: AppContext, text: string): void {
   answerTagged(ctx, etagOf(text), text);
 }
 

@@ -1,28 +1,17 @@
-import type { GamesQuery } from "#contracts/http/catalog.ts";
+import type { GameListItem, GamesQuery } from "#contracts/http/catalog.ts";
 import { CatalogCounts } from "./catalogCounts.ts";
 import { catalogStatement, fewMost, listColumns } from "./catalogStatement.ts";
 import type { Queryable } from "./queryable.ts";
 
-/** A game as the catalogue lists it. */
-export interface CatalogGame {
-  id: string;
-  slug: string;
-  title: string;
-  developer: string;
-  description: string;
-  tags: string[];
-  thumbnail: string | null;
-  releaseDate: string | null;
-  isFavorite: boolean;
-}
-
+/** A page of the catalogue. */
 export interface CatalogPage {
-  games: CatalogGame[];
+  /** JSON of the contract's `GameListItem`s: nothing reads them between the database and the client. */
+  gamesJson: string;
   total: number;
 }
 
 /** A game's own page, with the user's used slots. */
-export interface CatalogDetail extends CatalogGame {
+export interface CatalogDetail extends GameListItem {
   screenshots: string[];
   contentRating: string | null;
   languages: string[];
@@ -37,10 +26,10 @@ export async function listCatalog(
   const filter = JSON.stringify([query.search?.toLowerCase(), query.tag?.toLowerCase()]);
   const { name, text, values } = catalogStatement(query, counts.find(filter));
   const { rows: [page] } = await database.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
-  if (page === undefined) return { total: 0, games: [] };
+  if (page === undefined) return { total: 0, gamesJson: "[]" };
   if (page.total <= fewMost) counts.forget(filter);
   else if (query.search || query.tag) counts.keep(filter, { revision: page.revision, total: page.total });
-  return { total: page.total, games: page.games };
+  return { total: page.total, gamesJson: page.gamesJson };
 }
 
 /** One game of the catalogue; undefined for one that is not (or no longer) in it. */

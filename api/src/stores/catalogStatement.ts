@@ -2,12 +2,12 @@ import type { GamesQuery } from "#contracts/http/catalog.ts";
 import { limits } from "#contracts/limits.ts";
 import type { KnownCount } from "./catalogCounts.ts";
 
-/** What a user sees of a game in lists; `$1` is the user. */
-export const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g.tags, g.thumbnail,
-  to_char(g.release_date, 'YYYY-MM-DD') AS "releaseDate",
+/** What a user sees of a game in lists, named and written as the contract's `GameListItem`; `$1` is the user. */
+export const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g.tags, coalesce(g.thumbnail, '') AS thumbnail,
+  coalesce(to_char(g.release_date, 'YYYY-MM-DD'), '') AS "releaseDate",
   EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
 
-/** One statement that gives `total`, `revision` and the page's `games`; the caller's `$1` goes before the values. */
+/** One statement that gives `total`, `revision` and the page's `gamesJson`; the caller's `$1` goes before the values. */
 export interface CatalogStatement {
   name: string;
   text: string;
@@ -75,9 +75,9 @@ function textOf(query: GamesQuery, filter: Filter | undefined): string {
       -- Cuts nothing off: tells Postgres how few rows it will have to fetch.
       LIMIT ${limits.catalog.pageSizeMax}
     )
-    SELECT (SELECT total FROM count) AS total, (SELECT revision::text FROM count) AS revision, (SELECT coalesce(json_agg(row_to_json(listed)), '[]') FROM (
+    SELECT (SELECT total FROM count) AS total, (SELECT revision::text FROM count) AS revision, (SELECT coalesce(json_agg(row_to_json(listed)), '[]')::text FROM (
       SELECT ${listColumns} FROM page JOIN games g USING (id) ORDER BY ${forwards}
-    ) listed) AS games`;
+    ) listed) AS "gamesJson"`;
 }
 
 const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FROM catalog_totals)";

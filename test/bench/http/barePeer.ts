@@ -47,7 +47,7 @@ export async function listenBare(config: Config, stores: PeerStores): Promise<vo
       send(response, { ...headers, "Cache-Control": "no-store" }, await stores.keepAlive(claims.sub, sessionId));
       return;
     }
-    const body = JSON.stringify(await stores.games(claims.sub, Object.fromEntries(new URLSearchParams(url.split("?", 2)[1]))));
+    const body = await stores.games(claims.sub, Object.fromEntries(new URLSearchParams(url.split("?", 2)[1])));
     const tag = etagOf(body);
     sendText(response, request.headers["if-none-match"] === tag ? 304 : 200, { ...headers, "Cache-Control": "private, no-cache", "ETag": tag }, body);
   };

@@ -57,7 +57,7 @@ function addRoutes(app: FastifyInstance, { gameSession, catalog }: Config, store
       reply.header("Cache-Control", "private, no-cache").header("ETag", tag);
       return request.headers["if-none-match"] === tag ? reply.code(304).send() : payload;
     },
-  }, (request) => stores.games((request.user as Claims).sub, request.query));
+  }, async (request) => JSON.parse(await stores.games((request.user as Claims).sub, request.query)) as GamesResponse);
 }
 
 const keepaliveBody = {

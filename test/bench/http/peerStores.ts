@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import pg from "pg";
-import { GamesQuery, type GamesResponse } from "#contracts/http/catalog.ts";
+import { GamesQuery } from "#contracts/http/catalog.ts";
 import type { KeepaliveResponse } from "#contracts/http/gameSessions.ts";
 import { authSessionIdOf } from "../../../api/src/auth/tokens.ts";
 import type { Config } from "../../../api/src/config.ts";
@@ -41,7 +41,8 @@ export class PeerStores {
     return presentKeepalive(kept.expiresAt);
   }
 
-  async games(userId: string, query: Record<string, string>): Promise<GamesResponse> {
+  /** JSON text of a `GamesResponse`. */
+  async games(userId: string, query: Record<string, string>): Promise<string> {
     const checked = GamesQuery.parse(query);
     return presentGames(await listCatalog(this.pool, userId, checked, this.#counts), checked);
   }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import pg from "pg";
-import { GamesQuery } from "#contracts/http/catalog.ts";
+import { GamesQuery, type GameListItem } from "#contracts/http/catalog.ts";
 import { CatalogCounts } from "../../../api/src/stores/catalogCounts.ts";
 import { listCatalog } from "../../../api/src/stores/catalog.ts";
 import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
@@ -56,9 +56,9 @@ describe("pages of a large catalogue", function () {
           const slugs = expected(query);
           const seen: string[] = [];
           for (let page = 1; page <= Math.ceil(slugs.length / query.limit) + 1; page++) {
-            const { total, games: listed } = await listCatalog(pool, "nobody", { ...query, page }, counts);
+            const { total, gamesJson } = await listCatalog(pool, "nobody", { ...query, page }, counts);
             expect(total).to.equal(slugs.length);
-            seen.push(...listed.map(({ slug }) => slug));
+            seen.push(...slugsOf(gamesJson));
           }
           expect(seen).to.deep.equal(slugs);
         }
@@ -111,10 +111,14 @@ describe("pages of a large catalogue", function () {
     )).rows.map(({ slug }) => slug);
     expect(left).to.have.length.of.at.least(2);
     for (let round = 0; round < 2; round++) {
-      const { total, games: listed } = await listCatalog(pool, "nobody", query, known);
+      const { total, gamesJson } = await listCatalog(pool, "nobody", query, known);
       expect(total).to.equal(left.length);
-      expect(listed.map(({ slug }) => slug)).to.deep.equal(left);
+      expect(slugsOf(gamesJson)).to.deep.equal(left);
       expect(known.find('["ar",null]')).to.equal(undefined);
     }
   });
 });
+
+function slugsOf(gamesJson: string): string[] {
+  return (JSON.parse(gamesJson) as GameListItem[]).map(({ slug }) => slug);
+}
