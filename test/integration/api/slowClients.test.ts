@@ -106,7 +106,7 @@ describe("slow clients", function () {
     const body = slowHttpTest({ mode: "body", url: `${api.url}/api/favorites`, seconds: 20, ...some });
     // This one does not notice that it was cut off, for it takes its time with what it was sent before: so it is looked at from here.
     const progress = { isReading: true };
-    const read = slowHttpTest({ mode: "read", url: `${api.url}/large.bin`, seconds: 5, ...some }).finally(() => (progress.isReading = false));
+    const read = slowHttpTest({ mode: "read", url: `${api.url}/large.bin`, seconds: 12, ...some }).finally(() => (progress.isReading = false));
     const wholeTest = Promise.all([headers, body, read]);
     const cut = eventually(() => cuts() >= before + some.connections && unsentBytesAt(port) === 0, { what: "the end of those who do not read", timeoutMs: 10_000 })
       .then(() => expect(progress.isReading, "cut before they went by themselves").to.be.true);
