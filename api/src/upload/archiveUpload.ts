@@ -53,7 +53,7 @@ export class ArchiveUpload {
   async complete(): Promise<void> {
     if (this.#gathered > 0 || this.#parts === 0) this.#sendGathered();
     // The collector would let them lie until the next upload has as many of its own.
-    for (const part of await Promise.all(this.#sending.splice(0))) freeNow(part);
+    for (const part of await Promise.all(this.#sending)) freeNow(part);
     const { client, bucket, timeoutMs } = this.#store;
     const completing = client.completeMultipartUpload(bucket, this.#key, this.#uploadId, this.#etags.toSorted((one, other) => one.part - other.part));
     await storeAnswer(completing, patience.complete * timeoutMs, "Completing an upload");
