@@ -12,7 +12,7 @@ import { currentDigest, dropUploadLease, lockJudgedGame, switchVersion, type Upl
 import { archiveTooLarge, type ArchiveBody } from "../upload/archiveBody.ts";
 import { ArchiveStore } from "../upload/archiveStore.ts";
 import type { ArchiveUpload } from "../upload/archiveUpload.ts";
-import { TooSlow } from "../upload/paced.ts";
+import { CutOff, TooSlow } from "../upload/bodyReader.ts";
 import { ArchiveTooLarge, DigestMismatch, receiveArchive, type ReceivedArchive } from "../upload/receiveArchive.ts";
 import { holdUploadLease } from "../upload/uploadLease.ts";
 import { noSuchGame } from "./updateGame.ts";
@@ -104,6 +104,7 @@ function toRefusal(error: unknown, maxBytes: number): unknown {
   }
   if (error instanceof ArchiveTooLarge) return archiveTooLarge(maxBytes);
   if (error instanceof DigestMismatch) return new HttpError("checksum_mismatch", { message: error.message });
+  if (error instanceof CutOff) return new HttpError("invalid_request", { message: error.message, cause: error });
   if (error instanceof TooSlow) return new HttpError("request_timeout", { message: error.message, headers: { Connection: "close" } });
   return error;
 }

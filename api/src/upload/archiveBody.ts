@@ -1,14 +1,14 @@
+import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { HttpError, invalidRequest, unsupportedMediaType } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { continueBody } from "../routing/body.ts";
-import { freeNow } from "./freeNow.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
 
 /** An archive on its way in; nothing of it was asked for yet. */
 export interface ArchiveBody {
-  /** Asks the client to send, where it waits for that, and gives the bytes; each piece lasts until the next is asked for. */
-  open(): AsyncIterable<Buffer>;
+  /** Asks the client to send, where it waits for that. The request has to stay open, whatever comes: it still has to be answered. */
+  open(): Readable;
   /** Reads on for a moment after a refusal, into nothing. */
   drain(): Promise<void>;
   expectedDigests: ExpectedDigests;
@@ -31,7 +31,7 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
     open: () => {
       continueBody(ctx);
       isAwaited = false;
-      return bytesOf(ctx);
+      return ctx.req;
     },
     // A client that waits to be asked sends nothing.
     drain: async () => (isAwaited ? undefined : drain(ctx)),
@@ -61,17 +61,5 @@ function expectedDigestsOf(ctx: AppContext): ExpectedDigests {
   } catch (error) {
     if (error instanceof MalformedDigest) throw invalidRequest(error.message);
     throw error;
-  }
-}
-
-async function* bytesOf({ req }: AppContext): AsyncGenerator<Buffer, void, void> {
-  try {
-    // The request itself stays open when the reader leaves: it still has to be answered.
-    for await (const bytes of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      yield bytes;
-      freeNow(bytes);
-    }
-  } catch (cause) {
-    throw new HttpError("invalid_request", { message: "The body was cut off: send it again.", cause });
   }
 }

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { pieceBytes } from "#contracts/archive/pieces.ts";
+import { pieceBytes } from "#contracts/archive/gunzip.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { freeNow } from "./freeNow.ts";
 import { storeAnswer } from "./storeAnswer.ts";

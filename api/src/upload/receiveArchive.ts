@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { inPieces } from "#contracts/archive/pieces.ts";
+import type { Readable } from "node:stream";
 import { ArchiveInspection, type InspectedArchive } from "./archiveInspection.ts";
 import type { ArchiveUpload } from "./archiveUpload.ts";
+import { BodyReader, type Pace } from "./bodyReader.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
-import { paced, type Pace } from "./paced.ts";
 
 /** Pieces that the gunzip thread may have before it: on a busy machine it need not wait for its turn. Far fewer than the upload keeps. */
 const piecesAhead = 4;
@@ -25,7 +25,7 @@ export class DigestMismatch extends Error {
 }
 
 export interface ReceiveOptions {
-  body: AsyncIterable<Buffer>;
+  body: Readable;
   game: { launcher: string; engineDir: string };
   /** Whose memory the bytes come into, and where they go; completing or aborting it stays with the caller. */
   upload: Pick<ArchiveUpload, "nextPiece" | "add">;
@@ -38,7 +38,7 @@ export interface ReceiveOptions {
 
 /**
  * Reads a body once: counts, hashes, judges and stores each piece before the next is read, so that memory stays flat and
- * the sender is slowed to what the store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, TooSlow.
+ * the sender is slowed to what the store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
  */
 export async function receiveArchive({
   body, game, upload, expectedDigests, maxBytes, pace, signal,
@@ -46,10 +46,14 @@ export async function receiveArchive({
   const inspection = new ArchiveInspection(game);
   const sha256 = createHash("sha256");
   const digests = new DigestCheck(expectedDigests);
+  const reader = new BodyReader(body, pace, signal);
   let sizeBytes = 0;
   try {
     const judging: Promise<void>[] = [];
-    for await (const piece of inPieces(paced(body, pace, signal), () => upload.nextPiece())) {
+    for (;;) {
+      const memory = await upload.nextPiece();
+      const piece = memory.subarray(0, await reader.fill(memory));
+      if (piece.length === 0) break;
       sizeBytes += piece.length;
       if (sizeBytes > maxBytes) throw new ArchiveTooLarge(`The archive is larger than ${maxBytes} bytes.`);
       sha256.update(piece);
@@ -67,6 +71,7 @@ export async function receiveArchive({
     if (mismatch !== undefined) throw new DigestMismatch(`The body's ${mismatch} is not the announced one; send it again.`);
     return { ...await inspection.finish(), sizeBytes, sha256: digest };
   } finally {
+    reader.close();
     inspection.close();
   }
 }

@@ -2,13 +2,16 @@ import type { TransformOptions } from "node:stream";
 import { createGunzip, type Gunzip, type ZlibOptions } from "node:zlib";
 import { ArchiveRefused } from "./archiveRefused.ts";
 
+/** Hashing and unpacking by the megabyte is twice as fast as by what one read of a socket gives. */
+export const pieceBytes = 1024 * 1024;
+
 /**
  * A gunzip that takes exactly one member and nothing after it, with pieces of 1 MiB: four times as fast as the default
  * size. `bytesWritten` is how much of the packed archive it has read. Pass its errors through `gunzipRefusal`.
  */
 export function createStrictGunzip(): Gunzip {
   // Some pieces may wait for the consumer, so that the threads need not take turns; as objects they are not joined into one.
-  const options: ZlibOptions & TransformOptions = { chunkSize: 1024 * 1024, rejectGarbageAfterEnd: true, readableObjectMode: true, readableHighWaterMark: 4 };
+  const options: ZlibOptions & TransformOptions = { chunkSize: pieceBytes, rejectGarbageAfterEnd: true, readableObjectMode: true, readableHighWaterMark: 4 };
   return createGunzip(options);
 }
 

@@ -5,9 +5,9 @@ import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
 import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
 import type { ArchiveRules } from "#contracts/archive/archiveRules.ts";
 import { createStrictGunzip, gunzipRefusal } from "#contracts/archive/gunzip.ts";
-import { inPieces, ringOfPieces } from "#contracts/archive/pieces.ts";
 import { ChecksumMismatch } from "../store/errors.ts";
 import { createChunksInUse } from "./chunksInUse.ts";
+import { inPieces, ringOfPieces } from "./pieces.ts";
 import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
 
 export interface UnpackOptions {

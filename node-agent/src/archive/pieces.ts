@@ -1,5 +1,4 @@
-/** Hashing and unpacking by the megabyte is twice as fast as by what one read of a socket gives. */
-export const pieceBytes = 1024 * 1024;
+import { pieceBytes } from "#contracts/archive/gunzip.ts";
 
 /** The same bytes in pieces of 1 MiB, each in memory that `nextBuffer` gives for it. */
 export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () => Buffer | Promise<Buffer>): AsyncGenerator<Buffer, void, void> {
