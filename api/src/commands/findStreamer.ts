@@ -12,18 +12,23 @@ export interface FoundStreamer {
   podIp: string | undefined;
 }
 
+/** A session that is looked at again and again. */
+export interface FollowedStreamer {
+  /** Where it stands now, by the cluster. */
+  look(): FoundStreamer;
+  /** Resolves once its streamer can be spoken to or will not come any more; after `ms` at the latest. */
+  wait(ms: number): Promise<void>;
+}
+
 /** Address of the pod that streams the user's session. Throws not_found, and not_running while there is none. */
 export async function findStreamer(deps: StreamerDeps, userId: string, id: string): Promise<string> {
-  const { podIp } = (await followStreamer(deps, userId, id, 0))();
+  const { podIp } = (await followStreamer(deps, userId, id)).look();
   if (podIp === undefined) throw notRunning();
   return podIp;
 }
 
-/**
- * Gives a function that tells where the user's session stands now, by the cluster. While the session starts and has no streamer
- * yet, waits so long for one before. Throws not_found.
- */
-export async function followStreamer({ postgres, cluster }: StreamerDeps, userId: string, id: string, waitMs: number): Promise<() => FoundStreamer> {
+/** The user's session, from the database; what becomes of it, from the cluster. Throws not_found. */
+export async function followStreamer({ postgres, cluster }: StreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
   const row = await findGameSession(postgres.pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   const look = (): FoundStreamer => {
@@ -32,13 +37,13 @@ export async function followStreamer({ postgres, cluster }: StreamerDeps, userId
     const isOpen = status === "starting" || status === "running";
     return { status, podIp: isOpen ? gameSession?.status?.podIp : undefined };
   };
-  if (waitMs > 0) {
+  const wait = async (ms: number): Promise<void> => {
     await cluster.waitForGameSession(id, () => {
       const { status, podIp } = look();
       return status !== "starting" || podIp !== undefined;
-    }, waitMs);
-  }
-  return look;
+    }, ms);
+  };
+  return { look, wait };
 }
 
 /** 409: there is no pod to speak to, and waiting brings none. */

@@ -19,13 +19,14 @@ const pauses = { firstMs: 20, growth: 1.25, longestMs: 500 };
 export async function offerStream(deps: OfferDeps, userId: string, offer: StreamOffer): Promise<StreamerAnswer> {
   const holdUntilMs = performance.now() + whep.holdSeconds * 1_000;
   let pauseMs = pauses.firstMs;
+  const session = await followStreamer(deps, userId, offer.sessionId);
   for (;;) {
-    const look = await followStreamer(deps, userId, offer.sessionId, holdUntilMs - performance.now());
-    const { status, podIp } = look();
+    await session.wait(holdUntilMs - performance.now());
+    const { status, podIp } = session.look();
     if (podIp === undefined) throw status === "starting" ? notReady() : notRunning();
     if (status === "running") return deps.streamers.offer(podIp, offer);
     const answer = await offerEarly(deps, podIp, offer);
-    if (answer !== undefined && look().podIp === podIp) return answer; // else the session has ended or moved meanwhile
+    if (answer !== undefined && session.look().podIp === podIp) return answer; // else the session has ended or moved meanwhile
     if (performance.now() >= holdUntilMs) throw notReady();
     await delay(pauseMs, undefined, { signal: offer.signal });
     pauseMs = Math.min(pauseMs * pauses.growth, pauses.longestMs);
