@@ -2,8 +2,15 @@ import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import bcrypt from "bcryptjs";
 
-/** Work for a password worker: with `hash` a comparison that takes as long as one of `likeCost`, without one a new hash. */
-export type PasswordTask = { id: number; secret: string; cost: number } | { id: number; secret: string; hash: string; likeCost: number };
+/** Work for a password worker: with `hash`, which is of `cost`, a comparison that takes as long as one of `likeCost`; without it a new hash. */
+export type PasswordTask = { id: number; secret: string; cost: number } | (Comparison & { id: number });
+
+interface Comparison {
+  secret: string;
+  hash: string;
+  cost: number;
+  likeCost: number;
+}
 
 export type PasswordResult = { id: number; hash: string } | { id: number; isEqual: boolean } | { id: number; error: string };
 
@@ -18,7 +25,7 @@ parentPort?.on("message", (task: PasswordTask) => {
 function run(task: PasswordTask): PasswordResult {
   try {
     return "hash" in task
-      ? { id: task.id, isEqual: compare(task.secret, task.hash, task.likeCost) }
+      ? { id: task.id, isEqual: compare(task) }
       : { id: task.id, hash: bcrypt.hashSync(task.secret, task.cost) };
   } catch (error) {
     return { id: task.id, error: error instanceof Error ? error.message : String(error) };
@@ -26,8 +33,8 @@ function run(task: PasswordTask): PasswordResult {
 }
 
 /** A cheaper hash, such as an imported one, must not be told by a quicker no: each step of cost doubles the work. */
-function compare(secret: string, hash: string, likeCost: number): boolean {
+function compare({ secret, hash, cost, likeCost }: Comparison): boolean {
   const isEqual = bcrypt.compareSync(secret, hash);
-  for (let cost = Number(hash.slice(4, 6)); !isEqual && cost < likeCost; cost += 1) bcrypt.hashSync(secret, cost);
+  for (let step = cost; !isEqual && step < likeCost; step += 1) bcrypt.hashSync(secret, step);
   return isEqual;
 }

@@ -43,7 +43,7 @@ export class Passwords {
   async check(password: string, storedHash: string | null): Promise<PasswordCheck> {
     const { hash, cost, isImported } = readStoredHash(storedHash ?? await this.#hashOfNobody());
     const secret = isImported ? password : this.#prepare(password);
-    const result = await this.#pool.run({ secret, hash, likeCost: this.#cost });
+    const result = await this.#pool.run({ secret, hash, cost, likeCost: this.#cost });
     if (!("isEqual" in result)) throw new Error("The password worker answered another question.");
     const isEqual = result.isEqual && storedHash !== null && (!isImported || isReadWhole(password));
     return { isEqual, shouldRehash: isEqual && (isImported || cost !== this.#cost) };

@@ -12,7 +12,7 @@ const plainBytesMax = 72;
 
 /** What to store of another platform's hash; undefined when it is no bcrypt hash. */
 export function importedHash(hash: string): { stored: string; cost: number } | undefined {
-  const cost = Number(shape.exec(hash)?.[1]);
+  const cost = costOf(hash);
   return Number.isNaN(cost) ? undefined : { stored: mark + hash, cost };
 }
 
@@ -20,7 +20,11 @@ export function importedHash(hash: string): { stored: string; cost: number } | u
 export function readStoredHash(stored: string): StoredHash {
   const isImported = stored.startsWith(mark);
   const hash = isImported ? stored.slice(mark.length) : stored;
-  return { hash, cost: Number(/^\$2[aby]\$(\d\d)\$/.exec(hash)?.[1]), isImported };
+  return { hash, cost: costOf(hash), isImported };
+}
+
+function costOf(hash: string): number {
+  return Number(shape.exec(hash)?.[1]);
 }
 
 /** Whether plain bcrypt tells this password from every other: it reads 72 bytes, and a NUL makes `a` and `a\0a` one to it. */

@@ -9,18 +9,11 @@ export function presentGames({ gamesJson, total }: CatalogPage, { page, limit }:
 }
 
 /** A game's own page, always with three slots. */
-export function presentGame(game: CatalogDetail): GameDetail {
-  const { id, slug, title, developer, description, tags, thumbnail, releaseDate, isFavorite, screenshots, languages } = game;
-  return {
-    id, slug, title, developer, description, tags, thumbnail, releaseDate, isFavorite, screenshots,
-    contentRating: game.contentRating ?? "",
-    languages,
-    website: game.website ?? "",
-    saveSlots: Array.from({ length: limits.saveSlotsPerGame }, (_, index) => presentSlot(game, index + 1)),
-  };
+export function presentGame({ slots, ...game }: CatalogDetail): GameDetail {
+  return { ...game, saveSlots: Array.from({ length: limits.saveSlotsPerGame }, (_, index) => presentSlot(slots, index + 1)) };
 }
 
-function presentSlot({ slots }: CatalogDetail, slotNumber: number): SaveSlot {
+function presentSlot(slots: CatalogDetail["slots"], slotNumber: number): SaveSlot {
   const slot = slots.find(({ number }) => number === slotNumber);
   if (slot === undefined) return { id: null, slotNumber, label: null, lastPlayedAt: null };
   return { id: slot.id, slotNumber, label: slot.label, lastPlayedAt: new Date(slot.lastPlayedAt).toISOString() };

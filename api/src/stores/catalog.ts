@@ -1,4 +1,4 @@
-import type { GameListItem, GamesQuery } from "#contracts/http/catalog.ts";
+import type { GameDetail, GamesQuery } from "#contracts/http/catalog.ts";
 import { CatalogCounts } from "./catalogCounts.ts";
 import { catalogStatement, fewMost, listColumns } from "./catalogStatement.ts";
 import type { Queryable } from "./queryable.ts";
@@ -11,11 +11,7 @@ export interface CatalogPage {
 }
 
 /** A game's own page, with the user's used slots. */
-export interface CatalogDetail extends GameListItem {
-  screenshots: string[];
-  contentRating: string | null;
-  languages: string[];
-  website: string | null;
+export interface CatalogDetail extends Omit<GameDetail, "saveSlots"> {
   slots: { id: string; number: number; label: string; lastPlayedAt: string }[];
 }
 
@@ -37,7 +33,7 @@ export async function findCatalogGame(database: Queryable, userId: string, slug:
   const { rows } = await database.query<CatalogDetail>({
     name: "catalog.detail",
     text: `
-      SELECT ${listColumns}, g.screenshots, g.content_rating AS "contentRating", g.languages, g.website,
+      SELECT ${listColumns}, g.screenshots, coalesce(g.content_rating, '') AS "contentRating", g.languages, coalesce(g.website, '') AS website,
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'label', s.label, 'lastPlayedAt', s.last_played_at) ORDER BY s.number), '[]')
           FROM save_slots s WHERE s.user_id = $1 AND s.game_id = g.id) AS slots
