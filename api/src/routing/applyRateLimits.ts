@@ -25,7 +25,7 @@ export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitO
 }
 
 /** `RateLimit` and `RateLimit-Policy` of the IETF draft: one item per limit. */
-export function rateLimitHeaders(outcomes: readonly RateLimitOutcome[]): Record<string, string> {
+function rateLimitHeaders(outcomes: readonly RateLimitOutcome[]): Record<string, string> {
   return {
     "RateLimit-Policy": outcomes.map(({ name, points, windowSeconds }) => `"${name}";q=${points};w=${windowSeconds}`).join(", "),
     "RateLimit": outcomes.map(({ name, remaining, resetSeconds }) => `"${name}";r=${remaining};t=${Math.ceil(resetSeconds)}`).join(", "),

@@ -19,8 +19,6 @@ export interface ObjectStore {
   timeoutMs: number;
 }
 
-/** Multipart parts; with an unknown length the client would plan for 5 TiB and buffer 528 MiB each. */
-export const partSizeBytes = 16 * 2 ** 20;
 /** Of a connection on which nothing moves, in answers: as long as the longest answer may take. */
 const silence = 12;
 
@@ -36,7 +34,6 @@ export function connectObjectStore({ endpoint, region, bucket, accessKey, secret
     secretKey,
     region,
     pathStyle: true,
-    partSize: partSizeBytes,
     transportAgent: impatientAgent(useSSL, silence * timeoutMs),
   });
   // As over https: parts carry checksums of their own, and hashing each body just to sign it would halve the speed of uploads.

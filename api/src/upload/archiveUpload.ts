@@ -11,6 +11,14 @@ const buffers = 4;
 /** Longer than the store's other answers: for a part to travel, and for thousands of parts to be put together. */
 const patience = { part: 6, complete: 12 };
 
+/** The part that pieces come to lie in. */
+interface Part {
+  memory: Buffer<ArrayBuffer>;
+  bytes: number;
+  /** CRC-32, added up piece by piece: what was just read is still in the processor's cache, a whole part is not. */
+  crc32: number;
+}
+
 /**
  * One multipart upload of unknown length in constant memory: pieces come to lie in the parts that are sent, and a part's
  * memory is used again once the store has it and fifteen pieces more have come. Throws unavailable when the store fails.
@@ -20,8 +28,7 @@ export class ArchiveUpload {
   readonly #key: string;
   readonly #uploadId: string;
   readonly #etags: { part: number; etag: string }[] = [];
-  #gathering: Buffer<ArrayBuffer> | undefined;
-  #gathered = 0;
+  #gathering: Part | undefined;
   #parts = 0;
   /** Parts on their way, oldest first; each gives its buffer back. */
   readonly #sending: Promise<Buffer<ArrayBuffer>>[] = [];
@@ -39,19 +46,22 @@ export class ArchiveUpload {
 
   /** Memory for the piece that follows; waits while all parts are on their way. */
   async nextPiece(): Promise<Buffer> {
-    this.#gathering ??= await this.#nextBuffer();
-    return this.#gathering.subarray(this.#gathered, this.#gathered + pieceBytes);
+    this.#gathering ??= { memory: await this.#nextMemory(), bytes: 0, crc32: 0 };
+    const { memory, bytes } = this.#gathering;
+    return memory.subarray(bytes, bytes + pieceBytes);
   }
 
-  /** Takes the piece that was asked for last, filled; only the archive's last may be shorter. */
-  add({ length }: Buffer): void {
-    this.#gathered += length;
-    if (this.#gathered === partBytes) this.#sendGathered();
+  /** Takes the piece whose memory was asked for last; only the archive's last may be shorter than that. */
+  add(piece: Buffer): void {
+    if (this.#gathering === undefined) throw new Error("The piece is not in a part's memory.");
+    this.#gathering.bytes += piece.length;
+    this.#gathering.crc32 = crc32(piece, this.#gathering.crc32);
+    if (this.#gathering.bytes === partBytes) this.#sendGathered();
   }
 
   /** Sends what is left and makes the object visible. */
   async complete(): Promise<void> {
-    if (this.#gathered > 0 || this.#parts === 0) this.#sendGathered();
+    if ((this.#gathering?.bytes ?? 0) > 0 || this.#parts === 0) this.#sendGathered();
     // The collector would let them lie until the next upload has as many of its own.
     for (const part of await Promise.all(this.#sending)) freeNow(part);
     const { client, bucket, timeoutMs } = this.#store;
@@ -69,37 +79,35 @@ export class ArchiveUpload {
 
   #sendGathered(): void {
     this.#parts += 1;
-    const sending = this.#send(this.#parts, this.#gathering ?? Buffer.alloc(0), this.#gathered);
+    const sending = this.#send(this.#parts, this.#gathering ?? { memory: Buffer.alloc(0), bytes: 0, crc32: 0 });
     sending.catch(() => undefined); // Its failure surfaces when its memory is needed, or at the end.
     this.#sending.push(sending);
     this.#gathering = undefined;
-    this.#gathered = 0;
   }
 
-  async #nextBuffer(): Promise<Buffer<ArrayBuffer>> {
+  async #nextMemory(): Promise<Buffer<ArrayBuffer>> {
     const oldest = this.#sending.length < buffers ? undefined : this.#sending.shift();
     return oldest ?? Buffer.allocUnsafeSlow(partBytes);
   }
 
-  async #send(part: number, buffer: Buffer<ArrayBuffer>, bytes: number): Promise<Buffer<ArrayBuffer>> {
+  async #send(partNumber: number, { memory, bytes, crc32 }: Part): Promise<Buffer<ArrayBuffer>> {
     const { client, bucket, timeoutMs } = this.#store;
-    const content = buffer.subarray(0, bytes);
     const sending = client.uploadPart({
       bucketName: bucket,
       objectName: this.#key,
       uploadID: this.#uploadId,
-      partNumber: part,
+      partNumber,
       // The store checks it; MD5 and SHA-256, which S3 began with, cost as much as all the rest of an upload.
-      headers: { "content-length": String(bytes), "x-amz-checksum-crc32": crc32Of(content) },
-    }, content);
+      headers: { "content-length": String(bytes), "x-amz-checksum-crc32": inBase64(crc32) },
+    }, memory.subarray(0, bytes));
     const { etag } = await storeAnswer(sending, patience.part * timeoutMs, "Storing a part of an upload");
-    this.#etags.push({ part, etag });
-    return buffer;
+    this.#etags.push({ part: partNumber, etag });
+    return memory;
   }
 }
 
-function crc32Of(bytes: Buffer): string {
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(crc32(bytes));
-  return sum.toString("base64");
+function inBase64(sum: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(sum);
+  return bytes.toString("base64");
 }

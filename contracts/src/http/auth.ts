@@ -88,7 +88,7 @@ export const RedirectResponse = z.object({
 export type RedirectResponse = z.infer<typeof RedirectResponse>;
 
 /** `error` values in the query of the sign-in page. */
-export const signInErrors = [
+const signInErrors = [
   "CredentialsSignin", "MissingCSRF", "SessionRequired", "AccessDenied", "Configuration", "OAuthSignin", "OAuthCallback",
   "OAuthAccountNotLinked", "OAuthCreateAccount",
 ] as const;

@@ -80,7 +80,7 @@ export class StatusDraft {
 }
 
 /** Phase is a summary for printing; nothing decides by it. */
-export function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase {
+function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase {
   if (isConditionTrue(status.conditions, "Finished")) return "Finished";
   const isStopping = status.stoppingAt !== undefined || session.spec.desiredState === "Stopped" || session.metadata.deletionTimestamp !== undefined;
   if (isStopping) return "Stopping";
