@@ -31,6 +31,8 @@ const firstFilterParameter = 4;
 const trigramLength = 3;
 /** So many matches or fewer are sorted; more are read in the index's order. */
 export const fewMost = 500;
+/** Of so many games, the newest, more matches than this mean that there are not few. */
+const sample = { games: 500, matches: 10 };
 
 /** By name: every request that asks in the same way shares one. */
 const texts = new Map<string, string>();
@@ -85,7 +87,8 @@ const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FRO
 /**
  * Few matches are found by what finds them fastest, and sorted. Many are not: Postgres would sort thousands for one page, or,
  * left to choose, walk the sort's index for the few. So it is told first how many there are; the part that does not apply has
- * `LIMIT 0` and is not run. Nor are few looked for where an earlier page has counted many, though it be in another revision.
+ * `LIMIT 0` and is not run. Nor are few looked for where a sample has many, or an earlier page has counted many, though it be in
+ * another revision.
  */
 function countFound({ found, isIndexed, walked, values }: Filter, { sort, order }: GamesQuery): string {
   const knownRevision = `$${firstFilterParameter + values.length}::bigint`;
@@ -93,18 +96,23 @@ function countFound({ found, isIndexed, walked, values }: Filter, { sort, order 
   // What no index finds is walked in the sort's order, which only the sort's index gives without sorting it all.
   const sorted = isIndexed ? "" : `ORDER BY ${keys[sort](order, "asc")}`;
   return `
-    few AS MATERIALIZED (
+    guess AS MATERIALIZED (
+      SELECT (SELECT ${knownTotal} IS NULL) AND count(*) <= ${sample.matches} AS isfew FROM (
+        SELECT ${walked} AS ismatch FROM games g WHERE ${isListed} ORDER BY ${keys.createdAt("desc", "asc")}
+        LIMIT (SELECT CASE WHEN ${knownTotal} IS NULL THEN ${sample.games} ELSE 0 END)
+      ) newest WHERE ismatch
+    ), few AS MATERIALIZED (
       SELECT ${keys[sort]("", "")} FROM games g WHERE ${isListed} AND ${found} ${sorted}
-      LIMIT (SELECT CASE WHEN ${knownTotal} IS NULL THEN ${fewMost + 1} ELSE 0 END)
+      LIMIT (SELECT CASE WHEN isfew THEN ${fewMost + 1} ELSE 0 END FROM guess)
     ), count AS MATERIALIZED (
-      SELECT ${knownTotal} IS NULL AND n <= ${fewMost} AS isfew, revision, CASE
+      SELECT isfew, revision, CASE
         WHEN revision = ${knownRevision} THEN ${knownTotal}
-        WHEN ${knownTotal} IS NULL AND n <= ${fewMost} THEN n
+        WHEN isfew THEN n
         ELSE (SELECT count(*)::int FROM (
           -- Cuts nothing off: as if it might be left early, an index is walked instead of the table; one for all sorts, which stays in memory.
           SELECT FROM games g WHERE ${isListed} AND ${walked} ORDER BY ${keys.title("asc")} LIMIT (SELECT listed FROM catalog_totals)
         ) matches) END AS total
-      FROM catalog_totals, (SELECT count(*)::int AS n FROM few) counted
+      FROM catalog_totals, (SELECT guess.isfew AND n <= ${fewMost} AS isfew, n FROM guess, (SELECT count(*)::int AS n FROM few) found) counted
     )`;
 }
 

@@ -30,6 +30,8 @@ describe("pages of a large catalogue", function () {
     pool = new pg.Pool({ connectionString: database.url, max: 2 });
     pool.on("error", () => undefined); // The database is dropped under what has not closed yet.
     await addManyGames(pool, games);
+    // Many, of which the newest games, that a search is judged by first, have none.
+    await pool.query("UPDATE games SET created_at = created_at - interval '20 years' WHERE search_text LIKE '%the%'");
     const { rows } = await pool.query<Row>(`SELECT slug, title, developer, tags, popularity, created_at AS "createdAt" FROM games ORDER BY title_key, id`);
     all = rows;
   });
@@ -47,7 +49,7 @@ describe("pages of a large catalogue", function () {
     return found.toSorted((a, b) => (key(a) - key(b)) * (order === "asc" ? 1 : -1)).map(({ slug }) => slug);
   }
 
-  const filters = [{}, { search: rareWord }, { search: commonWord }, { search: "ar" }, { search: "É" }, { tag: "rpg" }, { search: "the", tag: "indie" }, { search: "no such" }];
+  const filters = [{}, { search: rareWord }, { search: commonWord }, { search: "ar" }, { search: "the" }, { search: "É" }, { tag: "rpg" }, { search: "the", tag: "indie" }, { search: "no such" }];
   for (const filter of filters) {
     for (const sort of ["title", "createdAt", "popular"] as const) {
       it(`are together all of ${JSON.stringify(filter)} by ${sort}, each game once, in either order`, async () => {
