@@ -22,10 +22,7 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
   app.use(answerErrors);
   // Answers about sign-in mix secrets with what the caller sent, and their compressed length would tell; those to writes are short.
   const compressed = compress({ threshold: 1024, br: false, zstd: false });
-  app.use(async (ctx, next) => {
-    if (ctx.method !== "GET" || ctx.path.startsWith("/api/auth/")) await next();
-    else await compressed(ctx, next);
-  });
+  app.use((ctx, next): Promise<void> => (ctx.method !== "GET" || ctx.path.startsWith("/api/auth/") ? next() : compressed(ctx, next)));
   app.use(createRouter(createRoutes(deps.config)));
   if (pages !== undefined) app.use(serveWeb(pages));
   return app;

@@ -7,6 +7,8 @@ export interface Logger {
   info: LogLine;
   warn: LogLine;
   error: LogLine;
+  /** Whether such lines are written at all, for those that cost something to put together. */
+  isLevelEnabled(level: "debug"): boolean;
   /** A logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
@@ -17,5 +19,6 @@ export const silentLogger: Logger = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
+  isLevelEnabled: () => false,
   child: () => silentLogger,
 };

@@ -5,6 +5,8 @@ import { atMostRow, median, type BenchRow } from "./row.ts";
 
 const rounds = Number(process.env["ROUNDS"] ?? 7);
 const requestsPerRound = 3000;
+/** A service in use has compiled what it does all day; a whole API needs some rounds for that. */
+const warmUpRounds = 4;
 
 const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
   "keepalive": ({ gameSessionId }) => ({ method: "POST", path: "/api/game/keepalive", body: JSON.stringify({ sessionId: gameSessionId }) }),
@@ -27,15 +29,15 @@ export async function measureApiCpu(stage: BenchStage): Promise<BenchRow[]> {
   return rows;
 }
 
-/** Milliseconds for each program, in turns; the first round only warms up. */
+/** Milliseconds for each program, in turns. */
 async function cpuPerRequest({ players }: BenchStage, programs: readonly ServedProgram[], requestOf: (player: BenchPlayer) => LoadRequest): Promise<number[]> {
   const clients = programs.map(({ port }) => players.map((player) => new LoadClient(player, port)));
   const measurements = programs.map((): number[] => []);
-  for (let round = 0; round <= rounds; round += 1) {
+  for (let round = -warmUpRounds; round < rounds; round += 1) {
     for (const [index, program] of programs.entries()) {
       const before = program.cpuMs;
       await sendAll(clients[index] ?? [], requestsPerRound, requestOf);
-      if (round > 0) measurements[index]?.push((program.cpuMs - before) / requestsPerRound);
+      if (round >= 0) measurements[index]?.push((program.cpuMs - before) / requestsPerRound);
     }
   }
   for (const client of clients.flat()) client.close();

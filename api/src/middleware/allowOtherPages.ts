@@ -8,7 +8,7 @@ const preflightSeconds = 600;
  * CORS for the pages of ALLOWED_ORIGINS and for nobody else: by default there is none. A partner's key does not belong into a
  * page, so their routes have none at all.
  */
-export async function allowOtherPages(ctx: AppContext, next: Next): Promise<void> {
+export function allowOtherPages(ctx: AppContext, next: Next): Promise<void> {
   const { allowedOrigins, baseUrl } = ctx.deps.config;
   const hasOthers = allowedOrigins.size > 1;
   if (hasOthers && ctx.path.startsWith("/api/") && !ctx.path.startsWith("/api/partners/")) {
@@ -16,7 +16,7 @@ export async function allowOtherPages(ctx: AppContext, next: Next): Promise<void
     const { origin } = ctx.req.headers;
     if (origin !== undefined && origin !== baseUrl && allowedOrigins.has(origin)) allow(ctx, origin);
   }
-  await next();
+  return next();
 }
 
 function allow(ctx: AppContext, origin: string): void {

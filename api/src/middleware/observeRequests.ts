@@ -26,6 +26,7 @@ function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
 function observe({ deps: { logger, metrics }, method, res, state }: AppContext, seconds: number): void {
   const { requestId, route = "none", user, partner } = state;
   metrics.requestDone({ method, route, status: res.statusCode, seconds });
+  if (!logger.isLevelEnabled("debug")) return;
   logger.debug({
     requestId, method, route, status: res.statusCode, milliseconds: Math.round(seconds * 1000),
     ...(user && { user: user.id }), ...(partner && { partner: partner.id }), ...(!res.writableFinished && { isCut: true }),

@@ -3,7 +3,7 @@ import { headersOfEveryAnswer } from "../answerHeaders.ts";
 import type { AppContext } from "../routing/appContext.ts";
 
 /** Headers of every answer, errors included; a handler may set its own cache rule or, for pages, its own policy. */
-export async function setSecurityHeaders(ctx: AppContext, next: Next): Promise<void> {
+export function setSecurityHeaders(ctx: AppContext, next: Next): Promise<void> {
   for (const [name, value] of headersOfEveryAnswer(ctx.deps.config)) ctx.res.setHeader(name, value);
-  await next();
+  return next();
 }

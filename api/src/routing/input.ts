@@ -56,6 +56,7 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
 
 /** Query parameters by name; a repeated one is refused, because readers disagree on which counts. */
 function readQuery(ctx: AppContext): Record<string, string> {
+  if (ctx.querystring === "") return {};
   const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(ctx.querystring)) {
     if (values.has(name)) throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is given more than once.`);

@@ -112,9 +112,9 @@ export function partnerRoute<Params, Query, Body>(
 }
 
 /** A request that may be repeated with a key is told apart by all that it asks for. */
-async function once(
+function once(
   ctx: AppContext, { isIdempotent }: Pick<Description, "isIdempotent">, principal: string, input: Input<unknown, unknown, unknown>, work: () => Promise<void> | void,
-): Promise<void> {
+): Promise<void> | void {
   return isIdempotent ? onceForKey(ctx, principal, input, work) : work();
 }
 
@@ -129,8 +129,8 @@ function toRoute<Params, Query, Body, Request>(
 }
 
 /** A part without a schema is undefined or empty here and `unknown` in the handler's types, so that nobody can use it. */
-async function checkedInput<Params, Query, Body>(
+function checkedInput<Params, Query, Body>(
   ctx: AppContext, schemas: InputSchemas<Params, Query, Body>, options?: { refusesStrayQuery: boolean },
 ): Promise<Input<Params, Query, Body>> {
-  return await readInput(ctx, schemas, options) as Input<Params, Query, Body>;
+  return readInput(ctx, schemas, options) as Promise<Input<Params, Query, Body>>;
 }

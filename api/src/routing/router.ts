@@ -22,15 +22,7 @@ export function registerRoutes(routes: readonly Route[]): Router<AppState, AppEx
 export function createRouter(routes: readonly Route[]): Middleware {
   const router = registerRoutes(routes);
   const dispatch = router.routes() as unknown as Middleware;
-  // Most addresses have no parameters: they are found without a search.
-  const fixed = new Map(routes.filter(({ path }) => !path.includes(":")).map((route) => [`${route.method} ${route.path}`, route]));
-  return async (ctx, next) => {
-    const known = fixed.get(`${ctx.method} ${ctx.path}`);
-    if (known !== undefined) {
-      ctx.state.route = known.path;
-      await known.handle(ctx);
-      return;
-    }
+  const search: Middleware = async (ctx, next) => {
     const fitting = router.match(ctx.path, ctx.method).path;
     // An address that is written out in the table is no parameter of another one.
     const exact = fitting.filter((layer) => layer.path === ctx.path);
@@ -45,5 +37,13 @@ export function createRouter(routes: readonly Route[]): Middleware {
       if (announce !== undefined && layers.some((layer) => layer.path === path)) ctx.set(announce(ctx.deps.config));
     }
     ctx.status = 204;
+  };
+  // Most addresses have no parameters: they are found without a search.
+  const fixed = new Map(routes.filter(({ path }) => !path.includes(":")).map((route) => [`${route.method} ${route.path}`, route]));
+  return (ctx, next) => {
+    const known = fixed.get(`${ctx.method} ${ctx.path}`);
+    if (known === undefined) return search(ctx, next);
+    ctx.state.route = known.path;
+    return known.handle(ctx);
   };
 }

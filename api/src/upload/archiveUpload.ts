@@ -7,7 +7,7 @@ import { storeAnswer } from "./storeAnswer.ts";
 /** The least that S3 takes, in whole pieces: little memory, and 10,000 of them are far more than an archive may have. */
 const partBytes = 5 * pieceBytes;
 /** One gathers pieces while the others are on their way: the store answers some time after it has read a part. */
-const buffers = 4;
+const buffers = 3;
 /** Longer than the store's other answers: for a part to travel, and for thousands of parts to be put together. */
 const patience = { part: 6, complete: 12 };
 
@@ -21,7 +21,7 @@ interface Part {
 
 /**
  * One multipart upload of unknown length in constant memory: pieces come to lie in the parts that are sent, and a part's
- * memory is used again once the store has it and fifteen pieces more have come. Throws unavailable when the store fails.
+ * memory is used again once the store has it and ten pieces more have come. Throws unavailable when the store fails.
  */
 export class ArchiveUpload {
   readonly #store: ObjectStore;
