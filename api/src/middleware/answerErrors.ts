@@ -39,7 +39,8 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   unauthorized: "A valid credential is required.",
 };
 
-function toHttpError(error: unknown): HttpError {
+/** Any error as the refusal that it is answered with. */
+export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (isDatabaseAway(error)) return unavailable("The service is not available just now: try again in a moment.", error);
   const code = codeOfStatus(error);

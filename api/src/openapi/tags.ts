@@ -2,7 +2,7 @@
 export const tags = [
   {
     name: "Sign-in", prefix: "/api/auth/",
-    description: "Who is signed in, and how to become so. Works with the unmodified React client of Auth.js (`next-auth` 4 and 5). Forms carry the token of `GET /api/auth/csrf`.",
+    description: "Who is signed in, and how to become so. Works with the unmodified React client of Auth.js (`next-auth` 4). Forms carry the token of `GET /api/auth/csrf`.",
   },
   { name: "Catalogue", prefix: "/api/games", description: "Games that the player can launch." },
   { name: "Favourites", prefix: "/api/favorites", description: "Games that the player marked." },

@@ -2,6 +2,7 @@ import { signInPageUrl } from "../auth/callbackUrl.ts";
 import { csrfCookieName } from "../auth/cookies.ts";
 import { OAuthFailure } from "../auth/oauth/oauthFailure.ts";
 import { HttpError, rateLimited } from "../errors.ts";
+import { toHttpError } from "../middleware/answerErrors.ts";
 import { auditLimits } from "../middleware/auditRefusal.ts";
 import type { AppContext } from "../routing/appContext.ts";
 
@@ -39,8 +40,8 @@ export async function answerForm(ctx: AppContext, form: AuthForm, work: (isJson:
     await limitPosts(ctx);
     requireCsrf(ctx, form);
     await work(isJson);
-  } catch (error) {
-    if (!(error instanceof HttpError)) throw error;
+  } catch (thrown) {
+    const error = toHttpError(thrown);
     const failure = error.cause instanceof OAuthFailure ? error.cause : undefined;
     const url = signInPageUrl(ctx.deps.config, failure === undefined ? reasonOf(error) : { error: failure.reason });
     const { code, message, hasMessage, headers } = error;

@@ -1,4 +1,5 @@
 import type { Logger } from "#kube/logger.ts";
+import { ipPrefixOf } from "./clientNetwork.ts";
 import type { Postgres } from "./postgres.ts";
 
 export interface AuditEvent {
@@ -70,11 +71,4 @@ export class Audit {
   async settled(): Promise<void> {
     await Promise.all(this.#pending);
   }
-}
-
-/** /24 of IPv4, /48 of IPv6: enough to see a pattern, too little to name a person. */
-function ipPrefixOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
-  if (plain.includes(":")) return `${plain.split(":").slice(0, 3).join(":")}::/48`;
-  return `${plain.split(".").slice(0, 3).join(".")}.0/24`;
 }

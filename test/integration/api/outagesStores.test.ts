@@ -43,7 +43,13 @@ describe("when the database", function () {
     for (const answer of answers) expectUnavailable(answer);
     expect(p99Ms).to.be.below(3_000);
     expectUnavailable(await player.post("/api/game/keepalive", { sessionId: "gs-0000000000000000000a" }));
-    expectUnavailable(await postSignIn(api.anonymous(), user));
+    const signIn = await postSignIn(api.anonymous(), user);
+    expectRefusal(signIn, 503, "unavailable");
+    // Without an address of ours the Auth.js client would break off instead of telling the player.
+    const { url, ...told } = signIn.json<{ url: string }>();
+    expect(new URL(url).origin).to.equal(api.url);
+    expect(new URL(url).searchParams.get("error")).to.equal("CredentialsSignin");
+    expect(JSON.stringify(told)).to.not.match(insides);
     expectUnavailable(await api.anonymous().get("/readyz?exclude=objectStore"));
     expect((await api.anonymous().get("/healthz")).status).to.equal(200);
     expect(player.cookies.has("auth.session-token")).to.equal(true);

@@ -39,6 +39,18 @@ describe("what clients share", function () {
       expect(direct.statuses).to.deep.equal({ 200: 120, 429: 5 });
     });
 
+    it("end when their window does, however often a refused client asks on", async () => {
+      const key = randomBytes(8).toString("hex");
+      const outcomes = [];
+      for (let request = 0; request < 40; request += 1) outcomes.push(await one.deps.rateLimits.consume("stop", key));
+      expect(outcomes.filter(({ isAllowed }) => isAllowed)).to.have.lengthOf(30);
+      const resets = outcomes.map(({ resetSeconds }) => resetSeconds);
+      expect(resets).to.deep.equal(resets.toSorted((a, b) => b - a));
+      expect(resets.at(-1)).to.be.below(resets[0] ?? 0);
+      await one.deps.redis.pexpire(`joypod:limit:stop:${key}`, 1);
+      await eventually(async () => (await one.deps.rateLimits.consume("stop", key)).isAllowed, { what: "the next window" });
+    });
+
     it("are never asked of Redis more than once, together with the sign-in", async () => {
       const player = one.as(await aUser(one.deps));
       await player.get("/api/game/sessions");

@@ -93,7 +93,7 @@ describe("slow clients", function () {
     client.pause();
     client.write("GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n");
     const cut = (): boolean => api.logLines.some((line) => line.includes('"isCut":true') && line.includes('"route":"web"'));
-    await eventually(cut, { what: "the cut", timeoutMs: 5_000 });
+    await eventually(cut, { what: "the cut", timeoutMs: 20_000 });
     client.destroy();
   });
 
@@ -106,9 +106,10 @@ describe("slow clients", function () {
     const body = slowHttpTest({ mode: "body", url: `${api.url}/api/favorites`, seconds: 20, ...some });
     // This one does not notice that it was cut off, for it takes its time with what it was sent before: so it is looked at from here.
     const progress = { isReading: true };
-    const read = slowHttpTest({ mode: "read", url: `${api.url}/large.bin`, seconds: 12, ...some }).finally(() => (progress.isReading = false));
+    const read = slowHttpTest({ mode: "read", url: `${api.url}/large.bin`, seconds: 30, ...some }).finally(() => (progress.isReading = false));
     const wholeTest = Promise.all([headers, body, read]);
-    const cut = eventually(() => cuts() >= before + some.connections && unsentBytesAt(port) === 0, { what: "the end of those who do not read", timeoutMs: 10_000 })
+    // Good clients' answers are on their way at any moment; each slow reader was sent megabytes.
+    const cut = eventually(() => cuts() >= before + some.connections && unsentBytesAt(port) < 64 * 1024, { what: "the end of those who do not read", timeoutMs: 25_000 })
       .then(() => expect(progress.isReading, "cut before they went by themselves").to.be.true);
     await Promise.all([goodClientsDuring(wholeTest), cut]);
     expect((await wholeTest).slice(0, 2)).to.deep.equal(["No open connections left", "No open connections left"]);

@@ -120,6 +120,7 @@ describe("refused uploads", function () {
       const response = await stage.upload(Readable.toWeb(pieces));
       expectRefusal(response, 413, "payload_too_large");
       expect(response.headers.get("connection")).to.equal("close");
+      expect(response.headers.get("upload-limit")).to.equal(`max-size=${maxBytes}`);
     });
 
     it("an upload that is cut, and the place is free at once", async () => {

@@ -45,6 +45,12 @@ describe("doubtsAbout", () => {
     expect(doubtsAbout(parseConfig({ ...environment, TRUSTED_PROXIES: "1" }))).to.be.empty;
     expect(doubtsAbout(parseConfig({ ...environment, BASE_URL: "http://play.test" }))).to.be.empty;
   });
+
+  it("asks for a higher cost of passwords where they are those of real players", () => {
+    const cheap = { ...environment, TRUSTED_PROXIES: "1", BCRYPT_COST: "11" };
+    expect(doubtsAbout(parseConfig(cheap)).join()).to.contain("BCRYPT_COST is 11").and.contain("12 or more");
+    expect(doubtsAbout(parseConfig({ ...cheap, BASE_URL: "http://play.test" }))).to.be.empty;
+  });
 });
 
 describe("parseCliConfig", () => {

@@ -185,12 +185,16 @@ describe("sign-in through an OpenID provider", () => {
   });
 
   it("links nothing for a player who signed out, or is somebody else, by the time they are back", async () => {
-    const user = await aUser(api.deps);
-    const browser = api.as(user);
-    const back = await passed(await begin(browser), anAccount());
-    await postSignOut(browser);
-    expectRefused(await browser.get(back), "SessionRequired");
-    expect(await api.deps.postgres.prisma.identity.count({ where: { userId: user.id } })).to.equal(0);
+    const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
+    const others = api.as(other);
+    expect((await userOf(others))?.id).to.equal(other.id);
+    for (const leave of [postSignOut, (browser: ApiClient) => browser.cookies.set(sessionCookie, others.cookies.get(sessionCookie) ?? "")]) {
+      const browser = api.as(user);
+      const back = await passed(await begin(browser), anAccount());
+      await leave(browser);
+      expectRefused(await browser.get(back), "SessionRequired");
+    }
+    expect(await api.deps.postgres.prisma.identity.count({ where: { userId: { in: [user.id, other.id] } } })).to.equal(0);
   });
 
   it("keeps a disabled player out", async () => {

@@ -189,7 +189,7 @@ function expectSafe({ headers, setCookies, status }: Pick<ApiResponse, "headers"
   expect(seen, `${path} ${status}`).to.deep.equal(always);
   const cache = headers.get("cache-control") ?? "";
   if (path.startsWith("/api/auth/")) expect(cache).to.contain("no-store");
-  if (setCookies.length > 0) expect(cache).to.match(/no-store|private/);
+  if (setCookies.length > 0 || /^\/api\/(?!stream)/.test(path)) expect(cache, path).to.match(/no-store|private/);
   const type = headers.get("content-type");
   if (type !== null && !type.startsWith("application/sdp")) expect(type).to.match(/; charset=utf-8$/);
 }
