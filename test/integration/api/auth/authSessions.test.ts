@@ -44,6 +44,19 @@ describe("auth sessions", () => {
     return browser;
   }
 
+  it("are believed for a minute once the database was asked, and their end for as long as a token may live", async () => {
+    const browser = await signedIn();
+    const seen = async () => (await api.deps.postgres.prisma.authSession.findFirstOrThrow({ where: { userId: user.id }, orderBy: { createdAt: "desc" } }));
+    await browser.get("/api/games");
+    const { id, lastSeenAt } = await seen();
+    expect(lastSeenAt).to.be.instanceOf(Date);
+    expect(await api.deps.redis.ttl(`joypod:authSession:${id}`)).to.be.within(1, 60);
+    await browser.get("/api/games");
+    expect((await seen()).lastSeenAt).to.deep.equal(lastSeenAt);
+    await postSignOut(browser);
+    expect(await api.deps.redis.ttl(`joypod:authSession:${id}`)).to.be.within(30 * dayMs / 1000 - 60, 30 * dayMs / 1000);
+  });
+
   it("renews the cookie with every answer, refusals included", async () => {
     const browser = await signedIn();
     const { etag } = Object.fromEntries((await browser.get("/api/games")).headers);

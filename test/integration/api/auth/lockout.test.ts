@@ -49,6 +49,13 @@ describe("lockout", () => {
     expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "signIn.locked" } })).to.equal(2);
   });
 
+  it("remembers for all replicas how often it locked, for a day", async () => {
+    await fail(5);
+    const [key = ""] = await api.deps.redis.keys("joypod:lockout:*");
+    expect(await api.deps.redis.hget(key, "level")).to.equal("1");
+    expect(await api.deps.redis.ttl(key)).to.be.within(24 * 3600 - 60, 24 * 3600);
+  });
+
   it("opens again in time, is not prolonged by tries meanwhile, and grows from lock to lock", async () => {
     for (const [index, minutes] of [1, 5, 15, 30, 60, 60].entries()) {
       await fail(5);

@@ -35,6 +35,8 @@ describe("sign-in", () => {
     const [cookie] = response.setCookies;
     expect(cookie).to.match(/^auth\.session-token=ey[^;]+; Path=\/; HttpOnly; SameSite=Lax; Expires=/);
     expect(new Date(session.expires).getTime()).to.equal(Date.parse(cookie!.replace(/^.*Expires=/, "")));
+    const [, claims = ""] = (browser.cookies.get("auth.session-token") ?? "").split(".");
+    expect(JSON.parse(Buffer.from(claims, "base64url").toString())).to.have.property("exp", Date.parse(session.expires) / 1000);
   });
 
   it("redirects a plain form, and asks nothing of scripts", async () => {
