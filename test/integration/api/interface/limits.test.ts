@@ -1,0 +1,30 @@
+import { expect } from "chai";
+import { aUser } from "../../../factories/catalog.ts";
+import { TestApi } from "../../../support/api.ts";
+import type { ApiClient, ApiResponse } from "../../../support/apiClient.ts";
+import { sendTraffic } from "../../../support/traffic.ts";
+
+const session = { sessionId: "gs-0000000000000000000a" };
+
+describe("limits of a player", () => {
+  let api: TestApi;
+  let player: ApiClient;
+
+  before(async () => {
+    api = await TestApi.start();
+    player = api.as(await aUser(api.deps));
+  });
+  after(() => api.stop());
+
+  async function statusesOf(requests: number, send: (index: number) => Promise<ApiResponse>): Promise<Record<string, number>> {
+    return (await sendTraffic(requests, send)).statuses;
+  }
+
+  it("let a busy catalogue stop neither the polls nor the stop of a session, nor busy polls its stop", async () => {
+    expect(await statusesOf(125, () => player.get("/api/games"))).to.deep.equal({ 200: 120, 429: 5 });
+    const poll = (index: number): Promise<ApiResponse> => (index % 2 === 0
+      ? player.post("/api/game/keepalive", session) : player.get(`/api/game/session-status?sessionId=${session.sessionId}`));
+    expect(await statusesOf(125, poll)).to.deep.equal({ 404: 120, 429: 5 });
+    expect(await statusesOf(35, () => player.post("/api/game/stop", session))).to.deep.equal({ 404: 30, 429: 5 });
+  });
+});
