@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { sweepIdle } from "../../../api/src/recorder/sweeper.ts";
-import { aGame, aSaveSlot, aUser } from "../../factories/catalog.ts";
+import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aGameSessionSpec } from "../../factories/gameSession.ts";
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal } from "../../support/apiClient.ts";
@@ -70,22 +70,17 @@ describe("what clients share", function () {
     const api = await TestApi.start();
     try {
       const game = await aGame(api.deps);
+      // The idle time begins when a session runs: one that has yet to start is never swept.
+      const starting = await anExpiredSession(api, game, "starting");
       for (let round = 0; round < 12; round += 1) {
-        const user = await aUser(api.deps);
-        const slot = await aSaveSlot(api.deps, { user, game });
-        const id = `gs-${randomBytes(10).toString("hex")}`;
-        await api.deps.postgres.prisma.gameSession.create({
-          data: {
-            id, crName: id, userId: user.id, gameId: game.id, versionId: game.versionId ?? "", slotId: slot.id, idleTimeoutSeconds: 1800, spec: aGameSessionSpec(),
-            status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() - 10),
-          },
-        });
+        const { id, user } = await anExpiredSession(api, game, "running");
         const player = api.as(user);
         await player.get("/api/game/sessions");
         const [kept, swept] = await Promise.all([player.post("/api/game/keepalive", { sessionId: id }), sweepIdle(api.deps)]);
         const isKept = kept.status === 200;
         if (!isKept) expectRefusal(kept, 404, "not_found");
         expect(swept.includes(id)).to.equal(!isKept);
+        expect(swept).to.not.include(starting.id);
         const { status } = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
         expect(status).to.equal(isKept ? "running" : "stopping");
       }
@@ -139,4 +134,17 @@ describe("what clients share", function () {
 async function expectRefused(url: string): Promise<void> {
   const error: unknown = await RawClient.connect(url).then(() => undefined, (failure: unknown) => failure);
   expect(error).to.have.property("code", "ECONNREFUSED");
+}
+
+async function anExpiredSession(api: TestApi, game: TestGame, status: "starting" | "running"): Promise<{ id: string; user: TestUser }> {
+  const user = await aUser(api.deps);
+  const slot = await aSaveSlot(api.deps, { user, game });
+  const id = `gs-${randomBytes(10).toString("hex")}`;
+  await api.deps.postgres.prisma.gameSession.create({
+    data: {
+      id, crName: id, userId: user.id, gameId: game.id, versionId: game.versionId ?? "", slotId: slot.id, idleTimeoutSeconds: 1800, spec: aGameSessionSpec(),
+      status, crCreatedAt: new Date(), readyAt: status === "running" ? new Date() : null, expiresAt: new Date(Date.now() - 10),
+    },
+  });
+  return { id, user };
 }
