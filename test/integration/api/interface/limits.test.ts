@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { limits } from "#contracts/limits.ts";
 import { aUser } from "../../../factories/catalog.ts";
 import { TestApi } from "../../../support/api.ts";
 import type { ApiClient, ApiResponse } from "../../../support/apiClient.ts";
@@ -26,5 +27,20 @@ describe("limits of a player", () => {
       ? player.post("/api/game/keepalive", session) : player.get(`/api/game/session-status?sessionId=${session.sessionId}`));
     expect(await statusesOf(125, poll)).to.deep.equal({ 404: 120, 429: 5 });
     expect(await statusesOf(35, () => player.post("/api/game/stop", session))).to.deep.equal({ 404: 30, 429: 5 });
+  });
+
+  it("count the launches of an hour besides those of a minute", async () => {
+    const strict = await TestApi.start({ env: { LAUNCHES_PER_MINUTE: "100" } });
+    try {
+      const eager = strict.as(await aUser(strict.deps));
+      expect(await statusesOf(65, () => eager.post("/api/game/launch", { gameSlug: "none" }))).to.deep.equal({ 404: 60, 429: 5 });
+    } finally {
+      await strict.stop();
+    }
+  });
+
+  it("count the error reports of pages by address", async () => {
+    const most = limits.auth.postsPerIpPerMinute;
+    expect(await statusesOf(most + 3, () => api.anonymous().post("/api/auth/_log", { code: "x" }))).to.deep.equal({ 204: most, 429: 3 });
   });
 });
