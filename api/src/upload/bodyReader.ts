@@ -82,8 +82,8 @@ export class BodyReader {
   readonly #take = (bytes: Buffer): void => {
     this.#left = { bytes, from: 0 };
     this.#windowBytes += bytes.length;
-    this.#copy();
     this.#judgePace();
+    this.#copy();
   };
 
   #copy(): void {

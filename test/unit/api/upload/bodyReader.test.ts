@@ -71,6 +71,7 @@ describe("BodyReader", () => {
   it("ends a sender that falls silent, and one that trickles, but not one that keeps up", async () => {
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(100)), { pace }))).to.be.instanceOf(TooSlow);
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(100), Buffer.alloc(99)).end(), { pace: { ...pace, idleMs: 10_000 } }))).to.be.instanceOf(TooSlow);
+    expect(await failureOf(readAll(bodyOf(Buffer.alloc(99)), { memoryBytes: 99, pace: { ...pace, idleMs: 10_000 } })), "though it fills the memory").to.be.instanceOf(TooSlow);
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(100), Buffer.alloc(200)).end(), { pace }))).to.be.undefined;
   });
 
