@@ -5,7 +5,7 @@ import type { ArchiveUpload } from "./archiveUpload.ts";
 import { BodyReader, type Pace } from "./bodyReader.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
 
-/** Pieces that the gunzip thread may have before it: on a busy machine it need not wait for its turn. Far fewer than the upload keeps. */
+/** Pieces that the gunzip thread may have before it: on a busy machine it need not wait for its turn. Fewer than the upload keeps. */
 const piecesAhead = 4;
 
 /** An archive that came whole and is good; `sha256` is of the packed bytes. */

@@ -1,13 +1,13 @@
 import { pieceBytes } from "#contracts/archive/gunzip.ts";
 
 /** The same bytes in pieces of 1 MiB, each in memory that `nextBuffer` gives for it. */
-export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () => Buffer | Promise<Buffer>): AsyncGenerator<Buffer, void, void> {
+export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () => Buffer): AsyncGenerator<Buffer, void, void> {
   let piece: Buffer | undefined;
   let filled = 0;
   for await (const chunk of source) {
     let rest = chunk;
     while (rest.length > 0) {
-      piece ??= await nextBuffer();
+      piece ??= nextBuffer();
       const taken = rest.copy(piece, filled);
       filled += taken;
       rest = rest.subarray(taken);
