@@ -2,10 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+const directories: string[] = [];
+process.once("exit", () => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
 /** Writes a configuration of providers, which goes with the process; gives the environment that names it. */
 export function providersEnv(providers: readonly Record<string, unknown>[]): { AUTH_PROVIDERS_FILE: string } {
   const directory = mkdtempSync(join(tmpdir(), "joypod-providers-"));
-  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  directories.push(directory);
   const file = join(directory, "providers.json");
   writeFileSync(file, JSON.stringify({ providers }));
   return { AUTH_PROVIDERS_FILE: file };

@@ -8,6 +8,8 @@ type Claims = Record<string, unknown>;
 
 /** What the issuer does otherwise than it should; nothing of it makes it a good provider. */
 export interface Misbehaviour {
+  /** Over what it says of itself. */
+  metadata?: Claims;
   /** Over the right claims; undefined leaves one out. */
   claims?: Claims;
   /** Makes the token in place of a right signature. */
@@ -26,12 +28,14 @@ export class WildIssuer {
   misbehaviour: Misbehaviour = {};
   /** Requests by path. */
   readonly requests: string[] = [];
+  /** What the last visitor was sent with. */
+  visit = new URLSearchParams();
   /** What came with the exchange of the last code. */
   exchange: URLSearchParams | undefined;
+  /** What was given for the last code that was redeemed. */
+  tokens: { access_token: string; refresh_token: string; id_token: string | undefined } | undefined;
   readonly #server: Server;
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  /** The nonce of the last visit. */
-  #nonce = "";
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#answer(request, response));
@@ -89,11 +93,12 @@ export class WildIssuer {
     return {
       issuer: url, authorization_endpoint: `${url}/authorize`, token_endpoint: `${url}/token`, jwks_uri: `${url}/jwks`, userinfo_endpoint: `${url}/userinfo`,
       response_types_supported: ["code"], id_token_signing_alg_values_supported: ["ES256"], authorization_response_iss_parameter_supported: true,
+      ...this.misbehaviour.metadata,
     };
   }
 
   #sendBack(query: URLSearchParams, response: ServerResponse): void {
-    this.#nonce = query.get("nonce") ?? "";
+    this.visit = query;
     const back = new URL(query.get("redirect_uri") ?? "");
     back.searchParams.set("code", "a-code");
     back.searchParams.set("state", query.get("state") ?? "");
@@ -105,13 +110,16 @@ export class WildIssuer {
   #answerTokens(response: ServerResponse): void {
     const { token, sign = (claims: Claims) => this.sign(claims) } = this.misbehaviour;
     if (token !== undefined) token(response);
-    else answerJson(response, { access_token: "an-access-token", token_type: "Bearer", expires_in: 60, id_token: sign(this.#claims()) });
+    else {
+      this.tokens = { access_token: "an-access-token", refresh_token: "a-refresh-token", id_token: sign(this.#claims()) };
+      answerJson(response, { ...this.tokens, token_type: "Bearer", expires_in: 60 });
+    }
   }
 
   #claims(): Claims {
     const now = Math.floor(Date.now() / 1000);
     const claims: Claims = {
-      iss: this.url, aud: "joypod", sub: "wild-1", iat: now, exp: now + 60, nonce: this.#nonce, email: "wild@example.test", email_verified: true, name: "Wild",
+      iss: this.url, aud: "joypod", sub: "wild-1", iat: now, exp: now + 60, nonce: this.visit.get("nonce") ?? "", email: "wild@example.test", email_verified: true, name: "Wild",
       ...this.misbehaviour.claims,
     };
     return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));

@@ -1,5 +1,5 @@
 import type { CustomFetch } from "openid-client";
-import { isLoopback } from "./loopback.ts";
+import { requireProviderAddress } from "./providerAddress.ts";
 
 /** Of metadata, keys, tokens and profiles; what is longer is none of these. */
 const bytesMax = 256 * 1024;
@@ -11,7 +11,7 @@ const bytesMax = 256 * 1024;
 export function createBoundedFetch({ allowInsecure }: { allowInsecure: boolean }): CustomFetch {
   return async (address, options) => {
     const url = new URL(address);
-    if (url.protocol !== "https:" && !(allowInsecure && isLoopback(url))) throw new TypeError("A provider names an address that is not https.");
+    requireProviderAddress(url, { allowInsecure });
     const response = await fetch(url, { ...options, body: options.body ?? null, redirect: "manual" });
     const body = await readAtMost(response, bytesMax);
     const { status, statusText, headers } = response;

@@ -3,6 +3,7 @@ import type { Clock } from "#kube/clock.ts";
 import { createBoundedFetch } from "./boundedFetch.ts";
 import { OAuthFailure } from "./oauthFailure.ts";
 import { profileOfClaims, profileOfUserinfo, type Profile } from "./profile.ts";
+import { requireProviderAddress } from "./providerAddress.ts";
 import type { ProviderConfig } from "./providerConfig.ts";
 
 /** Of each request to a provider. */
@@ -87,7 +88,9 @@ export class OAuthProvider {
       if (nonce !== undefined) parameters.set("nonce", nonce);
       parameters.set("code_challenge", await client.calculatePKCECodeChallenge(verifier));
       parameters.set("code_challenge_method", "S256");
-      return client.buildAuthorizationUrl(await this.#client(), parameters).href;
+      const url = client.buildAuthorizationUrl(await this.#client(), parameters);
+      requireProviderAddress(url, this.#config);
+      return url.href;
     } catch (cause) {
       throw new OAuthFailure("OAuthSignin", "The provider cannot be asked.", cause);
     }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { isLoopback } from "./loopback.ts";
+import { isProviderAddress } from "./providerAddress.ts";
 
 const address = z.url({ protocol: /^https?$/, error: "must be an https address" }).max(2048);
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, "must be one scope without spaces");
@@ -73,7 +73,7 @@ function checkedAddresses(provider: ProviderConfig): ProviderConfig {
   for (const text of called) {
     const url = new URL(text);
     if (url.username !== "" || url.hash !== "") throw new Error(`has an address with more than it should have, for ${provider.id}: ${url.origin}`);
-    if (url.protocol === "https:" || (provider.allowInsecure && isLoopback(url))) continue;
+    if (isProviderAddress(url, provider)) continue;
     throw new Error(`has a plain http address for ${provider.id}: ${url.origin} must be https (allowInsecure is for 127.0.0.1 and localhost only)`);
   }
   return provider;

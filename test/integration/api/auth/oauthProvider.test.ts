@@ -1,9 +1,11 @@
 import { expect } from "chai";
+import { OAuthFailure } from "../../../../api/src/auth/oauth/oauthFailure.ts";
 import { OAuthProvider } from "../../../../api/src/auth/oauth/oauthProvider.ts";
+import type { Profile } from "../../../../api/src/auth/oauth/profile.ts";
 import { readProviders } from "../../../../api/src/auth/oauth/providerConfig.ts";
 import { FakeClock } from "../../../support/fakeClock.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { WildIssuer } from "../../../support/oidc/wildIssuer.ts";
+import { WildIssuer, type Misbehaviour } from "../../../support/oidc/wildIssuer.ts";
 
 const metadata = "/.well-known/openid-configuration";
 const hourMs = 3600_000;
@@ -16,15 +18,26 @@ describe("OAuthProvider", () => {
   beforeEach(async () => {
     issuer = await WildIssuer.start();
     clock = new FakeClock();
-    const { AUTH_PROVIDERS_FILE } = providersEnv([{ id: "wild", name: "Wild", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]);
-    const [config] = readProviders(AUTH_PROVIDERS_FILE);
-    if (config === undefined) throw new Error("The provider's configuration was not read.");
-    provider = new OAuthProvider({ config, baseUrl: "https://play.test", clock });
+    provider = newProvider();
   });
   afterEach(() => issuer.stop());
 
+  function newProvider(): OAuthProvider {
+    const { AUTH_PROVIDERS_FILE } = providersEnv([{ id: "wild", name: "Wild", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]);
+    const [config] = readProviders(AUTH_PROVIDERS_FILE);
+    if (config === undefined) throw new Error("The provider's configuration was not read.");
+    return new OAuthProvider({ config, baseUrl: "https://play.test", clock });
+  }
+
   function ask(): Promise<string> {
     return provider.authorizationUrl(provider.createProof(), new URLSearchParams());
+  }
+
+  /** Who comes back from the provider. */
+  async function wayBack(): Promise<Profile> {
+    const proof = provider.createProof();
+    const answer = await fetch(await provider.authorizationUrl(proof, new URLSearchParams()), { redirect: "manual" });
+    return provider.profileOf(new URL(answer.headers.get("location") ?? "").search, proof);
   }
 
   it("asks nothing before it is needed, and then once for all who need it", async () => {
@@ -43,5 +56,41 @@ describe("OAuthProvider", () => {
     await issuer.stop();
     await clock.advance(hourMs);
     expect(await ask()).to.contain("/authorize?");
+  });
+
+  describe("goes by https alone where the provider says to go, but for the loopback:", () => {
+    /** The issuer, at an address of the loopback that is not known for one: what is sent there arrives. */
+    function elsewhere(path: string): string {
+      return issuer.url.replace("127.0.0.1", "0.0.0.0") + path;
+    }
+
+    async function expectRefusal(work: Promise<unknown>, reason: string): Promise<void> {
+      const refusal = await work.then(() => undefined, (error: unknown) => error);
+      expect(refusal).to.be.instanceOf(OAuthFailure).and.have.property("reason", reason);
+    }
+
+    it("no browser is sent elsewhere", async () => {
+      for (const authorization_endpoint of [elsewhere("/authorize"), "http://id.test/authorize", "javascript:alert(1)", "/authorize", ""]) {
+        issuer.misbehaviour = { metadata: { authorization_endpoint } };
+        await expectRefusal(newProvider().authorizationUrl(provider.createProof(), new URLSearchParams()), "OAuthSignin");
+      }
+    });
+
+    const ends: [what: string, path: string, misbehaviour: () => Misbehaviour][] = [
+      ["code", "/token", () => ({ metadata: { token_endpoint: elsewhere("/token") } })],
+      ["request for keys", "/jwks", () => ({ metadata: { jwks_uri: elsewhere("/jwks") } })],
+      ["access token", "/userinfo", () => ({ metadata: { userinfo_endpoint: elsewhere("/userinfo") }, claims: { email: undefined } })],
+    ];
+    for (const [what, path, misbehaviour] of ends) {
+      it(`no ${what} is sent elsewhere`, async () => {
+        issuer.misbehaviour = misbehaviour();
+        await expectRefusal(wayBack(), "OAuthCallback");
+        expect(issuer.requests).to.not.include(path);
+        issuer.misbehaviour = { ...misbehaviour(), metadata: {} };
+        provider = newProvider();
+        await wayBack();
+        expect(issuer.requests).to.include(path);
+      });
+    }
   });
 });

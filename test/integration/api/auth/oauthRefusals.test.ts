@@ -1,11 +1,12 @@
 import { expect } from "chai";
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { TestApi } from "../../../support/api.ts";
 import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
 import { postProviderSignIn } from "../../../support/authForms.ts";
 import { freePort } from "../../../support/childProgram.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
+import { everythingStored } from "../../../support/openapi/storedState.ts";
 import { answerJson, WildIssuer, type Misbehaviour } from "../../../support/oidc/wildIssuer.ts";
 
 const clientSecret = "shared with the wild issuer";
@@ -53,12 +54,28 @@ describe("an issuer that misbehaves", function () {
     expect(await api.deps.postgres.prisma.user.count()).to.equal(0);
   }
 
+  /** Whoever redeems the code shows by it that they began this sign-in. */
+  function expectProvenExchange(): void {
+    const verifier = issuer.exchange?.get("code_verifier") ?? "";
+    expect(verifier).to.have.length.of.at.least(43);
+    expect(issuer.visit.get("code_challenge_method")).to.equal("S256");
+    expect(issuer.visit.get("code_challenge")).to.equal(createHash("sha256").update(verifier).digest("base64url"));
+  }
+
   it("is a good one when it behaves", async () => {
     const browser = api.anonymous();
     expect((await signIn(browser)).headers.get("location")).to.equal(`${api.url}/library`);
     expect((await browser.get("/api/auth/session")).json<{ user: { email: string } }>().user.email).to.equal("wild@example.test");
-    expect(issuer.exchange?.get("code_verifier")).to.have.length.of.at.least(43);
+    expectProvenExchange();
     expect(issuer.exchange?.get("redirect_uri")).to.equal(`${api.url}/api/auth/callback/wild`);
+  });
+
+  it("gives tokens that are not kept, for what is asked of it is asked at once", async () => {
+    expect((await signIn()).headers.get("location")).to.equal(`${api.url}/library`);
+    const stored = await everythingStored(api);
+    expect(stored).to.contain("wild@example.test");
+    const { access_token, refresh_token, id_token = "" } = issuer.tokens!;
+    for (const token of [access_token, refresh_token, id_token, ...id_token.split(".")]) expect(stored).to.not.contain(token);
   });
 
   const seconds = (fromNow: number): number => Math.floor(Date.now() / 1000) + fromNow;
@@ -165,6 +182,7 @@ describe("an issuer that misbehaves", function () {
       expect((await signIn(browser, "plain")).headers.get("location")).to.equal(`${api.url}/library`);
       expect((await browser.get("/api/auth/session")).json()["user"]).to.include({ name: "plain", email: "plain@example.test" });
       expect((await api.deps.postgres.prisma.identity.findFirstOrThrow()).subject).to.equal("42");
+      expectProvenExchange();
       expect(issuer.exchange?.get("client_secret")).to.equal(clientSecret);
     });
 
