@@ -100,6 +100,8 @@ export class Tokens {
     if (token === undefined || token.length > tokenMaxLength) return undefined;
     const remembered = this.#remembered.get(token);
     if (remembered !== undefined) return this.#nowSeconds() < remembered.exp + clockToleranceSeconds ? remembered : undefined;
+    // The verifier would take a key from there before ours.
+    if ("secret" in ctx.state) throw new Error("Something has set ctx.state.secret, which must not be: tokens could be signed with it.");
     try {
       await this.#verifyCookie(ctx, () => Promise.resolve());
     } catch {
