@@ -32,6 +32,12 @@ export class HttpError extends Error {
     this.headers = retryAfterSeconds === undefined ? headers : { ...headers, "Retry-After": wholeSeconds(retryAfterSeconds) };
     this.extra = extra;
   }
+
+  /** The same refusal, with more fields of the body. */
+  with(extra: NonNullable<HttpErrorOptions["extra"]>): HttpError {
+    const { code, message, hasMessage, details, headers } = this;
+    return new HttpError(code, { ...(hasMessage && { message }), ...(details && { details }), headers, extra: { ...this.extra, ...extra }, cause: this });
+  }
 }
 
 /** 400: the request itself is wrong; `details` say where. */

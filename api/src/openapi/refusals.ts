@@ -42,7 +42,7 @@ export function refusalBody(kind: RefusalKind, codes: readonly ErrorCode[]): z.Z
     ...(hasRequestId(kind, codes) && { requestId: requestId.optional() }),
     ...(codes.some((code) => detailed.has(code)) && { details: z.array(ErrorDetail).optional() }),
     ...(codes.includes("session_active") && { sessionId: activeSessionId.optional() }),
-    ...(kind === "form" && { url: formUrl.optional() }),
+    ...(kind === "form" && { url: formUrl }),
   }).meta({ id: `${refusalName(kind, codes).replace(/Error$/, "")}Error` });
 }
 

@@ -13,7 +13,7 @@ import type { AppContext } from "../routing/appContext.ts";
 import { empty, json, redirect } from "../routing/answers.ts";
 import { publicRoute } from "../routing/route.ts";
 import { findUserById } from "../stores/users.ts";
-import { answerForm, answerUrl, requireCsrf } from "./authAnswer.ts";
+import { answerForm, answerUrl, formRoute, requireCsrf } from "./authAnswer.ts";
 import { beginAuthSession, csrfTokenFor, endAuthSession } from "./authSession.ts";
 
 const session = publicRoute({
@@ -82,12 +82,10 @@ const credentials = publicRoute({
   path: "/api/auth/callback/credentials",
   name: "signInWithCredentials",
   summary: "Sign in with e-mail and password",
-  limits: [],
+  ...formRoute,
   innerLimits: ["authPosts", "signInFailures"],
   query: CallbackQuery,
   body: CredentialsForm,
-  isForm: true,
-  headers: ["X-Auth-Return-Redirect"],
   answers: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
   errors: ["invalid_credentials", "csrf", "locked", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
@@ -105,12 +103,10 @@ const signOut = publicRoute({
   name: "signOut",
   summary: "Sign out",
   description: "Ends the sign-in for good: copies of its cookie are worth nothing afterwards.",
-  limits: [],
+  ...formRoute,
   innerLimits: ["authPosts"],
   query: CallbackQuery,
   body: SignOutForm,
-  isForm: true,
-  headers: ["X-Auth-Return-Redirect"],
   answers: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
   errors: ["csrf", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {

@@ -29,6 +29,9 @@ export function answerUrl(ctx: AppContext, isJson: boolean, url: string): void {
   ctx.body = `Go on at ${url}`;
 }
 
+/** What the routes of forms have in common. */
+export const formRoute = { isForm: true, limits: [], headers: ["X-Auth-Return-Redirect"], refuseInput: refuseForm } as const;
+
 /**
  * Runs the work of a form, once the post is counted and its token is right; a refusal becomes the sign-in page with the reason
  * in its address. Pages that go on by themselves also get the status, and always a `url`: the Auth.js client reads the reason
@@ -42,14 +45,17 @@ export async function answerForm(ctx: AppContext, form: AuthForm, work: (isJson:
     await work(isJson);
   } catch (thrown) {
     const error = toHttpError(thrown);
-    const failure = error.cause instanceof OAuthFailure ? error.cause : undefined;
-    const url = signInPageUrl(ctx.deps.config, failure === undefined ? reasonOf(error) : { error: failure.reason });
-    const { code, message, hasMessage, headers } = error;
-    if (isJson || (error.status >= 500 && failure === undefined)) {
-      throw new HttpError(code, { ...(hasMessage && { message }), headers, extra: { url }, cause: error });
-    }
+    const url = pageAfter(ctx, error);
+    const isFault = error.status >= 500 && !(error.cause instanceof OAuthFailure);
+    if (isJson || isFault) throw error.with({ url });
     answerUrl(ctx, false, url);
   }
+}
+
+/** Refuses a form that could not be read: it counts like others, and which answer its page wants nobody knows. */
+async function refuseForm(ctx: AppContext, thrown: unknown): Promise<never> {
+  const error = await limitPosts(ctx).then(() => toHttpError(thrown), toHttpError);
+  throw error.with({ url: pageAfter(ctx, error) });
 }
 
 /** Throws `csrf` unless the form's token belongs to the browser's cookie. */
@@ -68,7 +74,13 @@ async function limitPosts(ctx: AppContext): Promise<void> {
   if (!outcome.isAllowed) throw rateLimited(outcome.resetSeconds);
 }
 
-function reasonOf({ code }: HttpError): Record<string, string> {
+/** The sign-in page, with the reason of a refusal. */
+function pageAfter({ deps: { config } }: AppContext, error: HttpError): string {
+  return signInPageUrl(config, reasonOf(error));
+}
+
+function reasonOf({ code, cause }: HttpError): Record<string, string> {
+  if (cause instanceof OAuthFailure) return { error: cause.reason };
   if (code === "csrf") return { error: "MissingCSRF", csrf: "true" };
   if (code === "not_found") return { error: "OAuthSignin" };
   if (code === "invalid_credentials") return { error: "CredentialsSignin", code: "credentials" };

@@ -10,7 +10,7 @@ import { findUser } from "../middleware/requireUser.ts";
 import { json, redirect } from "../routing/answers.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { publicRoute } from "../routing/route.ts";
-import { answerForm, answerUrl } from "./authAnswer.ts";
+import { answerForm, answerUrl, formRoute } from "./authAnswer.ts";
 import { beginAuthSession } from "./authSession.ts";
 
 const credentials = "credentials";
@@ -22,12 +22,10 @@ const startSignIn = publicRoute({
   summary: "Begin to sign in at an external provider",
   description: "Gives the provider's address to go to, and a cookie that the way back needs. Somebody who is signed in already links "
     + "the provider's account to theirs. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on.",
-  limits: [],
+  ...formRoute,
   innerLimits: ["authPosts"],
   params: ProviderParams,
   body: ProviderForm,
-  isForm: true,
-  headers: ["X-Auth-Return-Redirect"],
   answers: {
     200: json(RedirectResponse, undefined, { optionalHeaders: ["Set-Cookie"] }),
     302: redirect("To the provider; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }),

@@ -61,6 +61,8 @@ export interface Route extends Description {
 }
 
 interface Definition<Params, Query, Body, Request> extends InputSchemas<Params, Query, Body>, Description {
+  /** Refuses input that is not valid, in place of the answer that all routes have for it. */
+  refuseInput?: (ctx: AppContext, error: unknown) => Promise<never>;
   handle: (request: Request) => Promise<void> | void;
 }
 
@@ -82,7 +84,10 @@ export function publicRoute<Params, Query, Body>(
 ): Route {
   return toRoute("public", definition, async (ctx) => {
     await applyRateLimits(ctx, definition.limits, ctx.deps.rateLimits.addressKey(ctx.ip));
-    return definition.handle({ ctx, deps: ctx.deps, ...await checkedInput(ctx, definition) });
+    const { refuseInput } = definition;
+    const reading = checkedInput(ctx, definition);
+    const input = await (refuseInput === undefined ? reading : reading.catch((error: unknown) => refuseInput(ctx, error)));
+    return definition.handle({ ctx, deps: ctx.deps, ...input });
   });
 }
 

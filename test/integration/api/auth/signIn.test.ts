@@ -179,8 +179,14 @@ describe("sign-in", () => {
   it("bounds the form and takes only forms and JSON, by POST", async () => {
     const browser = api.anonymous();
     const path = "/api/auth/callback/credentials";
-    expectRefusal(await browser.post(path, new URLSearchParams({ email: "x".repeat(9000) })), 413, "payload_too_large");
-    expectRefusal(await browser.post(path, "email=a", { "content-type": "text/plain" }), 415, "unsupported_media_type");
+    const refused = async (body: unknown, status: number, code: string, headers?: Record<string, string>): Promise<void> => {
+      const answer = await browser.post(path, body, headers);
+      expectRefusal(answer, status, code);
+      expect(urlOf(answer).searchParams.get("code"), "for the client's form").to.equal(code);
+    };
+    await refused(new URLSearchParams({ email: "x".repeat(9000) }), 413, "payload_too_large");
+    await refused("email=a", 415, "unsupported_media_type", { "content-type": "text/plain" });
+    await refused("{", 400, "invalid_request", { "content-type": "application/json" });
     const get = await browser.get(path);
     expectRefusal(get, 405, "method_not_allowed");
     expect(get.headers.get("allow")).to.equal("POST, OPTIONS");
@@ -196,6 +202,9 @@ describe("sign-in", () => {
     expectRefusal(limited[0]!, 429, "rate_limited");
     expect(Number(limited[0]!.headers.get("retry-after"))).to.be.within(1, 60);
     expect(urlOf(limited[0]!).pathname).to.equal("/api/auth/signin");
+    const unreadable = await browser.post("/api/auth/signout", "json=true", { "content-type": "text/plain" });
+    expectRefusal(unreadable, 429, "rate_limited");
+    expect(urlOf(unreadable).pathname).to.equal("/api/auth/signin");
   });
 
   it("limits reads per address", async () => {
