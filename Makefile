@@ -23,7 +23,7 @@ clean-cluster: ## remove the cluster, its data and its credentials (caches stay)
 
 ##@ Prove it
 .PHONY: test
-test: ready built ## everything: lint, types, generated files, known weaknesses, unit, integration, e2e; ends with `N passed, N failed`
+test: ready built ## everything: lint, types, generated files, known weaknesses, unit, integration, soak, e2e; ends with `N passed, N failed`
 	@node tools/test/run.ts
 
 .PHONY: lint
@@ -51,6 +51,11 @@ unit: ready ## unit tests (seconds)
 integration: ready prerequisites ## integration tests on real Postgres, Redis, MinIO, etcd and kube-apiserver
 	@tools/programs/ensure.sh etcd kube-apiserver kubectl helm minio
 	@npm run --silent integration
+
+.PHONY: soak
+soak: ready built prerequisites ## what takes many minutes by its nature: the longest and the largest uploads
+	@tools/programs/ensure.sh etcd kube-apiserver minio
+	@npm run --silent soak
 
 .PHONY: e2e
 e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_HELM_VALUES=test/e2e/values.yaml make up`

@@ -2,8 +2,6 @@
  * Times the upload of an archive through the API, which hashes, unpacks and judges it on the way, against a PUT of the same
  * bytes straight to the object store, and looks at the API's memory meanwhile. `node test/bench/uploadArchive.ts [--rounds N]`.
  */
-import { request } from "node:http";
-import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { aGame, aPartner, type TestPartner } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/api.ts";
@@ -11,6 +9,7 @@ import { ApiProcess } from "#test/support/apiProcess.ts";
 import { archivedGame } from "#test/support/archives.ts";
 import type { TestMinio } from "#test/support/minio.ts";
 import { PackedGame } from "#test/support/packedGame.ts";
+import { sendPackedGame } from "#test/support/sendPackedGame.ts";
 import { atLeastRow, median, table, type BenchRow } from "./row.ts";
 
 const gigabyte = 1e9;
@@ -84,31 +83,14 @@ async function peakMegabytes(stage: Stage, bytes: number): Promise<number> {
 
 async function upload({ api, minio, partner, packedGame }: Stage, process: ApiProcess, bytes: number): Promise<void> {
   const { slug, id } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
-  await put(`${process.url}/api/partners/games/${slug}/upload`, packedGame, bytes, { authorization: `Bearer ${partner.key}`, "content-type": "application/gzip" });
+  await sendPackedGame(`${process.url}/api/partners/games/${slug}/upload`, packedGame, bytes, { authorization: `Bearer ${partner.key}`, "content-type": "application/gzip" });
   const { objectKey } = await api.deps.postgres.prisma.gameVersion.findFirstOrThrow({ where: { gameId: id } });
   await minio.client.removeObject(minio.bucket, objectKey);
 }
 
 async function putDirectly({ minio: { client, bucket }, packedGame }: Stage, bytes: number): Promise<void> {
-  await put(await client.presignedPutObject(bucket, "direct.tar.gz", 3600), packedGame, bytes, {});
+  await sendPackedGame(await client.presignedPutObject(bucket, "direct.tar.gz", 3600), packedGame, bytes);
   await client.removeObject(bucket, "direct.tar.gz");
-}
-
-/** Both get their bytes from the same hand. */
-async function put(url: string, packedGame: PackedGame, bytes: number, headers: Record<string, string>): Promise<void> {
-  const sending = request(url, { method: "PUT", headers: { ...headers, "content-length": String(packedGame.packedBytes(bytes)) } });
-  const answered = new Promise<string>((resolve, reject) => {
-    sending.once("error", reject);
-    sending.once("response", (response) => {
-      void text(response).then((body) => (response.statusCode === 200 ? resolve(body) : reject(new Error(`${url.split("?", 1)[0]}: ${response.statusCode} ${body}`))), reject);
-    });
-  });
-  answered.catch(() => undefined);
-  for (const piece of packedGame.pieces(bytes)) {
-    if (!sending.write(piece)) await Promise.race([new Promise((resolve) => sending.once("drain", resolve)), answered]);
-  }
-  sending.end();
-  await answered;
 }
 
 async function seconds(work: () => Promise<void>): Promise<number> {

@@ -1,9 +1,11 @@
 // Runs everything that proves the project and ends with one line, `N passed, N failed`. A failing stage hides no other. The cluster
 // for the end-to-end tests is prepared in the background, by its own name (JOYPOD_CLUSTER, default joypod-test), and is removed
-// at the end unless JOYPOD_KEEP is set.
-import { mkdirSync } from "node:fs";
+// at the end unless JOYPOD_KEEP is set. What takes many minutes by its nature, the soak tests, runs beside integration and e2e.
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { endRunningStages, runCheck, runTests, type StageOptions, type StageResult } from "./stage.ts";
+
+type Tier = "unit" | "integration" | "soak" | "e2e";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -35,9 +37,15 @@ await tests("unit", 15);
 
 announce("cluster and images (in the background since the start; log in test-results/prepare.log)");
 report(await prepared);
+const soakLog = join(results, "soak.log");
+const soaked = runTests(mochaStage("soak", { timeoutMinutes: 40, logFile: soakLog }));
 await tests("integration", 40);
 await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml") });
 await tests("e2e", 45, cluster);
+announce("soak (in the background since the integration tests)");
+const soakResult = await soaked;
+process.stdout.write(readFileSync(soakLog));
+report(soakResult);
 if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");
@@ -51,10 +59,14 @@ async function check(name: string, command: StageOptions["command"], timeoutMinu
   report(await runCheck({ name, command, timeoutMinutes, env }));
 }
 
-async function tests(tier: "unit" | "integration" | "e2e", timeoutMinutes: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
+async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
   announce(tier);
+  report(await runTests(mochaStage(tier, { timeoutMinutes, env })));
+}
+
+function mochaStage(tier: Tier, options: Omit<StageOptions, "name" | "command">): StageOptions & { summaryFile: string } {
   const command: StageOptions["command"] = ["npm", "run", "--silent", tier, "--", "--reporter", "tools/test/reporter.ts"];
-  report(await runTests({ name: tier, command, timeoutMinutes, env, summaryFile: join(results, `${tier}.json`) }));
+  return { ...options, name: tier, command, summaryFile: join(results, `${tier}.json`) };
 }
 
 function announce(name: string): void {

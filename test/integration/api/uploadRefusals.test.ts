@@ -74,7 +74,7 @@ describe("refused uploads", function () {
 
     it("bombs and floods, in seconds and in little memory", async () => {
       const zeros = deflateRawSync(Buffer.alloc(64 * 2 ** 20), { level: 9, finishFlush: constants.Z_FULL_FLUSH });
-      const bomb = gzipOf(flushed(tarEntry({ name: "engine/zeros", size: 8 * 2 ** 30 - 1 })), ...Array<Buffer>(200).fill(zeros));
+      const bomb = gzipOf(flushed(tarEntry({ name: "engine/zeros", size: 8 * 2 ** 30 - 1 })), ...Array<Buffer>(42 * 16).fill(zeros)); // 42 GiB
       const longHeader = gzipOf(flushed(tarEntry({ name: "x", type: "x", size: 100 * 2 ** 20 })), zeros);
       // In a process of its own, whose memory is not that of this one, which holds the bombs.
       const served = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "100" });
