@@ -1,0 +1,45 @@
+import { expect } from "chai";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { aUser } from "../../../factories/catalog.ts";
+import { TestApi } from "../../../support/api.ts";
+import { expectRefusal } from "../../../support/apiClient.ts";
+import { postSignIn } from "../../../support/authForms.ts";
+
+const signIns = 20;
+
+describe("many sign-ins at once", () => {
+  let api: TestApi;
+
+  before(async () => {
+    api = await TestApi.start({ env: { BCRYPT_COST: "12", PASSWORD_WORKERS: "1", POLLS_PER_MINUTE: "100000" } });
+    await api.deps.passwords.warmUp();
+  });
+  after(() => api.stop());
+
+  it("keep no player who polls waiting, not even for the time of one password", async () => {
+    const users = await Promise.all(Array.from({ length: signIns }, () => aUser(api.deps)));
+    const player = api.as(await aUser(api.deps));
+    const poll = () => player.get("/api/game/session-status?sessionId=gs-00000000000000000000");
+    expectRefusal(await poll(), 404, "not_found");
+
+    const loop = monitorEventLoopDelay({ resolution: 5 });
+    loop.enable();
+    const startedMs = performance.now();
+    const progress = { isDone: false };
+    const signedIn = Promise.all(users.map((user) => postSignIn(api.anonymous(), user))).finally(() => (progress.isDone = true));
+    signedIn.catch(() => undefined);
+    const delaysMs: number[] = [];
+    while (!progress.isDone) {
+      const askedMs = performance.now();
+      expectRefusal(await poll(), 404, "not_found");
+      delaysMs.push(performance.now() - askedMs);
+    }
+    loop.disable();
+    expect((await signedIn).map(({ status }) => status)).to.deep.equal(Array<number>(signIns).fill(200));
+
+    const passwordMs = (performance.now() - startedMs) / signIns;
+    const p99 = delaysMs.toSorted((left, right) => left - right)[Math.floor(delaysMs.length * 0.99)];
+    expect(p99, `of ${delaysMs.length} polls, in ms`).to.be.below(passwordMs / 2);
+    expect(loop.percentile(99) / 1e6, "of the loop's delays, in ms").to.be.below(passwordMs / 4);
+  });
+});
