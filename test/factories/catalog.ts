@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Deps } from "../../api/src/deps.ts";
+import { newGameSessionId } from "../../api/src/gameSessions/id.ts";
+import type { Prisma } from "../../api/src/generated/client.ts";
 import { createPartnerKey } from "../../api/src/partners/keys.ts";
+import { aGameSessionSpec } from "./gameSession.ts";
 
 type Stores = Pick<Deps, "postgres" | "passwords">;
 
@@ -89,6 +92,22 @@ export async function aSaveSlot(
 ): Promise<{ id: string; number: number; label: string; lastPlayedAt: Date }> {
   return postgres.prisma.saveSlot.create({
     data: { userId: user.id, gameId: game.id, number, label }, select: { id: true, number: true, label: true, lastPlayedAt: true },
+  });
+}
+
+/** A stored session that runs, in the player's first slot of the game unless another is given; its object is in no cluster. */
+export async function aGameSessionRow(
+  { postgres }: Pick<Deps, "postgres">, { user, game }: { user: { id: string }; game: Pick<TestGame, "id" | "versionId"> },
+  overrides: Partial<Prisma.GameSessionUncheckedCreateInput> = {},
+): Promise<{ id: string }> {
+  const id = overrides.id ?? newGameSessionId();
+  const slotId = overrides.slotId === undefined ? (await aSaveSlot({ postgres }, { user, game })).id : overrides.slotId;
+  return postgres.prisma.gameSession.create({
+    data: {
+      crName: id, userId: user.id, gameId: game.id, versionId: game.versionId ?? "", idleTimeoutSeconds: 1800, spec: aGameSessionSpec(),
+      status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() + 1_800_000), ...overrides, id, slotId,
+    },
+    select: { id: true },
   });
 }
 

@@ -7,8 +7,7 @@ import { sessionCookieName } from "../../../api/src/auth/cookies.ts";
 import { closeDeps, createDeps } from "../../../api/src/createDeps.ts";
 import type { Deps } from "../../../api/src/deps.ts";
 import { silentLogger } from "#kube/logger.ts";
-import { aGame, aPartner, aUser, type TestUser } from "#test/factories/catalog.ts";
-import { aGameSessionSpec } from "#test/factories/gameSession.ts";
+import { aGame, aGameSessionRow, aPartner, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { freePort } from "#test/support/childProgram.ts";
 import { imageEnvironment } from "#test/support/imageEnvironment.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
@@ -101,15 +100,9 @@ async function fill(deps: Deps, count: number): Promise<BenchPlayer[]> {
   return Promise.all(Array.from({ length: count }, () => aBenchPlayer(deps, game)));
 }
 
-async function aBenchPlayer(deps: Deps, { id: gameId, versionId }: { id: string; versionId: string | null }): Promise<BenchPlayer> {
+async function aBenchPlayer(deps: Deps, game: TestGame): Promise<BenchPlayer> {
   const user = await aUser(deps);
-  const gameSessionId = `gs-${randomBytes(10).toString("hex")}`;
-  await deps.postgres.prisma.gameSession.create({
-    data: {
-      id: gameSessionId, crName: gameSessionId, userId: user.id, gameId, versionId: versionId ?? "", idleTimeoutSeconds: 1800, spec: aGameSessionSpec(),
-      status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() + 1_800_000),
-    },
-  });
+  const { id: gameSessionId } = await aGameSessionRow(deps, { user, game });
   const { sid, endsAt } = await deps.authSessions.create(user.id);
   const { token } = deps.tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsAt);
   return { user, cookie: `${sessionCookieName(deps.config)}=${token}`, gameSessionId };

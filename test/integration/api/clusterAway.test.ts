@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { aGame, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
-import { aGameSessionSpec } from "../../factories/gameSession.ts";
+import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
 
@@ -17,13 +16,7 @@ describe("while the Kubernetes API server is away", function () {
     user = await aUser(api.deps);
     player = api.as(user);
     const game = await aGame(api.deps);
-    const slot = await aSaveSlot(api.deps, { user, game });
-    await api.deps.postgres.prisma.gameSession.create({
-      data: {
-        id, crName: id, userId: user.id, gameId: game.id, versionId: game.versionId!, slotId: slot.id, idleTimeoutSeconds: 1800,
-        spec: aGameSessionSpec(), status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() + 60_000),
-      },
-    });
+    await aGameSessionRow(api.deps, { user, game }, { id, expiresAt: new Date(Date.now() + 60_000) });
   });
   after(() => api.stop());
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition, aGameSessionSpec } from "../../factories/gameSession.ts";
 import { launchGame } from "../../../api/src/commands/launchGame.ts";
 import { recordGameSession } from "../../../api/src/recorder/recordGameSession.ts";
@@ -16,6 +16,9 @@ function aSave(sequence: number, overrides: Partial<StoredSave> = {}): StoredSav
     persistedAt: new Date().toISOString(), final: false, ...overrides,
   };
 }
+
+/** Between a launch's commit and the creation of its object. */
+const uncreated = { status: "starting", crCreatedAt: null, readyAt: null, expiresAt: null } as const;
 
 describe("recorder, relay and sweeper", function () {
   this.timeout(60_000);
@@ -129,12 +132,7 @@ describe("recorder, relay and sweeper", function () {
     const orphan = "gs-00000000000000000001";
     await operator.finish(id);
     await stage.ended(id);
-    const { userId, gameId, versionId, idleTimeoutSeconds } = await stage.rowOf(id);
-    const slot = await aSaveSlot(api.deps, { user, game });
-    const startedAt = new Date(Date.now() - 10_000);
-    await api.deps.postgres.prisma.gameSession.create({
-      data: { id: orphan, crName: orphan, userId, gameId, versionId, slotId: slot.id, idleTimeoutSeconds, startedAt, spec },
-    });
+    await aGameSessionRow(api.deps, { user, game }, { id: orphan, spec, ...uncreated, startedAt: new Date(Date.now() - 10_000) });
     await eventually(async () => (await operator.findSession(orphan)) !== undefined, { what: "the relay to create the object" });
     expect((await operator.session(orphan)).spec).to.deep.equal(spec);
     await eventually(async () => (await stage.rowOf(orphan)).crCreatedAt !== null);
@@ -145,11 +143,8 @@ describe("recorder, relay and sweeper", function () {
     const { spec } = await operator.session(id);
     await operator.finish(id);
     await stage.ended(id);
-    const { userId, gameId, versionId, idleTimeoutSeconds } = await stage.rowOf(id);
     const late = "gs-00000000000000000002";
-    await api.deps.postgres.prisma.gameSession.create({
-      data: { id: late, crName: late, userId, gameId, versionId, idleTimeoutSeconds, startedAt: new Date(Date.now() - 200_000), spec },
-    });
+    await aGameSessionRow(api.deps, { user, game }, { id: late, spec, slotId: null, ...uncreated, startedAt: new Date(Date.now() - 200_000) });
     await eventually(async () => expect(await stage.rowOf(late)).to.include({ status: "error", failureReason: "LaunchFailed" }));
     expect(await operator.findSession(late)).to.be.undefined;
   });

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { sweepIdle } from "../../../api/src/recorder/sweeper.ts";
-import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { aGameSessionSpec } from "../../factories/gameSession.ts";
+import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { expectRefusal } from "../../support/apiClient.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -138,13 +137,6 @@ async function expectRefused(url: string): Promise<void> {
 
 async function anExpiredSession(api: TestApi, game: TestGame, status: "starting" | "running"): Promise<{ id: string; user: TestUser }> {
   const user = await aUser(api.deps);
-  const slot = await aSaveSlot(api.deps, { user, game });
-  const id = `gs-${randomBytes(10).toString("hex")}`;
-  await api.deps.postgres.prisma.gameSession.create({
-    data: {
-      id, crName: id, userId: user.id, gameId: game.id, versionId: game.versionId ?? "", slotId: slot.id, idleTimeoutSeconds: 1800, spec: aGameSessionSpec(),
-      status, crCreatedAt: new Date(), readyAt: status === "running" ? new Date() : null, expiresAt: new Date(Date.now() - 10),
-    },
-  });
+  const { id } = await aGameSessionRow(api.deps, { user, game }, { status, readyAt: status === "running" ? new Date() : null, expiresAt: new Date(Date.now() - 10) });
   return { id, user };
 }

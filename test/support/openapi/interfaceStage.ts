@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
-import { aGame, aPartner, aUser, type TestGame, type TestPartner, type TestUser } from "../../factories/catalog.ts";
-import { aGameSessionSpec } from "../../factories/gameSession.ts";
+import { aGame, aGameSessionRow, aPartner, aUser, type TestGame, type TestPartner, type TestUser } from "../../factories/catalog.ts";
 import type { TestApi } from "../api.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 
@@ -23,15 +21,8 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
   const [user, partner] = await Promise.all([aUser(deps), aPartner(deps)]);
   const game = await aGame(deps, { partnerId: partner.id });
   const { prisma } = deps.postgres;
-  const slot = await prisma.saveSlot.create({ data: { userId: user.id, gameId: game.id, number: 1, label: "Slot 1" } });
   await prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { rootFiles: ["run.sh"], rootDirectories: ["engine"] } });
-  const id = `gs-${randomBytes(8).toString("hex")}`;
-  await prisma.gameSession.create({
-    data: {
-      id, crName: id, userId: user.id, gameId: game.id, versionId: game.versionId ?? "", slotId: slot.id, idleTimeoutSeconds: 1800,
-      spec: aGameSessionSpec(), status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() + 60_000),
-    },
-  });
+  const { id } = await aGameSessionRow(deps, { user, game });
   return {
     user, partner, game,
     known: { ...unknownNames, launcher: "run.sh", engineDir: "engine", slug: game.slug, gameSlug: game.slug, gameId: game.id, sessionId: id, email: user.email, password: user.password },
