@@ -114,6 +114,7 @@ const Environment = z.object({
   UPLOAD_WINDOW_MS: whole(60_000, 100, 600_000),
   UPLOAD_MIN_BYTES_PER_SECOND: whole(16 * 1024, 1, 2 ** 30),
   UPLOAD_MAX_BYTES: whole(limits.archive.packedBytes, 1, Number.MAX_SAFE_INTEGER),
+  SAVE_RETENTION_DAYS: whole(7, 0, 3650),
   MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
   HEADERS_TIMEOUT_MS: whole(15_000, 100, 600_000),
   BODY_TIMEOUT_MS: whole(10_000, 100, 600_000),
@@ -187,6 +188,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       launchesPerHour: env.LAUNCHES_PER_HOUR,
       pollsPerMinute: env.POLLS_PER_MINUTE,
     },
+    saves: { retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000 },
     catalog: { requestsPerMinute: env.CATALOG_REQUESTS_PER_MINUTE },
     partner: {
       requestsPerMinute: env.PARTNER_REQUESTS_PER_MINUTE,

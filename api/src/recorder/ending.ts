@@ -10,7 +10,7 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
 }
 
 /** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
-const savePatienceMs = 24 * 3600 * 1000;
+export const savePatienceMs = 24 * 3600 * 1000;
 
 /** Whether the finished session's last save exists only on its node, and may still come from there. */
 export function isSavePending(gameSession: GameSession, now: Date): boolean {

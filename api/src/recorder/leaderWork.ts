@@ -6,6 +6,7 @@ import { listActiveIds } from "../stores/relayStore.ts";
 import { followGameCaches } from "./followGameCaches.ts";
 import { Recorder } from "./recorder.ts";
 import { relayGameSessions } from "./relay.ts";
+import { sweepSaves } from "./sweepSaves.ts";
 import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions } from "./sweeper.ts";
 
 export interface LeaderWorkOptions {
@@ -82,6 +83,7 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("active", active, signal, async () => recorder.look(await listActiveIds(deps.postgres.pool))),
         this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
         this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
+        this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
         this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),
       ]);
     } catch (error) {

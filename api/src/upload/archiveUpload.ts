@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { pieceBytes } from "#contracts/archive/gunzip.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { freeNow } from "./freeNow.ts";
-import { storeAnswer } from "./storeAnswer.ts";
+import { storeAnswer } from "../stores/storeAnswer.ts";
 
 /** The least that S3 takes, in whole pieces: little memory, and 10,000 of them are far more than an archive may have. */
 const partBytes = 5 * pieceBytes;

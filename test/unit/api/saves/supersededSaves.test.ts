@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { findSupersededSaves, type StoredSaveObject } from "../../../../api/src/saves/supersededSaves.ts";
+import { parseSaveKey, saveKey } from "#contracts/objectKeys.ts";
+
+const hourMs = 3600_000;
+const dayMs = 24 * hourMs;
+const now = new Date("2030-01-31T00:00:00Z");
+const retentionMs = 7 * dayMs;
+
+/** A save of the slot, stored so many hours ago. */
+function aSave(generation: number, session: string, sequence: number, hoursAgo: number): StoredSaveObject {
+  return { key: saveKey("slot-1", generation, `gs-${session}`, sequence), storedAt: new Date(now.getTime() - hoursAgo * hourMs) };
+}
+
+describe("findSupersededSaves", () => {
+  function judge(saves: StoredSaveObject[], current: StoredSaveObject | undefined): { removed: StoredSaveObject[]; nextInHours: number | undefined } {
+    const { keys, nextAt } = findSupersededSaves(saves, current?.key ?? null, { now, retentionMs });
+    return { removed: saves.filter(({ key }) => keys.includes(key)), nextInHours: nextAt && (nextAt.getTime() - now.getTime()) / hourMs };
+  }
+
+  it("removes a session's earlier saves an hour after the next one came", () => {
+    const [first, second, third, last] = [aSave(1, "a", 1, 4), aSave(1, "a", 2, 2), aSave(1, "a", 3, 0.5), aSave(1, "a", 4, 0.25)];
+    expect(judge([first, second, third, last], last)).to.deep.equal({ removed: [first], nextInHours: 0.5 });
+  });
+
+  it("keeps an earlier session's last save for as long as it says after the next session's first one", () => {
+    const [old, recent] = [aSave(1, "a", 5, 5000), aSave(2, "b", 3, 24)];
+    expect(judge([aSave(1, "a", 4, 5001), old, recent], recent)).to.deep.equal({ removed: [aSave(1, "a", 4, 5001)], nextInHours: 6 * 24 });
+    const current = aSave(2, "b", 3, 7 * 24);
+    expect(judge([old, current], current).removed).to.deep.equal([old]);
+  });
+
+  it("keeps what is newer than the slot's save, for it is about to be recorded", () => {
+    const current = aSave(2, "b", 1, 100);
+    expect(judge([current, aSave(2, "b", 2, 90), aSave(3, "c", 1, 5000)], current)).to.deep.equal({ removed: [], nextInHours: undefined });
+  });
+
+  it("gives up what lost the race for the slot when it is old", () => {
+    const [current, late] = [aSave(2, "b", 1, 200), aSave(2, "a", 7, 24)];
+    expect(judge([current, late], current)).to.deep.equal({ removed: [], nextInHours: 6 * 24 });
+    expect(judge([current, aSave(2, "a", 7, 200)], current).removed).to.have.length(1);
+  });
+
+  it("keeps everything when the slot has no save, or its own is not there", () => {
+    const saves = [aSave(1, "a", 1, 5000), aSave(1, "a", 2, 4000), aSave(2, "b", 1, 3000)];
+    expect(judge(saves, undefined)).to.deep.equal({ removed: [], nextInHours: undefined });
+    expect(judge(saves, aSave(3, "c", 1, 0))).to.deep.equal({ removed: [], nextInHours: undefined });
+  });
+
+  it("leaves alone what was not named by us", () => {
+    const current = aSave(2, "b", 1, 5000);
+    const strange = ["saves/slot-1/notes.txt", "saves/slot-1/1-gs-a-1.tar.gz.bak", "saves/slot-1/x/1-gs-a-1.tar.gz"].map((key) => ({ key, storedAt: new Date(0) }));
+    expect(judge([current, ...strange], current).removed).to.be.empty;
+  });
+
+  it("never removes the slot's own save, a newer one, or all that a recent session left", () => {
+    const anySave = fc.record({ generation: fc.integer({ min: 1, max: 4 }), session: fc.constantFrom("a", "b", "c"), sequence: fc.integer({ min: 1, max: 4 }), hoursAgo: fc.integer({ min: 0, max: 1000 }) })
+      .map(({ generation, session, sequence, hoursAgo }) => aSave(generation, session, sequence, hoursAgo));
+    fc.assert(fc.property(fc.uniqueArray(anySave, { selector: ({ key }) => key, minLength: 1, maxLength: 20 }), fc.nat(), (saves, choice) => {
+      const current = saves[choice % saves.length]!;
+      const slot = parseSaveKey(current.key)!;
+      const { removed } = judge(saves, current);
+      for (const save of removed) {
+        const name = parseSaveKey(save.key)!;
+        expect(name.generation).to.be.at.most(slot.generation);
+        if (name.generation === slot.generation && name.gameSession === slot.gameSession) expect(name.sequence).to.be.below(slot.sequence);
+        const isLastOfSession = saves.every((other) => {
+          const { generation, gameSession, sequence } = parseSaveKey(other.key)!;
+          return generation !== name.generation || gameSession !== name.gameSession || sequence <= name.sequence;
+        });
+        if (isLastOfSession) expect(saves.some(({ storedAt }) => storedAt.getTime() <= now.getTime() - retentionMs)).to.be.true;
+      }
+    }));
+  });
+});
