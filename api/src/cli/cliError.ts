@@ -1,5 +1,5 @@
 /** Why a command ended: 2 is used for wrong options, 1 for everything unforeseen. */
-export const exitCodes = { invalid: 2, exists: 3, not_found: 4 } as const;
+export const exitCodes = { invalid: 2, exists: 3, not_found: 4, in_use: 5 } as const;
 
 /** A refusal of the command line, with what programs need to go on: `exists` carries the id of what is there. */
 export class CliError extends Error {

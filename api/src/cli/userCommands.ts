@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { disableUser, enableUser, setPassword, type ChangedUser } from "../commands/changeUser.ts";
+import { deleteUser, disableUser, enableUser, setPassword, type ChangedUser } from "../commands/changeUser.ts";
 import { createUser } from "../commands/createUser.ts";
 import { importUsers } from "../commands/importUsers.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
@@ -43,5 +43,10 @@ export function addUserCommands(command: AddCommand, program: Command, environme
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const changed = await enableUser({ ...environment.stores(), announce }, email);
       print(changed, `The player ${changed.email} is enabled.`, options);
+    });
+  command(user, "delete", "remove a player for good, with favourites and saves; exit code 5 while a session of theirs has not ended").requiredOption("--email <address>")
+    .action(async ({ email, ...options }: Json & { email: string }) => {
+      const changed = await deleteUser({ ...environment.stores(), announce }, email);
+      print(changed, `The player ${changed.email} is deleted.`, options);
     });
 }

@@ -50,6 +50,27 @@ export function enableUser(deps: ChangeUserDeps, email: string): Promise<Changed
   });
 }
 
+/**
+ * Removes an account with all that belongs to it: sign-ins, identities, favourites, past sessions, save slots, and in time the
+ * saves in the object store. The audit trail keeps what was done, by the account's id. Throws `not_found`, and `in_use` while a
+ * session of theirs has not ended.
+ */
+export function deleteUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
+  return change(deps, email, "user.deleted", async (transaction, id) => {
+    // The user's row is locked: no launch can begin a session now.
+    const { rows: [active] } = await transaction.query<{ id: string }>(
+      "SELECT id FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')", [id],
+    );
+    if (active !== undefined) {
+      throw new CliError("in_use", `The player has a session that has not ended: ${active.id}. Disable the player, stop it (kubectl delete gsess ${active.id}, in the sessions' namespace), and try again.`, { sessionId: active.id });
+    }
+    const ended = await revokeRowsOf(transaction, id);
+    await transaction.query("DELETE FROM idempotency_keys WHERE principal = $1", [`user:${id}`]);
+    await transaction.query("DELETE FROM users WHERE id = $1", [id]);
+    return ended;
+  });
+}
+
 /** The change and the end of the sign-ins are one transaction: a new password must not leave an old sign-in behind. */
 async function change(
   { postgres, audit, announce }: ChangeUserDeps, typed: string, action: string, work: (transaction: Queryable, id: string) => Promise<string[]>,

@@ -4,6 +4,7 @@ import { HttpError, unavailable } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { auditRefusal } from "./auditRefusal.ts";
 import { isDatabaseAway } from "../stores/databaseAway.ts";
+import { isUserGone } from "../stores/userGone.ts";
 
 /** The one place where an error becomes an answer. What nobody foresaw is logged, and told only as a request id. */
 export async function answerErrors(ctx: AppContext, next: Next): Promise<void> {
@@ -43,6 +44,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (isDatabaseAway(error)) return unavailable("The service is not available just now: try again in a moment.", error);
+  if (isUserGone(error)) return new HttpError("unauthorized", { cause: error });
   const code = codeOfStatus(error);
   return code === undefined ? new HttpError("internal_error", { cause: error }) : new HttpError(code, { cause: error });
 }

@@ -6,10 +6,11 @@ import { Readable } from "node:stream";
 import pg from "pg";
 import { CliError } from "../../../api/src/cli/cliError.ts";
 import { importUsers } from "../../../api/src/commands/importUsers.ts";
-import { aUser } from "../../factories/catalog.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/api.ts";
 import { postSignIn } from "../../support/authForms.ts";
 import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { rowsOf } from "../../support/openapi/storedState.ts";
 import { createEmptyDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { repositoryRoot } from "../../support/programs.ts";
 
@@ -137,6 +138,43 @@ describe("joypod, the command line", function () {
     expect((await joypod(["user", "disable", "--email", "nobody@example.test"])).code).to.equal(4);
     const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { subjectId: user.id }, orderBy: { id: "asc" } });
     expect(trail.map(({ action }) => action)).to.deep.equal(["user.passwordChanged", "user.disabled", "user.enabled", "user.disabled"]);
+  });
+
+  it("deletes a player with all that is theirs, once no session of theirs goes on", async () => {
+    const { prisma } = api.deps.postgres;
+    const user = await aUser(api.deps);
+    const game = await aGame(api.deps);
+    const slot = await aSaveSlot(api.deps, { user, game });
+    const browser = api.as(user);
+    expect((await browser.post("/api/favorites", { gameId: game.id }, { "idempotency-key": "one" })).status).to.be.below(300);
+    const session = await aGameSessionRow(api.deps, { user, game }, { slotId: slot.id });
+    const remove = (): Promise<Outcome> => joypod(["user", "delete", "--email", user.email, "--json"], { env: { REDIS_URL: api.deps.config.redis.url } });
+
+    const refused = await remove();
+    expect(refused.code, refused.stdout).to.equal(5);
+    expect(JSON.parse(refused.stdout)).to.include({ error: "in_use", sessionId: session.id });
+    expect((await browser.get("/api/games")).status).to.equal(200);
+
+    await prisma.gameSession.update({ where: { id: session.id }, data: { status: "stopped", endedAt: new Date() } });
+    expect(JSON.parse((await remove()).stdout)).to.deep.equal({ id: user.id, email: user.email, endedSignIns: 1, isAnnounced: true });
+    expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+    expectRefusal(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
+    const { audit_events, save_sweeps, ...tables } = await rowsOf(api);
+    expect(JSON.stringify(tables)).to.not.contain(user.id).and.not.contain(user.email);
+    expect(JSON.stringify(audit_events)).to.contain("user.deleted").and.not.contain(user.email);
+    expect(JSON.stringify(save_sweeps), "whose saves are to be removed").to.contain(slot.id);
+    expect((await remove()).code).to.equal(4);
+  });
+
+  it("turns away who was deleted, also where the API could not be told", async () => {
+    const user = await aUser(api.deps);
+    const game = await aGame(api.deps);
+    const browser = api.as(user);
+    expect((await browser.get("/api/games")).status).to.equal(200);
+    const deleted = await joypod(["user", "delete", "--email", user.email]);
+    expect(deleted.stdout).to.contain(`The player ${user.email} is deleted.`).and.contain("The API could not be told");
+    expectRefusal(await browser.post("/api/favorites", { gameId: game.id }), 401, "unauthorized");
+    expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
   });
 
   describe("user import", () => {

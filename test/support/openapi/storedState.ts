@@ -18,7 +18,7 @@ export async function everythingStored(api: TestApi): Promise<string> {
 }
 
 /** Every table's rows, as text. */
-async function rowsOf({ deps }: TestApi): Promise<Record<string, string[]>> {
+export async function rowsOf({ deps }: TestApi): Promise<Record<string, string[]>> {
   const { pool } = deps.postgres;
   const { rows: tables } = await pool.query<{ name: string }>("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename");
   const rowsByTable: Record<string, string[]> = {};
