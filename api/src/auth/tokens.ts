@@ -1,9 +1,9 @@
 import { createHash, createSecretKey, hkdfSync, randomBytes, type KeyObject } from "node:crypto";
 import jsonwebtoken from "jsonwebtoken";
+import type { ParameterizedContext } from "koa";
 import koaJwt from "koa-jwt";
 import { z } from "zod";
 import type { Clock } from "#kube/clock.ts";
-import type { AppContext } from "../routing/appContext.ts";
 
 /** What a session token says. `sid` stays the same while the token is renewed: it names the sign-in. */
 export const TokenClaims = z.object({
@@ -39,6 +39,9 @@ export interface TokensOptions {
   clock: Clock;
 }
 
+/** A request whose cookie is checked; `claims` is what the token said, before it was checked any further. */
+export type TokenContext = ParameterizedContext<{ claims?: unknown }>;
+
 /** Makes and checks session tokens: HS256, nothing else. */
 export class Tokens {
   readonly #keys: ReadonlyMap<string, KeyObject>;
@@ -53,7 +56,7 @@ export class Tokens {
   readonly #remembered = new Map<string, TokenClaims>();
   /** By the claims of a remembered token: the renewal that it was last answered with. */
   readonly #renewals = new WeakMap<object, IssuedToken & { iat: number; exp: number }>();
-  readonly #verifyCookie: (ctx: AppContext, next: () => Promise<void>) => Promise<void>;
+  readonly #verifyCookie: (ctx: TokenContext, next: () => Promise<void>) => Promise<void>;
 
   constructor({ signingKeys, lifetimeSeconds, cookie, clock }: TokensOptions) {
     const [newestKid] = signingKeys.keys();
@@ -94,7 +97,7 @@ export class Tokens {
   }
 
   /** The claims in the request's cookie; undefined when they are missing, forged, expired or not ours. */
-  async verify(ctx: AppContext): Promise<TokenClaims | undefined> {
+  async verify(ctx: TokenContext): Promise<TokenClaims | undefined> {
     const token = ctx.cookies.get(this.#cookie);
     // Without this check the verifier would also take a Bearer header.
     if (token === undefined || token.length > tokenMaxLength) return undefined;

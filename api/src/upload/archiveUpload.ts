@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
 import { pieceBytes } from "#contracts/archive/gunzip.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
-import { freeNow } from "./freeNow.ts";
 import { storeAnswer } from "../stores/storeAnswer.ts";
+import { freeNow } from "./freeNow.ts";
 
 /** The least that S3 takes, in whole pieces: little memory, and 10,000 of them are far more than an archive may have. */
 const partBytes = 5 * pieceBytes;
@@ -56,12 +56,12 @@ export class ArchiveUpload {
     if (this.#gathering === undefined) throw new Error("The piece is not in a part's memory.");
     this.#gathering.bytes += piece.length;
     this.#gathering.crc32 = crc32(piece, this.#gathering.crc32);
-    if (this.#gathering.bytes === partBytes) this.#sendGathered();
+    if (this.#gathering.bytes === partBytes) this.#sendOff(this.#gathering);
   }
 
-  /** Sends what is left and makes the object visible. */
+  /** Sends what is left and makes the object visible; there must have been a piece. */
   async complete(): Promise<void> {
-    if ((this.#gathering?.bytes ?? 0) > 0 || this.#parts === 0) this.#sendGathered();
+    if (this.#gathering !== undefined && this.#gathering.bytes > 0) this.#sendOff(this.#gathering);
     // The collector would let them lie until the next upload has as many of its own.
     for (const part of await Promise.all(this.#sending)) freeNow(part);
     const { client, bucket, timeoutMs } = this.#store;
@@ -77,9 +77,9 @@ export class ArchiveUpload {
     await storeAnswer(client.abortMultipartUpload(bucket, this.#key, this.#uploadId), timeoutMs, "Aborting an upload");
   }
 
-  #sendGathered(): void {
+  #sendOff(part: Part): void {
     this.#parts += 1;
-    const sending = this.#send(this.#parts, this.#gathering ?? { memory: Buffer.alloc(0), bytes: 0, crc32: 0 });
+    const sending = this.#send(this.#parts, part);
     sending.catch(() => undefined); // Its failure surfaces when its memory is needed, or at the end.
     this.#sending.push(sending);
     this.#gathering = undefined;

@@ -4,8 +4,7 @@ import Koa from "koa";
 import { randomBytes } from "node:crypto";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import { createSid, deriveKey, Tokens } from "../../../../api/src/auth/tokens.ts";
-import type { AppContext } from "../../../../api/src/routing/appContext.ts";
+import { createSid, deriveKey, Tokens, type TokenContext } from "../../../../api/src/auth/tokens.ts";
 import { FakeClock } from "../../../support/fakeClock.ts";
 
 describe("Tokens", () => {
@@ -15,13 +14,13 @@ describe("Tokens", () => {
   const key = randomBytes(32);
   const claims = { sub: "user-1", name: "Ada", email: "ada@example.test", sid: createSid(), iat, exp: iat + 60 };
 
-  function contextWith(token: string): AppContext {
+  function contextWith(token: string): TokenContext {
     const request = new IncomingMessage(new Socket());
     request.headers.cookie = `${cookie}=${token}`;
-    return new Koa().createContext(request, new ServerResponse(request)) as unknown as AppContext;
+    return new Koa().createContext(request, new ServerResponse(request));
   }
 
-  function verify(ctx: AppContext): Promise<unknown> {
+  function verify(ctx: TokenContext): Promise<unknown> {
     return new Tokens({ signingKeys: new Map([["one", key]]), lifetimeSeconds: 60, cookie, clock }).verify(ctx);
   }
 
