@@ -17,8 +17,12 @@ describe("many sign-ins at once", () => {
   after(() => api.stop());
 
   it("keep no player who polls waiting, not even for the time of one password", async () => {
-    const users = await Promise.all(Array.from({ length: signIns }, () => aUser(api.deps)));
-    const player = api.as(await aUser(api.deps));
+    const user = await aUser(api.deps);
+    const { prisma } = api.deps.postgres;
+    const { passwordHash } = await prisma.user.findUniqueOrThrow({ where: { id: user.id } });
+    const users = Array.from({ length: signIns }, (_, at) => ({ email: `player-${at}@example.test`, name: "Player", passwordHash }));
+    await prisma.user.createMany({ data: users });
+    const player = api.as(user);
     const poll = () => player.get("/api/game/session-status?sessionId=gs-00000000000000000000");
     expectRefusal(await poll(), 404, "not_found");
 
@@ -26,7 +30,7 @@ describe("many sign-ins at once", () => {
     loop.enable();
     const startedMs = performance.now();
     const progress = { isDone: false };
-    const signedIn = Promise.all(users.map((user) => postSignIn(api.anonymous(), user))).finally(() => (progress.isDone = true));
+    const signedIn = Promise.all(users.map(({ email }) => postSignIn(api.anonymous(), { email, password: user.password }))).finally(() => (progress.isDone = true));
     signedIn.catch(() => undefined);
     const delaysMs: number[] = [];
     while (!progress.isDone) {
