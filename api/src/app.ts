@@ -15,7 +15,7 @@ import { createRoutes } from "./routes/table.ts";
 export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState, AppExtras> {
   const app = new Koa<AppState, AppExtras>({ proxy: deps.config.trustedProxies > 0, maxIpsCount: deps.config.trustedProxies });
   app.context.deps = deps;
-  app.on("error", (error: Error) => deps.logger.warn({ err: error }, "an answer broke off"));
+  app.on("error", (error: Error) => deps.logger[hasClientLeft(error) ? "debug" : "warn"]({ err: error }, "an answer broke off"));
   app.use(observeRequests);
   app.use(setSecurityHeaders);
   app.use(allowOtherPages);
@@ -26,4 +26,9 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
   app.use(createRouter(createRoutes(deps.config)));
   if (pages !== undefined) app.use(serveWeb(pages));
   return app;
+}
+
+/** Whether the browser went before it had all, as those that follow events do in the end; the request's own line says that it was cut. */
+function hasClientLeft(error: Error & { code?: string }): boolean {
+  return ["ERR_STREAM_PREMATURE_CLOSE", "ECONNRESET", "EPIPE"].includes(error.code ?? "");
 }

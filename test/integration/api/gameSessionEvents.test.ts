@@ -98,6 +98,18 @@ describe("GET /api/game/events", function () {
     await second.see("end", { status: "error" });
   });
 
+  it("leaves one line in the log when its reader goes, and no warning", async () => {
+    const id = await stage.launched();
+    const reader = await open(id);
+    await reader.see("stage");
+    const before = api.logLines.length;
+    reader.close();
+    await eventually(() => api.logLines.slice(before).some((line) => line.includes('"route":"/api/game/events"')), { what: "the request's line" });
+    const lines = api.logLines.slice(before).map((line) => JSON.parse(line) as { level: number; route?: string; isCut?: boolean });
+    expect(lines.find(({ route }) => route === "/api/game/events")).to.include({ isCut: true });
+    expect(lines.filter(({ level }) => level >= 40)).to.be.empty;
+  });
+
   it("goes on after the last event that a client saw, in any replica, and tells one that knows the end to stay away", async () => {
     const id = await stage.launched();
     const first = await open(id);
