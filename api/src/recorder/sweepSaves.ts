@@ -22,9 +22,9 @@ export async function sweepSaves(deps: SweepSavesDeps): Promise<void> {
 async function sweepSlot({ postgres, objectStore, config, logger, clock }: SweepSavesDeps, sweep: SaveSweep): Promise<void> {
   const store = new SaveStore(objectStore);
   const { slotId: slot } = sweep;
-  const saves = await store.list(slot);
-  // Read after them: a slot only ever moves on, so that what is superseded by then stays so.
+  // Read first: a slot only ever moves on, so that what is superseded now stays so, and what it points to is there to be listed.
   const current = await readSlotKey(postgres.pool, slot);
+  const saves = await store.list(slot);
   if (typeof current === "string" && !saves.some(({ key }) => key === current)) logger.error({ slot, objectKey: current }, "A slot's save is not in the object store.");
   const now = clock.now();
   const { keys, nextAt } = current === undefined ? allOf(saves, sweep, now) : findSupersededSaves(saves, current, { now, ...config.saves });
