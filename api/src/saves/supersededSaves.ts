@@ -32,29 +32,42 @@ export function findSupersededSaves(
   });
   const current = named.find(({ key }) => key === currentKey);
   if (current === undefined) return { keys: [], nextAt: undefined };
-  const ends = named.map((save) => ({ key: save.key, atMs: endOf(save, current, named, retentionMs) }));
-  const nextMs = Math.min(...ends.map(({ atMs }) => atMs).filter((atMs) => atMs > now.getTime()));
-  return {
-    keys: ends.filter(({ atMs }) => atMs <= now.getTime()).map(({ key }) => key),
-    nextAt: nextMs === Infinity ? undefined : new Date(nextMs),
-  };
+  // A slot may have tens of thousands: each is held against its own session's, and against the first of every generation.
+  const bySession = Map.groupBy(named, sessionOf);
+  const firstStored = new Map([...Map.groupBy(named, ({ generation }) => generation)].map(([generation, ofIt]) => [generation, firstOf(ofIt)]));
+  const keys: string[] = [];
+  let nextMs = Infinity;
+  for (const save of named) {
+    const endMs = endOf(save, current, { ofSession: bySession.get(sessionOf(save)) ?? [], firstStored, retentionMs });
+    if (endMs <= now.getTime()) keys.push(save.key);
+    else nextMs = Math.min(nextMs, endMs);
+  }
+  return { keys, nextAt: nextMs === Infinity ? undefined : new Date(nextMs) };
+}
+
+interface OtherSaves {
+  ofSession: readonly NamedSave[];
+  /** By generation, in milliseconds of the clock. */
+  firstStored: ReadonlyMap<number, number>;
+  retentionMs: number;
 }
 
 /** Until when the save is kept, in milliseconds of the clock. */
-function endOf(save: NamedSave, current: NamedSave, all: readonly NamedSave[], retentionMs: number): number {
-  const isCurrents = isSameSession(save, current);
+function endOf(save: NamedSave, current: NamedSave, { ofSession, firstStored, retentionMs }: OtherSaves): number {
+  const isCurrents = sessionOf(save) === sessionOf(current);
   if (save.generation > current.generation || (isCurrents && save.sequence >= current.sequence)) return Infinity;
-  const laterOfSession = all.filter((other) => isSameSession(save, other) && other.sequence > save.sequence);
-  if (laterOfSession.length > 0) return firstStored(laterOfSession) + graceMs;
+  const laterOfSession = ofSession.filter(({ sequence }) => sequence > save.sequence);
+  if (laterOfSession.length > 0) return firstOf(laterOfSession) + graceMs;
   // Of the same generation is what lost the race for the slot: it was superseded when it came.
-  const followers = save.generation === current.generation ? [save] : all.filter(({ generation }) => generation > save.generation);
-  return firstStored(followers) + Math.max(retentionMs, graceMs);
+  const followed = save.generation === current.generation
+    ? save.storedAt.getTime() : Math.min(...[...firstStored].filter(([generation]) => generation > save.generation).map(([, ms]) => ms));
+  return followed + Math.max(retentionMs, graceMs);
 }
 
-function firstStored(saves: readonly NamedSave[]): number {
-  return Math.min(...saves.map(({ storedAt }) => storedAt.getTime()));
+function firstOf(saves: readonly NamedSave[]): number {
+  return saves.reduce((firstMs, { storedAt }) => Math.min(firstMs, storedAt.getTime()), Infinity);
 }
 
-function isSameSession(one: SaveName, other: SaveName): boolean {
-  return one.generation === other.generation && one.gameSession === other.gameSession;
+function sessionOf({ generation, gameSession }: SaveName): string {
+  return `${generation}-${gameSession}`;
 }
