@@ -1,6 +1,6 @@
 import { errors, type ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
 import type { Next } from "koa";
-import { HttpError, unavailable } from "../errors.ts";
+import { HttpError, unauthorized, unavailable } from "../errors.ts";
 import type { AppContext } from "../routing/appContext.ts";
 import { auditRefusal } from "./auditRefusal.ts";
 import { isDatabaseAway } from "../stores/databaseAway.ts";
@@ -44,7 +44,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (isDatabaseAway(error)) return unavailable("The service is not available just now: try again in a moment.", error);
-  if (isUserGone(error)) return new HttpError("unauthorized", { cause: error });
+  if (isUserGone(error)) return unauthorized({ cause: error });
   const code = codeOfStatus(error);
   return code === undefined ? new HttpError("internal_error", { cause: error }) : new HttpError(code, { cause: error });
 }

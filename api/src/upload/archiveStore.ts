@@ -1,6 +1,6 @@
 import type { ObjectStore } from "../stores/objectStore.ts";
-import { ArchiveUpload } from "./archiveUpload.ts";
 import { storeAnswer } from "../stores/storeAnswer.ts";
+import { ArchiveUpload } from "./archiveUpload.ts";
 
 /** The uploaded archives in the object store. Throws unavailable when that fails. */
 export class ArchiveStore {
