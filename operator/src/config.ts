@@ -5,6 +5,10 @@ const whole = (fallback: number, min: number, max: number) => z.coerce.number().
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
 /** Kubernetes quantities, as the pod's containers take them. */
 const quantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback);
+const units: Readonly<Record<string, number>> = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
+/** The same of memory, in bytes. */
+const byteQuantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback)
+  .transform((text) => Math.ceil(Number.parseFloat(text) * (units[text.replace(/^[0-9.]+/, "")] ?? 1)));
 const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((text, context) => {
   const labels: Record<string, string> = {};
   for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
@@ -35,7 +39,7 @@ const Environment = z.object({
   SESSION_GRACE_SECONDS: whole(30, 5, 600),
   STREAMER_CPU: quantity("250m"),
   STREAMER_MEMORY: quantity("256Mi"),
-  STREAMER_MEMORY_LIMIT: quantity("1Gi"),
+  STREAMER_MEMORY_LIMIT: byteQuantity("1Gi"),
   START_BITRATE_KBPS: whole(4000, 300, 100_000),
   HEARTBEAT_STALE_SECONDS: whole(limits.node.heartbeatStaleSeconds, 1, 3600),
   PORT_QUARANTINE_SECONDS: whole(60, 0, 3600),
@@ -75,7 +79,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       runtimeClass: env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS,
       gpuResourceName: env.GPU_RESOURCE_NAME === "" ? undefined : env.GPU_RESOURCE_NAME,
       graceSeconds: env.SESSION_GRACE_SECONDS,
-      streamer: { cpu: env.STREAMER_CPU, memory: env.STREAMER_MEMORY, memoryLimit: env.STREAMER_MEMORY_LIMIT },
+      streamer: { cpu: env.STREAMER_CPU, memory: env.STREAMER_MEMORY, memoryLimitBytes: env.STREAMER_MEMORY_LIMIT },
       startBitrateKbps: env.START_BITRATE_KBPS,
     },
     timing: {
