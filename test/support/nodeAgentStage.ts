@@ -91,7 +91,10 @@ export class NodeAgentStage {
     const config = readConfig(this.environment);
     this.#agent = await startAgent({
       config, transport: this.#agentTransport, clock: systemClock, random: Math.random, metrics: createMetrics(),
-      logger: createLogger({ level: config.logLevel, node: this.node }),
+      logger: createLogger({ level: config.logLevel, node: this.node }), signal: this.#stopping.signal,
+      onLockLost: () => {
+        throw new Error("The agent lost the lock of its root.");
+      },
     });
   }
 

@@ -94,7 +94,7 @@ function timedEnding(world: SessionWorld): Ending | undefined {
 }
 
 /** What waiting does not cure: the archive or the save is bad, or the node is full. Another node may still do better. */
-const hopelessReasons = new Set(["ArchiveRefused", "ArchiveIncomplete", "InsufficientSpace", "SaveRefused", "SaveMissing"]);
+const hopelessReasons = new Set(["ArchiveRefused", "ArchiveIncomplete", "InsufficientSpace", "SaveRefused", "SaveMissing", "SaveVolumeFull"]);
 
 /** Whether the node has had its time to make files and save ready, or has said that it never will. */
 export function hasContentFailed(world: SessionWorld): boolean {

@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import { contentDirectory, podPaths, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
@@ -8,9 +8,6 @@ import type { SessionPodConfig } from "../../config.ts";
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 type EnvVar = NonNullable<Container["env"]>[number];
-
-/** Names of the two containers; the node agent looks for the game's by its name too. */
-export const containerNames = { game: "game", streamer: "streamer" } as const;
 
 /** Port of the streamer's signalling and probes on the pod's address. */
 export const signalPort = 8080;
@@ -95,9 +92,9 @@ function volumes({ metadata, spec }: GameSession, { nodeRoot }: SessionPodConfig
     inMemory("game-report", "1Mi"),
     inMemory("streamer-tmp", "128Mi"),
     inMemory("game-tmp", "256Mi"),
-    inMemory("saves", String(spec.saveVolumeBytes)),
+    inMemory(podVolumes.saves, String(spec.saveVolumeBytes)),
     onNode("game", contentDirectory(nodeRoot, spec.contentDigest)),
-    onNode("spool", sessionDirectory(nodeRoot, metadata.name)),
+    onNode(podVolumes.spool, sessionDirectory(nodeRoot, metadata.name)),
   ];
 }
 
@@ -148,8 +145,8 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
       { name: "x11", mountPath: "/tmp/.X11-unix" },
       { name: "run", mountPath: podPaths.run },
       { name: "game-report", mountPath: podPaths.gameReport, readOnly: true },
-      { name: "saves", mountPath: podPaths.session },
-      { name: "spool", mountPath: podPaths.spool },
+      { name: podVolumes.saves, mountPath: podPaths.session },
+      { name: podVolumes.spool, mountPath: podPaths.spool },
       { name: "streamer-tmp", mountPath: "/tmp" },
     ],
   };
@@ -181,7 +178,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       { name: "game-report", mountPath: podPaths.gameReport },
       { name: "game-tmp", mountPath: "/tmp" },
       { name: "game", mountPath: podPaths.game, readOnly: true },
-      { name: "saves", mountPath: podPaths.session },
+      { name: podVolumes.saves, mountPath: podPaths.session },
     ],
   };
 }

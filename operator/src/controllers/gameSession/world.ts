@@ -26,6 +26,11 @@ export function isFinished(session: GameSession): boolean {
   return isConditionTrue(session.status?.conditions, "Finished");
 }
 
+/** Whether the node has the game's files ready, by its agent's word on the session or on the game. */
+export function isContentUnpacked({ session, isContentCached }: Pick<SessionWorld, "session" | "isContentCached">): boolean {
+  return isContentCached || isConditionTrue(session.status?.conditions, "ContentReady");
+}
+
 /** Whether the node has the game's files and the restored save ready. */
 export function isContentReady({ status }: GameSession): boolean {
   return isConditionTrue(status?.conditions, "ContentReady") && isConditionTrue(status?.conditions, "SaveRestored");
