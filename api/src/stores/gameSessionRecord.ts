@@ -110,6 +110,13 @@ export async function markSlotPlayed(db: Queryable, slotId: string, gameSession:
   });
 }
 
+/** Stores what the player has to know of the last save. */
+export async function noteSave(db: Queryable, id: string, notice: string): Promise<void> {
+  await db.query({
+    name: "note-save", text: "UPDATE game_sessions SET save_notice = $2 WHERE id = $1 AND save_notice IS DISTINCT FROM $2", values: [id, notice],
+  });
+}
+
 /** The last save has come, or never will: the slot may be played again. */
 export async function unlockSlot(db: Queryable, gameSession: string): Promise<void> {
   await db.query({
