@@ -33,6 +33,9 @@ export const spoolNames = {
   manifest: "packed/manifest.json",
 } as const;
 
+/** Read at most so many bytes of order, report or manifest. */
+export const spoolFileBytes = 16 * 1024;
+
 /** File name, in the packer's folder, of one pack. */
 export function packedArchiveName({ attempt, sequence }: { attempt: number; sequence: number }): string {
   return `save-${sequence}-${attempt}.tar.gz`;

@@ -8,8 +8,7 @@ import { byteCount, message, reasonName, sha256Hex, timestamp } from "./crd/sche
 
 const uid = z.string().min(1).max(64).describe("Uid of the GameSession: files of another one are nobody's.");
 
-/** Read at most so many bytes of any of these files. */
-export const spoolFileBytes = 16 * 1024;
+export { spoolFileBytes } from "./nodeLayout.ts";
 
 /** Agent → packer: what the save directory starts as. */
 export const RestoreOrder = z.strictObject({
