@@ -8,8 +8,8 @@ import { childFlags } from "../media/childFlags.ts";
 
 /** A program of its own, beside the streamer's in the image. */
 const program = new URL("../../../packer/src/main.ts", import.meta.url);
-/** Below the display, the encoder and what viewers wait for. */
-const niceness = 10;
+/** Below the display, the encoder and what viewers wait for, but with a quarter of a core that these keep busy: at 10 it would be a tenth, and a save late. */
+const niceness = 5;
 /** A child that lived shorter than this is started again with growing pauses. */
 const healthyLifeMs = 10_000;
 const maxPauseMs = 5_000;

@@ -38,4 +38,12 @@ describe("streamer configuration", () => {
   it("shows children nothing of the pod's environment", () => {
     expect(Object.values(parseConfig({ ...enough, SECRET: "hidden" }).childEnvironment)).not.to.include("hidden");
   });
+
+  it("keeps saves where it is told all of what that takes, and says so when it is told less", () => {
+    const saves = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" };
+    expect(parseConfig(enough).saves).to.equal(undefined);
+    expect(parseConfig({ ...enough, ...saves, NODE_COMPILE_CACHE: "/warm" }).saves)
+      .to.deep.equal({ environment: { ...saves, NODE_COMPILE_CACHE: "/warm" }, packDeadlineMs: 90_000 });
+    expect(() => parseConfig({ ...enough, SAVE_VOLUME: "/session" })).to.throw(/SPOOL_DIR/);
+  });
 });
