@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ static void becomeGame(char **command, const sigset_t *mask, int output) {
 }
 
 bool startGame(struct game *game, char **command, const sigset_t *mask) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* PID 1 is that anyway; where pods share their processes it is another's */
   int output = openOutput();
   if (output < 0) return false;
   game->group = fork();

@@ -11,7 +11,7 @@ struct game {
 /* Starts the launcher with this signal mask. False when the kernel has no process or pipe for it. */
 bool startGame(struct game *game, char **command, const sigset_t *mask);
 
-/* Reaps some of what has ended (orphans come to PID 1). True when there may be more. */
+/* Reaps some of what has ended (orphans come here). True when there may be more. */
 bool reap(struct game *game);
 
 bool groupIsEmpty(const struct game *game);

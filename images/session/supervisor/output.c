@@ -71,16 +71,17 @@ static void refill(long now) {
   countedMs = now;
 }
 
-/* How much of the text may go on; that much is taken from the allowance. */
-static long take(const char *text, long length) {
-  long taken = 0;
-  while (taken < length) {
-    long cost = text[taken] == '\n' ? 1 + LINE_COST : 1;
-    if (cost > allowance) break;
-    allowance -= cost;
-    taken++;
-  }
-  return taken;
+static long costOf(char letter) { return letter == '\n' ? 1 + LINE_COST : 1; }
+
+/* How much of the text may go on now. */
+static long allowed(const char *text, long length) {
+  long count = 0;
+  for (long cost = 0; count < length && (cost += costOf(text[count])) <= allowance;) count++;
+  return count;
+}
+
+static void pay(const char *text, long length) {
+  for (long i = 0; i < length; i++) allowance -= costOf(text[i]);
 }
 
 static void tellDropped(long now) {
@@ -102,7 +103,8 @@ static long forward(long withinMs) {
   }
   if (length <= 0) return 0;
   refill(nowMs());
-  long written = put(STDOUT_FILENO, text, take(text, length), withinMs);
+  long written = put(STDOUT_FILENO, text, allowed(text, length), withinMs);
+  pay(text, written);
   if (written > 0) isMidLine = text[written - 1] != '\n';
   droppedBytes += length - written;
   return length;
