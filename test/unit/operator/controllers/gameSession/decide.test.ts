@@ -15,12 +15,13 @@ interface Given {
   pod?: Parameters<typeof aSessionPod>[1] | Stored<Pod>;
   nodeHealth?: SessionWorld["nodeHealth"];
   isContentCached?: boolean;
+  internet?: SessionWorld["internet"];
 }
 
-function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Well", isContentCached = false }: Given): SessionWorld {
+function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Well", isContentCached = false, internet = "NotAllowed" }: Given): SessionWorld {
   const session = aGameSession({ spec, metadata, ...(status === undefined ? {} : { status }) });
   const stored = pod === undefined ? undefined : "kind" in pod ? pod : aSessionPod(session, pod);
-  return { now, session, pod: stored, isContentCached, isPlayable: false, nodeHealth, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
+  return { now, session, pod: stored, isContentCached, isPlayable: false, nodeHealth, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
 }
 
 const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as const;
