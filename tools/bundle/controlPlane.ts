@@ -56,6 +56,8 @@ await build({
         operator: "operator/src/main.ts",
         nodeAgent: "node-agent/src/main.ts",
         packer: "packer/src/packOnce.ts",
+        networkProbe: "operator/src/networkProbe/main.ts",
+        networkTest: "operator/src/networkTest/main.ts",
       },
       // Its index imports thousands of models; we use the reader of kubeconfigs.
       treeshake: { moduleSideEffects: [{ test: /\/node_modules\/@kubernetes\/client-node\//, sideEffects: false }] },

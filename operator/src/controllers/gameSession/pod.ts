@@ -48,6 +48,7 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
         fsGroup: sessionUserId,
         seccompProfile: { type: "RuntimeDefault" },
       },
+      ...(session.spec.network === "Internet" ? nameResolution(config) : {}),
       affinity: pinTo(place.nodeName),
       tolerations: tolerations(config),
       volumes: volumes(session, config),
@@ -58,14 +59,23 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
 }
 
 function podLabels({ metadata, spec }: GameSession): Record<string, string> {
+  return { ...sessionPodLabels(spec.network), [labels.gameSession]: metadata.name, [labels.game]: spec.gameCacheRef.name };
+}
+
+/** What NetworkPolicies know session pods by: whether it may open connections, and nothing that names the session. */
+export function sessionPodLabels(network: GameSession["spec"]["network"]): Record<string, string> {
   return {
     "app.kubernetes.io/name": "joypod",
     "app.kubernetes.io/component": "game-session",
     "app.kubernetes.io/part-of": "joypod",
     "app.kubernetes.io/managed-by": "joypod-operator",
-    [labels.gameSession]: metadata.name,
-    [labels.game]: spec.gameCacheRef.name,
+    ...(network === "Internet" ? { [labels.network]: "internet" } : {}),
   };
+}
+
+/** By the nameservers that the site names: the cluster's own are among what the game must not reach. */
+function nameResolution({ nameservers }: SessionPodConfig): Pick<PodSpec, "dnsPolicy" | "dnsConfig"> {
+  return { dnsPolicy: "None", dnsConfig: { nameservers: [...nameservers] } };
 }
 
 /** By affinity and not by spec.nodeName, so that the scheduler still counts GPUs, ports and memory. */
@@ -168,6 +178,8 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       ...gameEnvironment,
       ENGINE_DIR: `${podPaths.game}/${spec.engineDir}`,
       ...(spec.profile === "Software" ? softwareRendering : {}),
+      // The supervisor lets the game open IP sockets by it.
+      ...(spec.network === "Internet" ? { GAME_NETWORK: "internet" } : {}),
     }),
     securityContext: containerSecurity,
     resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory, ...gpu } },

@@ -15,14 +15,16 @@ interface Given {
   pod?: Parameters<typeof aSessionPod>[1] | Stored<Pod>;
   nodeHealth?: SessionWorld["nodeHealth"];
   isContentCached?: boolean;
+  internet?: SessionWorld["internet"];
 }
 
-function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Well", isContentCached = false }: Given): SessionWorld {
+function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Well", isContentCached = false, internet = "NotAllowed" }: Given): SessionWorld {
   const session = aGameSession({ spec, metadata, ...(status === undefined ? {} : { status }) });
   const stored = pod === undefined ? undefined : "kind" in pod ? pod : aSessionPod(session, pod);
-  return { now, session, pod: stored, isContentCached, isPlayable: false, nodeHealth, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
+  return { now, session, pod: stored, isContentCached, isPlayable: false, nodeHealth, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
 }
 
+const internet = { network: "Internet" } as const;
 const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as const;
 const contentReady = [aCondition("Scheduled"), aCondition("ContentReady"), aCondition("SaveRestored")];
 const full = aCondition("ContentReady", { status: "False", reason: "InsufficientSpace" });
@@ -76,6 +78,14 @@ describe("planFor", () => {
       toEnd, "PodRejected"],
     ["a pod of a former place is removed", { status: aPlacedStatus({ conditions: contentReady }), pod: { mediaPort: 20_007 } }, ["removeObsoletePod"]],
     ["so is one of a former node", { status: aPlacedStatus({ conditions: contentReady }), pod: { nodeName: "node9" } }, ["removeObsoletePod"]],
+
+    ["internet that is not allowed ends it at once", { spec: internet }, ["finish"], "NetworkNotAllowed"],
+    ["internet without policies ends it", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "NotEnforced" }, ["finish"], "NetworkNotEnforced"],
+    ["internet waits for the probe before its pod", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Awaited" }, ["awaitNetwork"]],
+    ["and is placed meanwhile", { spec: internet, internet: "Awaited" }, ["addFinalizer", "assignNode"]],
+    ["allowed internet gets its pod", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Allowed" }, ["createPod", "reportReadiness"]],
+    ["a game that has the internet keeps it when the probe finds out otherwise", { spec: internet, status: aRunningStatus(), pod: {}, internet: "NotEnforced" }, ["createPod", "reportReadiness"]],
+    ["a stop comes before that refusal", { spec: { ...internet, ...stopped } }, ["finish"]],
 
     ["a stop that was asked for", { spec: stopped, status: aRunningStatus(), pod: {} }, toEnd],
     ["a stop before the placement", { spec: stopped }, ["finish"]],
