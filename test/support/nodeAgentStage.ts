@@ -1,11 +1,11 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { GameSession, GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { GameSession, GameSessionSpec, StoredSave } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { contentDirectory, podVolumes, sessionDirectory, sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { events, pods, type Event, type Pod } from "#kube/builtin.ts";
@@ -198,6 +198,7 @@ export class NodeAgentStage {
     mkdirSync(this.volume(name), { recursive: true });
     chownSync(this.volume(name), sessionUserId, sessionUserId);
     await this.startPacker(name);
+    await eventually(() => existsSync(this.saves(name)), { timeoutMs: 20_000, what: "the save directory" });
     await this.condition(name, "ContentReady", "True");
     await this.condition(name, "SaveRestored", "True");
     await this.operate(name, { podRef: { name, uid: (await this.session(name)).metadata.uid } });
@@ -253,6 +254,32 @@ export class NodeAgentStage {
 
   saves(name: string): string {
     return `${this.volume(name)}/save`;
+  }
+
+  /** A session whose game runs. */
+  async aRunningSession(spec: Partial<GameSessionSpec> = {}): Promise<string> {
+    const name = await this.launch(await this.createGame(), spec);
+    await this.ordered(name);
+    await this.startPod(name);
+    return name;
+  }
+
+  /** Waits for this save of the session, or a later one. */
+  async storedSave(name: string, sequence: number): Promise<StoredSave> {
+    return eventually(async () => {
+      const save = (await this.session(name)).status?.save;
+      return save !== undefined && save.sequence >= sequence && save;
+    }, { timeoutMs: 20_000, what: `save ${sequence} to be stored` });
+  }
+
+  /** Names of the packs in the session's folder. */
+  packsOf(name: string): string[] {
+    return readdirSync(`${this.folder(name)}/${spoolNames.packed}`).filter((file) => /^save-.*\.tar\.gz$/.test(file));
+  }
+
+  /** What a file of a stored save says. */
+  async readSaved(key: string, file: string): Promise<string> {
+    return execFileSync("tar", ["-xzO", file], { input: await this.readObject(key), encoding: "utf8" });
   }
 
   /** Keys of the stored saves of a slot, oldest first. */

@@ -84,7 +84,7 @@ export function createPackerStage({ volumeMb, packedMb, spoolSeconds = 1 }: Pack
       renameSync(spooled("order.new"), spooled(spoolNames.order));
     },
     start() {
-      const life = startLife({ SAVE_VOLUME: volume, SPOOL_DIR: spool, SESSION_UID: packerUid, SPOOL_SECONDS: String(spoolSeconds) });
+      const life = startPackerLife({ SAVE_VOLUME: volume, SPOOL_DIR: spool, SESSION_UID: packerUid, SPOOL_SECONDS: String(spoolSeconds) });
       lives.push(life);
       return life;
     },
@@ -116,7 +116,8 @@ export function archivesIn(stage: PackerStage): string[] {
   return readdirSync(stage.spooled(spoolNames.packed)).filter((name) => name.startsWith("save-"));
 }
 
-function startLife(environment: Record<string, string>): PackerLife {
+/** Starts a life of the packer as the session's user, with this environment. */
+export function startPackerLife(environment: Record<string, string>): PackerLife {
   const child = spawn(process.execPath, [join(repositoryRoot, "packer/src/main.ts")], {
     uid: sessionUserId, gid: sessionUserId, env: environment, stdio: ["ignore", "pipe", "pipe", "ipc"],
   });

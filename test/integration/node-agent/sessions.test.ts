@@ -1,10 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
-import { findCondition } from "#kube/conditions.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/eventually.ts";
 import type { TestMinio } from "#test/support/minio.ts";
@@ -29,20 +28,9 @@ describe("Node agent: sessions", function () {
 
   afterEach(() => stage.clear());
 
-  /** A session whose game runs. */
-  async function aRunningSession(spec: Parameters<NodeAgentStage["launch"]>[1] = {}): Promise<string> {
-    const name = await stage.launch(await stage.createGame(), spec);
-    await stage.ordered(name);
-    await stage.startPod(name);
-    return name;
-  }
-
+  const aRunningSession = (spec?: Parameters<NodeAgentStage["aRunningSession"]>[0]): Promise<string> => stage.aRunningSession(spec);
   const savesOf = (name: string): Promise<string[]> => stage.storedSaves(`slot-${name}`);
-  const storedSave = async (name: string, sequence: number) => eventually(async () => {
-    const save = (await stage.session(name)).status?.save;
-    return save !== undefined && save.sequence >= sequence && save;
-  }, { timeoutMs: 20_000, what: `save ${sequence} to be stored` });
-  const packsOf = (name: string): string[] => readdirSync(`${stage.folder(name)}/packed`).filter((file) => /^save-.*\.tar\.gz$/.test(file));
+  const storedSave = (name: string, sequence: number) => stage.storedSave(name, sequence);
   const listing = async (key: string): Promise<string[]> => execFileSync("tar", ["-tz"], { input: await stage.readObject(key), encoding: "utf8" }).trim().split("\n").sort();
 
   it("takes a session from placement to the end of its directory", async () => {
@@ -67,7 +55,7 @@ describe("Node agent: sessions", function () {
     expect(await stage.condition(name, "SavePersisted", "True")).to.equal("Stored");
     const { status } = await stage.session(name);
     expect(status?.save?.final).to.equal(true);
-    const restored = execFileSync("tar", ["-xzO", "progress"], { input: await stage.readObject(status!.save!.objectKey), encoding: "utf8" });
+    const restored = await stage.readSaved(status!.save!.objectKey, "progress");
     expect(restored).to.equal("level 3, the last");
     expect(existsSync(stage.folder(name)), "until the session is finished").to.equal(true);
 
@@ -173,7 +161,7 @@ describe("Node agent: sessions", function () {
       await stage.condition(name, "SavePersisted", "False", "StoreUnreachable");
       await stage.stopAgent();
       await stage.startAgent();
-      expect(packsOf(name)).to.have.length(1);
+      expect(stage.packsOf(name)).to.have.length(1);
     } finally {
       await minio.start();
     }
@@ -193,7 +181,7 @@ describe("Node agent: sessions", function () {
     await stage.startAgent();
     await eventually(async () => (await savesOf(name)).length === 1, { timeoutMs: 20_000, what: "the orphaned save to be stored" });
     const [key = ""] = await savesOf(name);
-    expect(execFileSync("tar", ["-xzO", "progress"], { input: await stage.readObject(key), encoding: "utf8" })).to.equal("level 5");
+    expect(await stage.readSaved(key, "progress")).to.equal("level 5");
     await eventually(() => !existsSync(stage.folder(name)), { what: "the folder to be removed" });
     await eventually(async () => (await stage.eventsOf(stage.node)).includes("OrphanedSave"), { what: "the admin to be told" });
   });
@@ -217,104 +205,13 @@ describe("Node agent: sessions", function () {
     await stage.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${stage.saves(name)}/progress`, "level 3");
-    await eventually(() => packsOf(name).length > 0, { timeoutMs: 20_000, what: "a pack" });
+    await eventually(() => stage.packsOf(name).length > 0, { timeoutMs: 20_000, what: "a pack" });
     await stage.tearPodAway(name);
     await stage.condition(name, "SavePersisted", "True", "LastAutosave");
     const { status } = await stage.session(name);
     expect(status?.save?.final).to.equal(true);
-    expect(execFileSync("tar", ["-xzO", "progress"], { input: await stage.readObject(status!.save!.objectKey), encoding: "utf8" })).to.equal("level 3");
+    expect(await stage.readSaved(status!.save!.objectKey, "progress")).to.equal("level 3");
     expect(status?.conditions?.find(({ type }) => type === "SavePersisted")?.message).to.match(/packed at .*, \d+ s ago/);
-  });
-
-  for (const [what, put] of [
-    ["a manifest that is none", (packed: string) => writeFileSync(`${packed}/manifest.json`, "{}")],
-    ["a manifest that nobody ever finishes writing", (packed: string) => execFileSync("mkfifo", [`${packed}/manifest.json`])],
-    ["a manifest of 64 MB", (packed: string) => writeFileSync(`${packed}/manifest.json`, Buffer.alloc(64 * 2 ** 20, "x"))],
-    ["a manifest that leads elsewhere", (packed: string) => symlinkSync("/etc/passwd", `${packed}/manifest.json`)],
-  ] as const) {
-    it(`sets a session aside whose packer's folder holds ${what}, and serves the others`, async () => {
-      await stage.startAgent();
-      const [name, neighbour] = [await aRunningSession(), await aRunningSession()];
-      await stage.killPacker(name);
-      rmSync(`${stage.folder(name)}/packed/manifest.json`, { force: true });
-      put(`${stage.folder(name)}/packed`);
-      await stage.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-      await stage.condition(name, "SavePersisted", "True", "SaveUnreadable");
-      writeFileSync(`${stage.saves(neighbour)}/progress`, "level 1");
-      await storedSave(neighbour, 1);
-      await stage.finish(name);
-      await eventually(() => !existsSync(stage.folder(name)), { what: "the folder to be set aside" });
-      expect(readdirSync(join(stage.root, "v1/sessions-kept"))).to.deep.equal([name]);
-      await eventually(async () => (await stage.eventsOf(stage.node)).includes("SessionSetAside"), { what: "the admin to be told" });
-      await eventually(async () => findCondition((await stage.gameNode()).status?.conditions, "SessionsSetAside")?.status === "True", { timeoutMs: 20_000, what: "the condition" });
-    });
-  }
-
-  it("does not store a pack that is not what its manifest says", async () => {
-    await stage.startAgent();
-    stage.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
-    const name = await aRunningSession();
-    writeFileSync(`${stage.saves(name)}/progress`, "level 1");
-    await eventually(() => packsOf(name).length > 0, { timeoutMs: 20_000, what: "a pack" });
-    await stage.killPacker(name);
-    const pack = `${stage.folder(name)}/packed/${packsOf(name)[0] ?? ""}`;
-    const bytes = readFileSync(pack);
-    bytes[bytes.length - 20]! ^= 0xff;
-    writeFileSync(pack, bytes);
-    stage.proxy.fault = undefined;
-    await stage.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-    await stage.condition(name, "SavePersisted", "True", "SaveUnreadable");
-    expect(await savesOf(name)).to.deep.equal([]);
-  });
-
-  it("makes a spoilt record anew of what the cluster knows", async () => {
-    await stage.startAgent();
-    const name = await aRunningSession();
-    writeFileSync(`${stage.saves(name)}/progress`, "level 1");
-    await storedSave(name, 1);
-    await stage.stopAgent();
-    writeFileSync(`${stage.folder(name)}/session.json`, "{}");
-    await stage.startAgent();
-    writeFileSync(`${stage.saves(name)}/progress`, "level 2");
-    await storedSave(name, 2);
-    await stage.endGame(name);
-    await stage.condition(name, "SavePersisted", "True", "Stored");
-  });
-
-  it("sets a spoilt record aside that no session belongs to", async () => {
-    mkdirSync(`${stage.root}/v1/sessions/gs-nobodys`, { recursive: true });
-    writeFileSync(`${stage.root}/v1/sessions/gs-nobodys/session.json`, "{}");
-    await stage.startAgent();
-    await eventually(() => existsSync(join(stage.root, "v1/sessions-kept/gs-nobodys/session.json")), { what: "the folder to be set aside" });
-  });
-
-  it("stores what a pod of the previous release left, whatever a game has made of it", async () => {
-    const source = await stage.createGame();
-    await stage.startAgent();
-    const name = await stage.launch(source);
-    await stage.ordered(name);
-    await stage.stopAgent();
-    const { metadata: { uid } } = await stage.session(name);
-    const saves = `${stage.folder(name)}/save`;
-    for (const part of ["restore.json", "packed"]) rmSync(`${stage.folder(name)}/${part}`, { recursive: true });
-    writeFileSync(`${stage.folder(name)}/session.json`, JSON.stringify({
-      version: 1, namespace: stage.namespace, gameSession: name, uid, contentDigest: source.sha256, slotId: `slot-${name}`, baseGeneration: 0, sequence: 4,
-    }));
-    mkdirSync(saves);
-    writeFileSync(`${saves}/progress`, "level 6");
-    execFileSync("bash", ["-c", `cd "$1"; n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n; cd -P $n; done`, "-", saves]);
-    await stage.createPod(name, [{ name: "session", hostPath: { path: stage.folder(name), type: "Directory" } }]);
-    await stage.setGame(name, { running: { startedAt: new Date().toISOString() } });
-    await stage.operate(name, { podRef: { name, uid } });
-    await stage.startAgent();
-    await stage.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-    await stage.condition(name, "SavePersisted", "True", "Stored");
-    const save = (await stage.session(name)).status?.save;
-    expect(save).to.include({ generation: 1, sequence: 5, final: true });
-    expect(await listing(save!.objectKey)).to.include("progress");
-    await stage.finish(name);
-    await eventually(() => !existsSync(stage.folder(name)), { what: "the folder to be removed" });
-    await eventually(() => readdirSync(`${stage.root}/v1/trash`).length === 0, { timeoutMs: 20_000, what: "its depths to be taken apart" });
   });
 
   it("gives up the directory of a session that moved to another node", async () => {
