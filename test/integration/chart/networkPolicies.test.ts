@@ -187,6 +187,14 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
+  it("hold sessions back from programs and stores at these ends too, but for what everybody may reach", () => {
+    const unbound = open.without("joypod-session-pods").without("joypod-session-pods-internet");
+    for (const [what, target] of Object.entries(inside())) {
+      if (target.to.pod?.namespace !== "joypod") continue;
+      for (const from of [session, internetSession]) expect(unbound.allow({ from, ...target }), what).to.equal(what === "the API");
+    }
+  });
+
   it("tell the operator's two probes apart, at the operator alone", () => {
     const [control, covered] = [aProbe("control"), aProbe("covered")];
     const health = { to: program("operator"), port: 8081 };
