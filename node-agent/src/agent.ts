@@ -145,7 +145,7 @@ export async function startAgent(deps: AgentDeps): Promise<Agent> {
 /** What was set aside is of use only to an admin who knows of it. */
 function tellKept({ metrics, logger }: AgentDeps, events: EventSink, gameNode: Stored<GameNode> | undefined, { path, reason }: { path: string; reason: Error }): void {
   metrics.sessionKept();
-  logger.error({ err: reason, kept: path }, "What a session left on the node cannot be read, and is set aside.");
+  logger.error({ reason: reason.message, kept: path }, "What a session left on the node cannot be read, and is set aside.");
   if (gameNode === undefined) return;
   events.record(gameNode, { type: "Warning", reason: "SessionSetAside", action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
 }

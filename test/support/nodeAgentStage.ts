@@ -295,8 +295,9 @@ export class NodeAgentStage {
     return readFileSync(path);
   }
 
+  /** Reasons of the events about a session, or about the node, whose events have no namespace of their own. */
   async eventsOf(name: string): Promise<string[]> {
-    const { items } = await this.events.listAll({ namespace: this.namespace });
+    const { items } = await this.events.listAll({ namespace: name === this.node ? "default" : this.namespace });
     return items.filter((event) => event.regarding?.name === name).map(({ reason }) => reason ?? "");
   }
 

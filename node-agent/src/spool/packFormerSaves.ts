@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { makePackedFolder } from "./orderRestore.ts";
 
 /** Packs a folder of saves that a pod of the previous release left on the node, once, into the session's packed folder. */
 export type PackFormerSaves = (options: { saves: string; sessionFolder: string; uid: string; signal: AbortSignal }) => Promise<void>;
@@ -15,6 +16,7 @@ const program = extname(import.meta.filename) === ".ts"
 
 /** Runs the packer as a niced child with bounded memory and time: the folder is a game's work. Throws when it fails or takes too long. */
 export const packFormerSaves: PackFormerSaves = async ({ saves, sessionFolder, uid, signal }) => {
+  await makePackedFolder(sessionFolder);
   const child = spawn("nice", ["-n", "10", process.execPath, `--max-old-space-size=${memoryMb}`, program], {
     env: { SAVE_DIRECTORY: saves, SPOOL_DIR: sessionFolder, SESSION_UID: uid }, stdio: ["ignore", "ignore", "pipe"],
     signal, timeout: deadlineMs, killSignal: "SIGKILL",

@@ -24,9 +24,9 @@ export const storeLast: Step = async (context) => {
 /** The packer's folder holds what no packer writes: while the pod runs that is said, at its end the session is settled without it. */
 export const refuseSpool: Step = async (context) => {
   const { deps, session, world: { pod, unreadable }, signal } = context;
-  const message = unreadable?.message ?? "";
-  if (pod === undefined ? !await hasLivePod(context) : !mayStillPack(pod)) return refuse(context, new SpoolUnreadable(message));
-  await deps.reporter.report(session, [notFinal(saveReasons.saveUnreadable, message)], undefined, signal);
+  if (unreadable === undefined) return undefined;
+  if (pod === undefined ? !await hasLivePod(context) : !mayStillPack(pod)) return refuse(context, unreadable);
+  await deps.reporter.report(session, [notFinal(saveReasons.saveUnreadable, unreadable.message)], undefined, signal);
   return { requeueAfterMs: deps.saveIntervalMs };
 };
 
@@ -51,7 +51,7 @@ export async function storeNewest(context: RecordContext): Promise<SessionRecord
   return next;
 }
 
-async function refuse(context: StepContext, error: SpoolUnreadable) {
+async function refuse(context: StepContext, error: Error) {
   const { deps, record } = context;
   const next = { ...record, outcome: { reason: saveReasons.saveUnreadable, message: `${error.message} ${keptBy(record)}` } };
   await deps.files.write(next);
