@@ -12,11 +12,11 @@ export interface SupervisedGame {
   /** Where the account lies; the game may write there too. */
   reports: string;
   /** What has reached the log so far. */
-  output(): string;
-  account(): Promise<GameTermination | undefined>;
-  signal(signal: NodeJS.Signals): void;
+  output: () => string;
+  account: () => Promise<GameTermination | undefined>;
+  signal: (signal: NodeJS.Signals) => void;
   /** Waits for the supervisor's end; undefined for one that a signal ended. */
-  exit(): Promise<number | undefined>;
+  exit: () => Promise<number | undefined>;
   remove(): Promise<void>;
 }
 
