@@ -5,7 +5,7 @@ const longestMs = 60_000;
  * pack took when it cannot, so that a large save does not keep a core busy.
  */
 export function nextPauseMs({ spoolMs, tookMs, isSoon }: { spoolMs: number; tookMs: number; isSoon: boolean }): number {
-  const shortest = spoolMs * 0.3;
-  if (isSoon) return shortest / 3;
+  const shortest = spoolMs * 0.2;
+  if (isSoon) return shortest / 2;
   return tookMs <= spoolMs / 2 ? shortest : Math.min(longestMs, 2 * tookMs - shortest);
 }

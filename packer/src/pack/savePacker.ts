@@ -19,7 +19,7 @@ export interface SavePackerOptions {
 export interface SavePacker {
   /** Looks, and packs when needed. Resolves with whether to look again soon; throws the signal's reason. */
   look(signal: AbortSignal): Promise<"soon" | "later">;
-  /** Looks for the last time, at saves that nobody writes to any more. */
+  /** Looks for the last time, at saves that nobody writes to any more; rejects when not even the manifest could be written. */
   finish(): Promise<void>;
 }
 
@@ -105,8 +105,8 @@ export function createSavePacker({ saveDirectory, spool, log, restored }: SavePa
     try {
       spool.publish({ refused, isFinal });
     } catch (cause) {
-      // A disk that takes no pack may not take the manifest either; the next look tries again.
-      if (!(refusalOf(cause) instanceof Refusal)) throw cause;
+      // A disk that takes no pack may not take the manifest either; the next look tries again, and after the last one the next life.
+      if (isFinal || !(refusalOf(cause) instanceof Refusal)) throw cause;
     }
   }
 

@@ -1,11 +1,14 @@
-import { watch } from "node:fs";
+import { watch, type FSWatcher } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
 import type { Logger } from "../log.ts";
+import { codeOf } from "../refusal.ts";
 import { readSmallFile } from "./spoolFiles.ts";
 
-/** An event may be lost; a launch that waits does not wait long. */
+/** An event may be lost. */
 const lookEveryMs = 1000;
+/** There may be no events at all: a game of another session has the same user, and can use up the watches that it may have. */
+const lookUnwatchedEveryMs = 100;
 
 export interface AwaitOrderOptions {
   spool: string;
@@ -31,9 +34,8 @@ export async function awaitOrder({ spool, uid, log, signal }: AwaitOrderOptions)
       complained = true;
     }
   };
-  const watcher = watch(spool, look);
-  watcher.on("error", () => undefined); // The looks go on without it.
-  const timer = setInterval(look, lookEveryMs);
+  const watcher = tryWatch(spool, look);
+  const timer = setInterval(look, watcher ? lookEveryMs : lookUnwatchedEveryMs);
   const stop = (): void => resolve(undefined);
   signal.addEventListener("abort", stop);
   if (signal.aborted) stop();
@@ -41,9 +43,18 @@ export async function awaitOrder({ spool, uid, log, signal }: AwaitOrderOptions)
   try {
     return await promise;
   } finally {
-    watcher.close();
+    watcher?.close();
     clearInterval(timer);
     signal.removeEventListener("abort", stop);
+  }
+}
+
+function tryWatch(folder: string, look: () => void): FSWatcher | undefined {
+  try {
+    return watch(folder, look).on("error", () => undefined); // The looks go on without it.
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,6 +51,19 @@ describe("the packer packs", () => {
     expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ save: "last\n" });
   });
 
+  it("anew when the game ends in the middle of a pack", async () => {
+    open({ volumeMb: 128 });
+    const life = await stage.play();
+    stage.game("head -c 64M /dev/urandom > large");
+    await eventually(() => archivesIn(stage).some((name) => name.endsWith(".new")));
+    stage.game("rm large; echo last > small");
+    expect(await life.finish()).to.equal(0);
+    expect(stage.manifest()).to.include({ final: true });
+    expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ small: "last\n" });
+    expect(archivesIn(stage)).to.have.length(1);
+    expect(life.log()).to.deep.equal([]);
+  });
+
   it("nothing anew that is unchanged, at the end neither", async () => {
     open();
     const life = await stage.play();
@@ -87,6 +100,23 @@ with open('a', 'r+b') as file:
     expect(digests[0]).to.equal(digests[1]);
   });
 
+  it("names of every length and script, as the strict reader takes them", async () => {
+    open({ spoolSeconds: 1000 });
+    const life = await stage.play();
+    stage.game(`python3 -c "
+import os
+for n in range(1, 256): open('f' * n, 'w').close()
+for n in range(1, 86): open('ß€' * (n // 2) + '€' * (n % 2) + '.', 'w').close() if n * 3 < 255 else None
+for n in range(90, 160): os.makedirs('d' * n + '/' + 'e' * 99); open('d' * n + '/' + 'e' * 99 + '/' + 'g' * (n - 60), 'w').close()
+path = '.'
+for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w').close()
+"`);
+    await life.finish();
+    const { save } = stage.manifest()!;
+    expect(save!.leftOut).to.equal(undefined);
+    expect(Object.keys(stage.content(save!))).to.have.length(Number(execFileSync("bash", ["-c", "find . -mindepth 1 | wc -l"], { cwd: stage.saves })));
+  });
+
   it("on in a second life, under the next attempt and sequence", async () => {
     open();
     const first = await stage.play();
@@ -108,7 +138,7 @@ with open('a', 'r+b') as file:
     open({ volumeMb: 64, spoolSeconds: limits.save.spoolSeconds });
     const life = await stage.play();
     for (const thread of readdirSync(`/proc/${life.process.pid}/task`)) setPriority(Number(thread), 5);
-    const busy = Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ["-e", "for (;;);"]));
+    const busy = Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => spawn(process.execPath, ["-e", "for (;;);"]));
     try {
       await eventually(() => stage.manifest());
       writeFileSync(join(stage.volume, "random"), randomBytes(32 * 2 ** 20));
@@ -146,10 +176,13 @@ with open('a', 'r+b') as file:
     mkdirSync(folder);
     writeFileSync(join(folder, "a"), "kept");
     utimesSync(join(folder, "a"), 1, 1);
-    await promisify(execFile)(process.execPath, [join(repositoryRoot, "packer/src/packOnce.ts")], {
+    const packOnce = () => promisify(execFile)(process.execPath, [join(repositoryRoot, "packer/src/packOnce.ts")], {
       env: { SAVE_DIRECTORY: folder, SPOOL_DIR: stage.spool, SESSION_UID: packerUid },
     });
+    await packOnce();
     expect(stage.manifest()).to.include({ final: true });
     expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ a: "kept" });
+    await packOnce();
+    expect(stage.manifest(), "when it is asked again").to.deep.include({ attempt: 2, final: true });
   });
 });
