@@ -21,9 +21,11 @@ describe("a game that takes processes and processors", () => {
 
   before(async () => {
     slugs = await publishHostile("forkbomb", "spin");
-    neighbour = await Neighbour.moveIn(players);
     const { gameNodes } = await platform();
-    others = (await gameNodes.list()).items.map(({ metadata }) => metadata.name).filter((name) => name !== neighbour.nodeName);
+    const nodes = (await gameNodes.list()).items.map(({ metadata }) => metadata.name);
+    await cordon(nodes, false); // a run that was killed may have left one closed
+    neighbour = await Neighbour.moveIn(players);
+    others = nodes.filter((name) => name !== neighbour.nodeName);
     // Sessions go to the emptiest node; these must go to the neighbour's.
     await cordon(others, true);
   });
