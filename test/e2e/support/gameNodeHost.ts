@@ -7,6 +7,8 @@ const nodeRoot = "/var/lib/joypod";
 const warnLevel = 40;
 const LogLine = z.looseObject({ level: z.number() });
 
+let engine: ReturnType<typeof containerEngine> | undefined;
+
 /** A game node of the local cluster, which is a container, and the agent on it. */
 export class GameNodeHost {
   readonly name: string;
@@ -60,8 +62,8 @@ export class GameNodeHost {
   }
 
   async #run(...command: string[]): Promise<string> {
-    const engine = await containerEngine();
-    return engine.run("exec", this.name, ...command);
+    engine ??= containerEngine();
+    return (await engine).run("exec", this.name, ...command);
   }
 
   async #agent(): Promise<{ name: string; uid: string; restarts: number; isReady: boolean }> {
