@@ -124,5 +124,7 @@ void actOutput(void) {
   for (size_t at = 127; at < sizeof lines; at += 128) lines[at] = '\n';
   for (double deadline = seconds() + OUTPUT_SECONDS; written < MOST_DISK_MIB && seconds() < deadline; written++)
     if (!writeAll(STDOUT_FILENO, lines, sizeof lines)) break;
+  pauseFor(5); /* what is printed too soon after a flood may be dropped with it */
+  putchar('\n');
   tell("output written", "%d MiB", written);
 }

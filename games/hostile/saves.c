@@ -88,7 +88,8 @@ void actOdd(void) {
   attempt("odd bytes", touch, "\xff\xfe\x80 name");
   attempt("odd newline", touch, "two\nlines");
   attempt("odd backslash", touch, "..\\..\\windows");
-  attempt("odd case", touch, "PROGRESS");
+  attempt("odd twin", touch, "twin");
+  attempt("odd other twin", touch, "TWIN"); /* the same name where case does not count */
   attempt("odd longest name", touch, longName(LONGEST_NAME, 1));
   attempt("odd locked file", makeLocked, "locked");
   attempt("odd locked folder", makeLockedFolder, "locked folder");
