@@ -7,6 +7,11 @@ interface Notice {
   ended: string;
 }
 
+const notStored: Notice = {
+  playing: "Your save cannot be stored just now: what was saved before stays.",
+  ended: "Your newest progress could not be stored: you have what was saved before that.",
+};
+
 const notices: Readonly<Record<string, Notice>> = {
   [saveReasons.saveTooLarge]: {
     playing: "Your save has grown too large to be kept: what was saved before stays, and newer progress will be lost.",
@@ -16,10 +21,10 @@ const notices: Readonly<Record<string, Notice>> = {
     playing: "The game has removed its save folder: what was saved before stays.",
     ended: "The game had removed its save folder: you have what was saved before that.",
   },
-  [saveReasons.saveUnreadable]: {
-    playing: "Your save cannot be stored just now: what was saved before stays.",
-    ended: "Your newest progress could not be stored: you have what was saved before that.",
-  },
+  [saveReasons.saveUnreadable]: notStored,
+  [saveReasons.spoolUnreadable]: notStored,
+  [saveReasons.spoolFull]: notStored,
+  [saveReasons.spoolFailed]: notStored,
   [saveReasons.lastAutosave]: {
     playing: "",
     ended: "The game server ended without notice: you have what was saved some seconds before.",

@@ -15,8 +15,13 @@ export const saveReasons = {
   saveTooLarge: "SaveTooLarge",
   /** The save directory was not there, or was none, when it was looked at. */
   saveMissing: "SaveMissing",
-  /** A pack is not what its manifest says, or breaks the rules of archives; what lay on the node is set aside. */
+  /** The node's disk took no pack; the newest one before that is kept. */
+  spoolFull: "SpoolFull",
+  spoolFailed: "SpoolFailed",
+  /** The save directory cannot be read: the game has closed it. */
   saveUnreadable: "SaveUnreadable",
+  /** A pack is not what its manifest says, or breaks the rules of archives; what lay on the node is set aside. */
+  spoolUnreadable: "SpoolUnreadable",
   /** `False`: the game is played, and its newest pack is stored. */
   playing: "Playing",
   /** `False`: the object store cannot be reached. */

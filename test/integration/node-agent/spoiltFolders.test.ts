@@ -38,7 +38,7 @@ describe("Node agent: session folders that hold what nobody of ours wrote", func
       rmSync(`${stage.folder(name)}/packed/manifest.json`, { force: true });
       put(`${stage.folder(name)}/packed`);
       await stage.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-      await stage.condition(name, "SavePersisted", "True", "SaveUnreadable");
+      await stage.condition(name, "SavePersisted", "True", "SpoolUnreadable");
       writeFileSync(`${stage.saves(neighbour)}/progress`, "level 1");
       await stage.storedSave(neighbour, 1);
       await stage.finish(name);
@@ -62,7 +62,7 @@ describe("Node agent: session folders that hold what nobody of ours wrote", func
     writeFileSync(pack, bytes);
     stage.proxy.fault = undefined;
     await stage.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-    await stage.condition(name, "SavePersisted", "True", "SaveUnreadable");
+    await stage.condition(name, "SavePersisted", "True", "SpoolUnreadable");
     expect(await stage.storedSaves(`slot-${name}`)).to.deep.equal([]);
   });
 

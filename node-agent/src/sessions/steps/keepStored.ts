@@ -42,7 +42,7 @@ export function notFinal(reason: string, message: string): Finding {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof SpoolUnreadable) return saveReasons.saveUnreadable;
+  if (error instanceof SpoolUnreadable) return saveReasons.spoolUnreadable;
   if (isStoreUnreachable(error)) return saveReasons.storeUnreachable;
   return error instanceof ObjectStoreError ? saveReasons.storeRefused : saveReasons.saveFailed;
 }

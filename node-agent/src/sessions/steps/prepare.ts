@@ -75,7 +75,7 @@ async function findSave({ deps, record, world, signal }: StepContext): Promise<F
   const { baseSave, gameSession, uid } = record;
   const finding = (status: Finding["status"], reason: string, message: string): Finding => ({ type: "SaveRestored", status, reason, message });
   const { report } = world.spool;
-  if (report?.refused !== undefined) return finding("False", report.refused.reason, report.refused.message);
+  if (report?.refused !== undefined) return finding("False", terminalReasonOf(report.refused.reason), report.refused.message);
   if (!world.isOrdered) {
     const save = baseSave && { location: { bucket, key: baseSave.objectKey }, sha256: baseSave.sha256 };
     try {
@@ -104,6 +104,11 @@ async function missingPart(content: string, { launcher, engineDir }: GameSession
   const [script, engine] = await Promise.all([launcher, engineDir].map((name) => lstat(`${content}/${name}`).catch(() => undefined)));
   if (script?.isFile() !== true) return `file ${launcher}`;
   return engine?.isDirectory() === true ? undefined : `directory ${engineDir}`;
+}
+
+/** The packer's word is final, whatever its reason: the operator knows two that waiting does not cure. */
+function terminalReasonOf(reason: string): string {
+  return reason === "SaveVolumeFull" ? reason : "SaveRefused";
 }
 
 function failureReason(error: unknown): string | undefined {

@@ -41,7 +41,7 @@ async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | un
     return await storeNewest(context);
   } catch (error) {
     if (!(error instanceof SpoolUnreadable)) throw error;
-    const next = { ...record, outcome: { reason: saveReasons.saveUnreadable, message: error.message } };
+    const next = { ...record, outcome: { reason: saveReasons.spoolUnreadable, message: error.message } };
     await deps.files.write(next);
     return next;
   }

@@ -33,7 +33,7 @@ export async function giveUp(deps: SessionDeps, { gameSession, namespace, uid, o
   deps.cache.release(gameSession);
   deps.reporter.forget(uid);
   deps.watcher.leave(keyOfRef({ name: gameSession, namespace }));
-  if (outcome?.reason === saveReasons.saveUnreadable) deps.onKept(await deps.files.keep(gameSession), new Error(outcome.message));
+  if (outcome?.reason === saveReasons.spoolUnreadable) deps.onKept(await deps.files.keep(gameSession), new Error(outcome.message));
   else await deps.files.remove(gameSession);
 }
 

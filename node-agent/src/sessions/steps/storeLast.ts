@@ -26,7 +26,7 @@ export const refuseSpool: Step = async (context) => {
   const { deps, session, world: { pod, unreadable }, signal } = context;
   if (unreadable === undefined) return undefined;
   if (pod === undefined ? !await hasLivePod(context) : !mayStillPack(pod)) return refuse(context, unreadable);
-  await deps.reporter.report(session, [notFinal(saveReasons.saveUnreadable, unreadable.message)], undefined, signal);
+  await deps.reporter.report(session, [notFinal(saveReasons.spoolUnreadable, unreadable.message)], undefined, signal);
   return { requeueAfterMs: deps.saveIntervalMs };
 };
 
@@ -53,7 +53,7 @@ export async function storeNewest(context: RecordContext): Promise<SessionRecord
 
 async function refuse(context: StepContext, error: Error) {
   const { deps, record } = context;
-  const next = { ...record, outcome: { reason: saveReasons.saveUnreadable, message: `${error.message} ${keptBy(record)}` } };
+  const next = { ...record, outcome: { reason: saveReasons.spoolUnreadable, message: `${error.message} ${keptBy(record)}` } };
   await deps.files.write(next);
   deps.onSaveStored("failed");
   return settle({ ...context, record: next });

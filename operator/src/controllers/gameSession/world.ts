@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
-import { isConditionTrue } from "#kube/conditions.ts";
+import { findCondition, isConditionTrue } from "#kube/conditions.ts";
 import type { Stored } from "#kube/object.ts";
 import type { Timing } from "../../config.ts";
 import type { InternetPermission } from "../../networkProbe/networkProbe.ts";
@@ -32,6 +32,12 @@ export function isFinished(session: GameSession): boolean {
 /** Whether the node has the game's files ready, by its agent's word on the session or on the game. */
 export function isContentUnpacked({ session, isContentCached }: Pick<SessionWorld, "session" | "isContentCached">): boolean {
   return isContentCached || isConditionTrue(session.status?.conditions, "ContentReady");
+}
+
+/** Whether the node still owes the pod its files, or has said that it cannot get the save. */
+export function isNodeBehind(world: Pick<SessionWorld, "session" | "isContentCached">): boolean {
+  const save = findCondition(world.session.status?.conditions, "SaveRestored");
+  return !isContentUnpacked(world) || save?.status === "False";
 }
 
 /** Whether the node has the game's files and the restored save ready. */

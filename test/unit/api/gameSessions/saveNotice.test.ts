@@ -13,7 +13,7 @@ describe("What a player is told of a save", () => {
   });
 
   it("is what is lost, while it can be helped and after it", () => {
-    for (const reason of [saveReasons.saveTooLarge, saveReasons.saveMissing, saveReasons.saveUnreadable]) {
+    for (const reason of [saveReasons.saveTooLarge, saveReasons.saveMissing, saveReasons.saveUnreadable, saveReasons.spoolUnreadable, saveReasons.spoolFull, saveReasons.spoolFailed]) {
       expect(told(reason, true), reason).to.match(/ (stays|lost)/);
       expect(told(reason, false), reason).to.contain("you have what was saved before that");
     }

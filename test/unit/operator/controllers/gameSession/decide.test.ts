@@ -29,6 +29,7 @@ const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as cons
 const contentReady = [aCondition("Scheduled"), aCondition("ContentReady"), aCondition("SaveRestored")];
 const full = aCondition("ContentReady", { status: "False", reason: "InsufficientSpace" });
 const refused = aCondition("ContentReady", { status: "False", reason: "ArchiveRefused" });
+const noStore = aCondition("SaveRestored", { status: "False", reason: "StoreUnreachable" });
 const badSave = aCondition("SaveRestored", { status: "False", reason: "SaveMissing" });
 const pending = { phase: "Pending" };
 const unschedulable = (message: string) => ({
@@ -40,7 +41,7 @@ describe("planFor", () => {
   const cases: [string, Given, string[], string?][] = [
     ["a new session is placed", {}, ["addFinalizer", "assignNode"]],
     ["a placed one waits for its files", { status: aPlacedStatus() }, ["awaitContent"]],
-    ["with files but without the save it waits", { status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }) }, ["awaitContent"]],
+    ["with files it gets its pod, which restores the save", { status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }) }, ["createPod", "reportReadiness"]],
     ["where the files are unpacked it gets its pod ahead of the save", { status: aPlacedStatus(), isContentCached: true }, ["createPod", "reportReadiness"]],
     ["a pod made ahead waits for the save", { status: aPlacedStatus(), pod: {}, isContentCached: true }, ["createPod", "reportReadiness"]],
     ["a pod made ahead stays when the node no longer lists the files", { status: aPlacedStatus(), pod: {} }, ["createPod", "reportReadiness"]],
@@ -58,7 +59,8 @@ describe("planFor", () => {
     ["a save that cannot be restored moves a pod made ahead", { status: aPlacedStatus({ conditions: [badSave] }), pod: {}, isContentCached: true }, ["moveToAnotherNode"]],
     ["a save that nobody can restore ends it with its pod",
       { status: aPlacedStatus({ conditions: [badSave], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: {} }, toEnd, "SaveMissing"],
-    ["a node that does not restore the save in time is left", { status: aPlacedStatus(), pod: {}, isContentCached: true, now: after(60) }, ["moveToAnotherNode"]],
+    ["a node that cannot fetch the save in time is left", { status: aPlacedStatus({ conditions: [noStore] }), pod: {}, isContentCached: true, now: after(60) }, ["moveToAnotherNode"]],
+    ["a pod that takes its time to restore the save is not", { status: aPlacedStatus(), pod: {}, isContentCached: true, now: after(60) }, ["createPod", "reportReadiness"]],
     ["a lost node takes a pod made ahead with it", { status: aPlacedStatus(), pod: {}, nodeHealth: "Lost" }, ["finish"], "NodeLost"],
     ["a store that is away is waited for", { status: aPlacedStatus({ conditions: [aCondition("ContentReady", { status: "False", reason: "StoreUnreachable" })] }) }, ["awaitContent"]],
     ["no node in time ends it", { status: { startedAt: createdAt }, now: after(120) }, ["finish"], "NoCapacity"],
