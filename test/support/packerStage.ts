@@ -9,7 +9,7 @@ import { saveArchiveRules } from "#contracts/archive/archiveRules.ts";
 import { packedArchiveName, sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { RestoreReport, SpoolManifest, type PackedSave } from "#contracts/spool.ts";
 import { eventually } from "./eventually.ts";
-import { repositoryRoot } from "./programs.ts";
+import { readableProgram, type ReadableProgram } from "./readableProgram.ts";
 
 export const packerUid = "8f14e45f-ceea-4e7a-9d3b-1c2d3e4f5a6b";
 
@@ -116,9 +116,12 @@ export function archivesIn(stage: PackerStage): string[] {
   return readdirSync(stage.spooled(spoolNames.packed)).filter((name) => name.startsWith("save-"));
 }
 
+let packer: ReadableProgram | undefined;
+
 /** Starts a life of the packer as the session's user, with this environment. */
 export function startPackerLife(environment: Record<string, string>): PackerLife {
-  const child = spawn(process.execPath, [join(repositoryRoot, "packer/src/main.ts")], {
+  packer ??= readableProgram("packer/src/main.ts", sessionUserId);
+  const child = spawn(packer.node, [packer.program], {
     uid: sessionUserId, gid: sessionUserId, env: environment, stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let output = "";

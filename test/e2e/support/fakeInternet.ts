@@ -14,7 +14,7 @@ export const internetAddress = "203.0.113.10";
 export const internetPort = 8443;
 
 const listener = `
-require("node:net").createServer((socket) => socket.end("reached")).listen(${internetPort}, "${internetAddress}", () => console.log("listening"));
+require("node:net").createServer((socket) => socket.on("error", () => {}).end("reached")).listen(${internetPort}, "${internetAddress}", () => console.log("listening"));
 `;
 
 /**

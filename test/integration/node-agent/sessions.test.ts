@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -184,6 +185,21 @@ describe("Node agent: sessions", function () {
     expect(await stage.readSaved(key, "progress")).to.equal("level 5");
     await eventually(() => !existsSync(stage.folder(name)), { what: "the folder to be removed" });
     await eventually(async () => (await stage.eventsOf(stage.node)).includes("OrphanedSave"), { what: "the admin to be told" });
+  });
+
+  it("stores a save of many megabytes to the byte", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    const bytes = randomBytes(24 * 2 ** 20);
+    writeFileSync(`${stage.saves(name)}/world`, bytes);
+    await stage.endGame(name);
+    await stage.condition(name, "SavePersisted", "True", "Stored");
+    const { objectKey, sha256, bytes: size } = (await stage.session(name)).status!.save!;
+    const packed = await stage.readObject(objectKey);
+    expect(packed.length).to.equal(size);
+    expect(sha256Of(packed)).to.equal(sha256);
+    const unpacked = execFileSync("tar", ["-xzO", "world"], { input: packed, maxBuffer: 2 ** 26 });
+    expect(unpacked.equals(bytes)).to.equal(true);
   });
 
   it("does not store a save over the limits, says so, and keeps the good one before it", async () => {
