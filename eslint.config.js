@@ -9,6 +9,7 @@ const arrows = {
   api: ["#contracts", "#kube"],
   operator: ["#contracts", "#kube"],
   "node-agent": ["#contracts", "#kube"],
+  packer: ["#contracts"],
   streamer: ["#contracts"],
   web: ["#contracts"],
 };
@@ -81,8 +82,8 @@ export default tseslint.config(
     rules: { "joypod/functionLength": "off" },
   },
   {
-    files: ["api/**/*.ts", "operator/**/*.ts", "node-agent/**/*.ts", "streamer/**/*.ts", "kube/**/*.ts", "contracts/**/*.ts"],
-    ignores: ["**/config.ts", "**/main.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts"],
+    files: ["api/**/*.ts", "operator/**/*.ts", "node-agent/**/*.ts", "packer/**/*.ts", "streamer/**/*.ts", "kube/**/*.ts", "contracts/**/*.ts"],
+    ignores: ["**/config.ts", "**/main.ts", "**/packOnce.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts"],
     rules: {
       "no-restricted-properties": ["error",
         { object: "process", property: "env", message: "Configuration is parsed once, in config.ts." },

@@ -10,7 +10,7 @@ games=$repositoryRoot/games
 # What an archive depends on: the recipe, what it compiles, and the libraries that the game image gives.
 contentOf() {
   local recipe=("$games/packing.sh" "$games/$1/pack.sh") source
-  while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -name '*.c' -o -name '*.py' | LC_ALL=C sort)
+  while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -name '*.[ch]' -o -name '*.py' | LC_ALL=C sort)
   { hashOf "${recipe[@]}"; echo "$provided"; } | sha256sum | cut -c1-12
 }
 

@@ -91,6 +91,7 @@ const Environment = z.object({
   POD_NAMESPACE: words("joypod"),
   POD_NAME: words("api"),
   KUBECONFIG: z.string().trim().default(""),
+  GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
   STREAM_PROFILE: z.enum(["Software", "Gpu"]).default("Software"),
   STREAM_WIDTH: whole(1280, 320, 3840),
   STREAM_HEIGHT: whole(720, 240, 2160),
@@ -169,6 +170,8 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       identity: env.POD_NAME,
       kubeconfig: env.KUBECONFIG === "" ? undefined : env.KUBECONFIG,
     },
+    /** Whether games may be registered, and launched, that open connections. */
+    isInternetAllowed: env.GAME_NETWORK === "internet",
     gameSession: {
       profile: env.STREAM_PROFILE,
       stream: {

@@ -97,8 +97,14 @@ export const limits = {
     ratioFreeBytes: 64 * 2 ** 20,
   },
   save: {
+    /** Between two uploads of a save that goes on changing. */
     intervalSeconds: 60,
-    packedBytes: 256 * 2 ** 20,
+    /** Within this a changed save of ordinary size is on the node's disk: what a lost pod loses at most. */
+    spoolSeconds: 10,
+    /** What a game may keep in its save directory, when it does not say; held to in memory by the kernel. */
+    volumeBytes: { min: 16 * 2 ** 20, max: 1 * 2 ** 30, default: 256 * 2 ** 20 },
+    /** A full save volume that does not compress, and the archive's own headers. */
+    packedBytes: (1024 + 64) * 2 ** 20,
     unpackedBytes: 1 * 2 ** 30,
     entries: 20_000,
   },

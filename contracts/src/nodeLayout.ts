@@ -8,20 +8,52 @@ export function contentDirectory(root: string, digest: string): string {
   return `${objectDirectory(root, digest)}/content`;
 }
 
-/** Everything the node keeps for one game session; the session's pod mounts it. */
+/** Everything the node keeps for one game session. The pod's streamer mounts it, the game does not. */
 export function sessionDirectory(root: string, gameSession: string): string {
   return `${root}/v1/sessions/${gameSession}`;
 }
 
-const saveName = "save";
-
-/** The directory that the game writes its saves to. It appears, complete, when the game may start. */
-export function saveDirectory(root: string, gameSession: string): string {
-  return `${sessionDirectory(root, gameSession)}/${saveName}`;
-}
-
-/** User and group that session pods run as; the save directory belongs to them. */
+/** User and group that session pods run as. */
 export const sessionUserId = 10_001;
 
-/** Where the pod sees the game, the session's directory and the saves in it, and what its containers share. */
-export const podPaths = { game: "/game", session: "/session", saves: `/session/${saveName}`, run: "/run/session" } as const;
+/**
+ * What node agent and packer leave each other in the session's folder (see spool.ts). The folder and the two files of the order are the
+ * agent's alone to write; the packer writes below `packed/`.
+ */
+export const spoolNames = {
+  /** Says what is to be restored; appears complete, after the archive that it names. */
+  order: "restore.json",
+  /** The slot's save, verified. */
+  orderedArchive: "restore.tar.gz",
+  /** The packer's own folder, which belongs to the session's user. */
+  packed: "packed",
+  /** What became of the order. */
+  report: "packed/restored.json",
+  /** The newest pack. */
+  manifest: "packed/manifest.json",
+} as const;
+
+/** Read at most so many bytes of order, report or manifest. */
+export const spoolFileBytes = 16 * 1024;
+
+/** File name, in the packer's folder, of one pack. */
+export function packedArchiveName({ attempt, sequence }: { attempt: number; sequence: number }): string {
+  return `save-${sequence}-${attempt}.tar.gz`;
+}
+
+/** Names of the pod's volumes that tell a pod's release: one without a spool keeps its saves on the node, as the previous release did. */
+export const podVolumes = { saves: "saves", spool: "spool" } as const;
+
+/** Names of the pod's two containers. */
+export const containerNames = { game: "game", streamer: "streamer" } as const;
+
+const saveName = "save";
+
+/**
+ * Where the pod sees things. `game`: the game's files. `session`: the save volume, in memory, with the saves in `saves`. `run`: sockets
+ * of the streamer, which the game may only connect to. `gameReport`: what the game's container says of itself, which the streamer may only
+ * read. `spool`: the session's folder on the node, for the streamer alone.
+ */
+export const podPaths = {
+  game: "/game", session: "/session", saves: `/session/${saveName}`, run: "/run/session", gameReport: "/run/game", spool: "/spool",
+} as const;

@@ -1,6 +1,8 @@
 /**
- * What the two containers of a session's pod leave in their termination messages, as JSON: written at start and every two
- * seconds while they run, so that a container killed without warning still leaves its last account (`state: "running"`).
+ * What the two containers of a session's pod say of themselves, as JSON: written at start and every two seconds while they run, so that
+ * a container killed without warning still leaves its last account (`state: "running"`). The streamer's is its termination message. The
+ * game's lies in a directory that its own processes can write to as well, and reaches the cluster within the streamer's: its figures are
+ * a claim, which whoever counts them holds against what was possible.
  */
 import { z } from "zod";
 

@@ -3,25 +3,30 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { pods as podType, type Pod } from "#kube/builtin.ts";
 import type { Clock } from "#kube/clock.ts";
 import { Controller } from "#kube/controller.ts";
-import { EventRecorder } from "#kube/eventRecorder.ts";
+import { EventRecorder, type EventSink } from "#kube/eventRecorder.ts";
 import type { Logger } from "#kube/logger.ts";
+import type { Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { fromCache, type Source } from "#kube/source.ts";
 import { Store } from "#kube/store.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { ContentCache } from "./cache/contentCache.ts";
+import { holdRootLock, type RootLock } from "./disk/rootLock.ts";
+import { createKeptFolders } from "./disk/keptFolders.ts";
+import { createTreeRemover } from "./disk/treeRemover.ts";
 import { createObjectFiles } from "./cache/objectFiles.ts";
 import { readDiskSpace } from "./cache/space.ts";
 import type { Config } from "./config.ts";
 import { contentInUse } from "./contentInUse.ts";
 import type { Metrics } from "./metrics.ts";
-import { nodePaths } from "./paths.ts";
+import { nodePaths, type NodePaths } from "./paths.ts";
 import { gameCaches, gameNodes, gameSessions } from "./resources.ts";
-import { createSessionReconcile } from "./sessions/reconcileSession.ts";
-import type { SessionRecord } from "./sessions/record.ts";
+import { createSessionReconciler } from "./sessions/reconciler.ts";
 import { createSessionReporter } from "./sessions/report.ts";
 import { createSessionFiles } from "./sessions/sessionFiles.ts";
+import { packFormerSaves } from "./spool/packFormerSaves.ts";
+import { createSpoolWatcher } from "./spool/spoolWatcher.ts";
 import { NodeReporter } from "./status/nodeReporter.ts";
 import { createObjectStore } from "./store/objectStore.ts";
 import { startStoreProbe } from "./store/storeProbe.ts";
@@ -33,6 +38,10 @@ export interface AgentDeps {
   random: () => number;
   logger: Logger;
   metrics: Metrics;
+  /** Called when another process may have taken the root over: this one must end at once. */
+  onLockLost: () => void;
+  /** Ends a start that still waits. */
+  signal: AbortSignal;
 }
 
 /** A running agent. */
@@ -50,11 +59,12 @@ const passTimeoutMs = 10 * 60_000;
 /** The API server counts as lost when none of its watches was heard for this long. */
 const silenceMs = 5 * 60_000;
 
-/** Cleans up after a former process, then serves the node until it is stopped. */
+/** Waits for its root to be its own, cleans up after a former process, then serves the node until it is stopped. */
 export async function startAgent(deps: AgentDeps): Promise<Agent> {
   const { config, transport, clock, random, logger, metrics } = deps;
   const { node, sessionsNamespace: namespace, root, s3 } = config;
   const paths = nodePaths(root);
+  const lock = await holdRoot(deps, paths);
   const store = createObjectStore(s3);
   const { clientOf, watched } = watchNode(deps);
   const gameNode = () => watched.gameNode.store.get(node);
@@ -64,26 +74,31 @@ export async function startAgent(deps: AgentDeps): Promise<Agent> {
     inUse: () => contentInUse(watched.gameSessions.store, watched.pods.store, paths.objects), clock, random, logger, metrics,
   });
   await cache.load();
-  const files = createSessionFiles(paths);
-  const left = await files.load();
+  const { remover, kept, files, left } = await openSessionFolders(deps, paths);
+  const watcher = createSpoolWatcher(logger);
   const events = new EventRecorder({ transport, controller: "joypod.dev/node-agent", instance: node, logger, clock });
 
   const probe = startStoreProbe({ store, bucket: s3.bucket, clock, logger, onChange: () => onStoreChange() });
   const reporter = new NodeReporter({
-    node, client: clientOf.gameNodes, cache, agentVersion: config.agentVersion, storeState: () => probe.state(), gameNode, clock, random, logger,
+    node, client: clientOf.gameNodes, cache, keptFolders: () => kept.count(), agentVersion: config.agentVersion, storeState: () => probe.state(), gameNode, clock, random, logger,
   });
   const sessions = new Controller({
     name: "gameSession",
-    sources: [fromCache(watched.gameSessions), fromCache(watched.pods), leftOnDisk(left), fromContent(cache, watched.gameSessions)],
-    reconcile: createSessionReconcile({
-      node, root, cache, files, store, bucket: s3.bucket, gameCaches: clientOf.gameCaches, gameNode, events, clock, random,
+    sources: [fromCache(watched.gameSessions), fromCache(watched.pods), leftOnDisk(namespace, left), watcher, fromContent(cache, watched.gameSessions)],
+    reconcile: createSessionReconciler({
+      node, root, cache, files, watcher, store, bucket: s3.bucket, packFormerSaves, gameCaches: clientOf.gameCaches, gameNode, events, clock, random,
       gameSessions: { store: watched.gameSessions.store, client: clientOf.gameSessions },
       pods: { store: watched.pods.store, client: clientOf.pods },
       reporter: createSessionReporter(clientOf.gameSessions, clock),
-      saveIntervalMs: config.saveIntervalMs, onSaveStored: (outcome) => metrics.saveStored(outcome),
+      saveIntervalMs: config.saveIntervalMs, onSaveStored: (outcome) => metrics.saveStored(outcome), onKept,
     }),
     logger, workers, timeoutMs: passTimeoutMs, backOff: { baseMs: 1_000, maxMs: 30_000 }, clock, random,
   });
+
+  function onKept(path: string, reason: Error): void {
+    tellKept(deps, events, gameNode(), { path, reason });
+    reporter.changed();
+  }
 
   function onStoreChange(): void {
     metrics.storeReachable(probe.state().isReachable);
@@ -117,12 +132,35 @@ export async function startAgent(deps: AgentDeps): Promise<Agent> {
     },
     async stop() {
       await sessions.stop();
-      await Promise.all([cache.stop(), reporter.stop(), probe.stop()]);
+      watcher.close();
+      await Promise.all([cache.stop(), reporter.stop(), probe.stop(), remover.stop()]);
       await Promise.all(Object.values(watched).map((reflector) => reflector.stop()));
       await events.stop();
       store.close();
+      await lock.release();
     },
   };
+}
+
+/** What was set aside is of use only to an admin who knows of it. */
+function tellKept({ metrics, logger }: AgentDeps, events: EventSink, gameNode: Stored<GameNode> | undefined, { path, reason }: { path: string; reason: Error }): void {
+  metrics.sessionKept();
+  logger.error({ reason: reason.message, kept: path }, "What a session left on the node cannot be read, and is set aside.");
+  if (gameNode === undefined) return;
+  events.record(gameNode, { type: "Warning", reason: "SessionSetAside", action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
+}
+
+function holdRoot({ onLockLost, signal, logger }: AgentDeps, { lock }: NodePaths): Promise<RootLock> {
+  const onWait = (): void => logger.warn({ lock }, "Another agent serves this node's folder: this one waits for its end.");
+  return holdRootLock({ path: lock, onLost: onLockLost, signal, onWait });
+}
+
+/** Opens the folders of sessions, and finds those that a former process left. */
+async function openSessionFolders({ clock, random, logger }: AgentDeps, paths: NodePaths) {
+  const remover = await createTreeRemover({ trash: paths.trash, clock, random, logger });
+  const kept = await createKeptFolders(paths.keptSessions, remover);
+  const files = createSessionFiles({ paths, remover, kept });
+  return { remover, kept, files, left: await files.load() };
 }
 
 /** Clients of what the agent reads and writes, and the copies of what concerns its node: not started yet. */
@@ -144,12 +182,12 @@ function watchNode({ config: { node, sessionsNamespace: namespace }, transport, 
   return { clientOf, watched };
 }
 
-/** Directories that a former process left, whether or not their sessions still exist. */
-function leftOnDisk(records: SessionRecord[]): Source {
+/** Folders that a former process left, whether or not their sessions still exist. */
+function leftOnDisk(namespace: string, gameSessions: string[]): Source {
   return {
     waitForSync: () => Promise.resolve(),
     subscribe: () => () => undefined,
-    keys: () => records.map(({ namespace, gameSession }) => `${namespace}/${gameSession}`),
+    keys: () => gameSessions.map((gameSession) => `${namespace}/${gameSession}`),
   };
 }
 

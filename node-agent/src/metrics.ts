@@ -6,6 +6,8 @@ export interface Metrics extends CacheMetrics {
   registry: Registry;
   saveStored(outcome: "stored" | "unchanged" | "failed"): void;
   storeReachable(isReachable: boolean): void;
+  /** A session's folder was set aside. */
+  sessionKept(): void;
 }
 
 /** The agent's metrics, in a registry of their own. */
@@ -24,6 +26,7 @@ export function createMetrics(): Metrics {
   const evictions = new Counter({ name: "joypod_node_evictions_total", help: "Games removed to make room.", registers: [registry] });
   const saves = new Counter({ name: "joypod_node_saves_total", help: "Looks at a changed save directory by what came of them.", labelNames: ["outcome"], registers: [registry] });
   const reachable = new Gauge({ name: "joypod_node_store_reachable", help: "Whether the object store answered when last asked.", registers: [registry] });
+  const kept = new Counter({ name: "joypod_node_sessions_kept_total", help: "Session folders set aside for an admin.", registers: [registry] });
   return {
     registry,
     downloaded(outcome, reason, took, packedBytes) {
@@ -34,6 +37,7 @@ export function createMetrics(): Metrics {
     resumed: () => resumes.inc(),
     evicted: () => evictions.inc(),
     saveStored: (outcome) => saves.inc({ outcome }),
+    sessionKept: () => kept.inc(),
     storeReachable: (isReachable) => reachable.set(isReachable ? 1 : 0),
   };
 }

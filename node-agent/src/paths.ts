@@ -1,27 +1,36 @@
-import { objectDirectory, sessionDirectory } from "#contracts/nodeLayout.ts";
+import { objectDirectory, sessionDirectory, spoolNames } from "#contracts/nodeLayout.ts";
 
 /** Where the agent keeps things, besides what the shared layout names. */
 export interface NodePaths {
   root: string;
-  /** Work in progress: emptied at each start. */
+  /** Held by the one agent that serves the folder. */
+  lock: string;
+  /** Downloads in progress: emptied at each start. */
   temporary: string;
+  /** What is being removed: emptied in the background. */
+  trash: string;
   objects: string;
   sessions: string;
-  /** Session directories set aside for an admin. */
+  /** Session folders set aside for an admin. */
   keptSessions: string;
   object(digest: string): string;
   session(gameSession: string): string;
+  /** The packer's folder of a session. */
+  packed(gameSession: string): string;
 }
 
-/** The agent's folders below its root. */
+/** Returns the agent's folders below its root. */
 export function nodePaths(root: string): NodePaths {
   return {
     root,
+    lock: `${root}/v1/lock`,
     temporary: `${root}/v1/tmp`,
+    trash: `${root}/v1/trash`,
     objects: `${root}/v1/objects`,
     sessions: `${root}/v1/sessions`,
     keptSessions: `${root}/v1/sessions-kept`,
     object: (digest) => objectDirectory(root, digest),
     session: (gameSession) => sessionDirectory(root, gameSession),
+    packed: (gameSession) => `${sessionDirectory(root, gameSession)}/${spoolNames.packed}`,
   };
 }

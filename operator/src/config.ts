@@ -5,6 +5,10 @@ const whole = (fallback: number, min: number, max: number) => z.coerce.number().
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
 /** Kubernetes quantities, as the pod's containers take them. */
 const quantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback);
+const units: Readonly<Record<string, number>> = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
+/** The same of memory, in bytes. */
+const byteQuantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback)
+  .transform((text) => Math.ceil(Number.parseFloat(text) * (units[text.replace(/^[0-9.]+/, "")] ?? 1)));
 const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((text, context) => {
   const labels: Record<string, string> = {};
   for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
@@ -17,6 +21,9 @@ const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((
   }
   return labels;
 });
+
+const addressList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(3));
 
 const Environment = z.object({
   SESSIONS_NAMESPACE: words("joypod-sessions"),
@@ -33,9 +40,12 @@ const Environment = z.object({
   SESSION_POD_PRIORITY_CLASS: z.string().trim().default(""),
   SESSION_RUNTIME_CLASS: z.string().trim().default(""),
   SESSION_GRACE_SECONDS: whole(30, 5, 600),
+  GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
+  INTERNET_NAMESERVERS: addressList,
+  PROBE_IMAGE: z.string().trim().default(""),
   STREAMER_CPU: quantity("250m"),
   STREAMER_MEMORY: quantity("256Mi"),
-  STREAMER_MEMORY_LIMIT: quantity("1Gi"),
+  STREAMER_MEMORY_LIMIT: byteQuantity("1Gi"),
   START_BITRATE_KBPS: whole(4000, 300, 100_000),
   HEARTBEAT_STALE_SECONDS: whole(limits.node.heartbeatStaleSeconds, 1, 3600),
   PORT_QUARANTINE_SECONDS: whole(60, 0, 3600),
@@ -47,8 +57,14 @@ const Environment = z.object({
   LEASE_SECONDS: whole(10, 4, 120),
   POD_NAMESPACE: words("joypod"),
   POD_NAME: words("operator"),
+  POD_IP: z.union([z.ipv4(), z.ipv6(), z.literal("")]).default(""),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
-}).refine((env) => env.MEDIA_PORT_FIRST <= env.MEDIA_PORT_LAST, "MEDIA_PORT_FIRST is above MEDIA_PORT_LAST");
+}).refine((env) => env.MEDIA_PORT_FIRST <= env.MEDIA_PORT_LAST, "MEDIA_PORT_FIRST is above MEDIA_PORT_LAST")
+  .superRefine((env, context) => {
+    if (env.GAME_NETWORK === "none") return;
+    const missing = [env.INTERNET_NAMESERVERS.length === 0 && "INTERNET_NAMESERVERS", env.PROBE_IMAGE === "" && "PROBE_IMAGE", env.POD_IP === "" && "POD_IP"];
+    for (const name of missing) if (name !== false) context.addIssue({ code: "custom", path: [name], message: "is needed where GAME_NETWORK is internet" });
+  });
 
 /** What the operator is told at its start; nothing deeper looks at the environment. */
 export type Config = ReturnType<typeof parseConfig>;
@@ -75,8 +91,14 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       runtimeClass: env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS,
       gpuResourceName: env.GPU_RESOURCE_NAME === "" ? undefined : env.GPU_RESOURCE_NAME,
       graceSeconds: env.SESSION_GRACE_SECONDS,
-      streamer: { cpu: env.STREAMER_CPU, memory: env.STREAMER_MEMORY, memoryLimit: env.STREAMER_MEMORY_LIMIT },
+      streamer: { cpu: env.STREAMER_CPU, memory: env.STREAMER_MEMORY, memoryLimitBytes: env.STREAMER_MEMORY_LIMIT },
       startBitrateKbps: env.START_BITRATE_KBPS,
+      /** Of sessions with internet, whose game cannot ask the cluster's own. */
+      nameservers: env.INTERNET_NAMESERVERS,
+    },
+    /** How enforcement of NetworkPolicies is found out; undefined where no game gets the internet. */
+    networkProbe: env.GAME_NETWORK === "none" ? undefined : {
+      image: env.PROBE_IMAGE, imagePullPolicy: env.IMAGE_PULL_POLICY, nodeSelector: env.GAME_NODE_SELECTOR, target: { host: env.POD_IP, port: env.HTTP_PORT },
     },
     timing: {
       heartbeatStaleMs: env.HEARTBEAT_STALE_SECONDS * 1000,
@@ -99,4 +121,5 @@ export function parseConfig(environment: Record<string, string | undefined>) {
 }
 
 export type SessionPodConfig = Config["sessionPod"];
+export type ProbeConfig = NonNullable<Config["networkProbe"]>;
 export type Timing = Config["timing"];

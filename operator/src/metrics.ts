@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** What the operator counts about sessions. */
 export interface OperatorMetrics {
@@ -6,6 +6,8 @@ export interface OperatorMetrics {
   sessionReady(seconds: number): void;
   /** A session ended, for that reason. */
   sessionFinished(reason: string): void;
+  /** Whether the cluster was found to enforce NetworkPolicies. */
+  networkPoliciesEnforced(isEnforced: boolean): void;
 }
 
 /** The operator's counters, in the registry that /metrics shows. */
@@ -22,8 +24,18 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     labelNames: ["reason"],
     registers: [registry],
   });
+  // Made with its first value: until then nobody knows, and 0 would say otherwise.
+  let enforced: Gauge | undefined;
   return {
     sessionReady: (seconds) => ready.observe(seconds),
     sessionFinished: (reason) => finished.inc({ reason }),
+    networkPoliciesEnforced: (isEnforced) => {
+      enforced ??= new Gauge({
+        name: "joypod_operator_network_policies_enforced",
+        help: "1 when session pods were found to be held back by NetworkPolicies, 0 when not; absent where it is not probed.",
+        registers: [registry],
+      });
+      enforced.set(isEnforced ? 1 : 0);
+    },
   };
 }

@@ -13,10 +13,11 @@ import type { Config } from "./config.ts";
 import { createCacheController } from "./controllers/gameCache/controller.ts";
 import { createNodeController } from "./controllers/gameNode/controller.ts";
 import { Assignments } from "./controllers/gameSession/assignments.ts";
-import { createSessionController } from "./controllers/gameSession/controller.ts";
+import { createSessionController, keysThatNeedInternet } from "./controllers/gameSession/controller.ts";
 import { askStreamer } from "./controllers/gameSession/askStreamer.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { createOperatorMetrics } from "./metrics.ts";
+import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodeHealth.ts";
 import { gameCaches, gameNodes, gameSessions } from "./resources.ts";
 import { Throttle } from "./throttle.ts";
@@ -44,6 +45,7 @@ export class Operator {
   readonly #caches: Caches;
   readonly #controllers: Controller[];
   readonly #events: EventRecorder;
+  readonly #networkProbe: NetworkProbe;
 
   constructor({ transport, config, clock, logger, registry, kubeMetrics }: OperatorOptions) {
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
@@ -51,6 +53,12 @@ export class Operator {
     const heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
     this.#caches = createCaches({ transport, cluster, sessionsNamespace: config.sessionsNamespace, clock, logger, metrics });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
+    const operatorMetrics = createOperatorMetrics(registry);
+    const podClient = new ResourceClient(transport, pods);
+    this.#networkProbe = new NetworkProbe({
+      pods: podClient, namespace: config.sessionsNamespace, config: config.networkProbe, waiting: () => keysThatNeedInternet(cluster),
+      metrics: operatorMetrics, clock, logger,
+    });
     const common = { cluster, heartbeats, events: this.#events, clock };
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
@@ -63,11 +71,12 @@ export class Operator {
       createSessionController({
         ...common,
         sessions: new ResourceClient(transport, gameSessions),
-        pods: new ResourceClient(transport, pods),
+        pods: podClient,
+        networkProbe: this.#networkProbe,
         streams: new Streams({ pods: cluster.pods, askStreamer, clock, logger }),
         assignments: new Assignments({ cluster, config, heartbeats, clock }),
         config,
-        metrics: createOperatorMetrics(registry),
+        metrics: operatorMetrics,
       }, this.#caches, optionsOf("gamesession")),
     ];
   }
@@ -81,6 +90,7 @@ export class Operator {
 
   /** Begins to act. */
   async lead(signal?: AbortSignal): Promise<void> {
+    this.#networkProbe.start();
     await Promise.all(this.#controllers.map((controller) => controller.start(signal)));
   }
 
@@ -95,7 +105,7 @@ export class Operator {
 
   /** Ends the passes under way, writes the events that wait, and stops watching. */
   async stop(): Promise<void> {
-    await Promise.all(this.#controllers.map((controller) => controller.stop()));
+    await Promise.all([...this.#controllers, this.#networkProbe].map((part) => part.stop()));
     await this.#events.stop();
     await Promise.all(Object.values(this.#caches).map((reflector) => reflector.stop()));
   }

@@ -27,6 +27,7 @@ const Environment = z.object({
   CODECS: codecs.default(["h264", "vp8"]),
   PROFILE: z.enum(["gpu", "software"]).default("software"),
   RUN_DIR: z.string().startsWith("/").default("/run/session"),
+  GAME_REPORT_DIR: z.string().startsWith("/").default("/run/game"),
   TERMINATION_LOG: z.string().startsWith("/").default("/dev/termination-log"),
   GAMEPAD_SOCKET: z.string().startsWith("/").optional(),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
@@ -34,6 +35,10 @@ const Environment = z.object({
   GST_PLUGIN_PATH: z.string().default(""),
   SOFTWARE_GST_REGISTRY: z.string().startsWith("/").optional(),
   NODE_COMPILE_CACHE: z.string().default(""),
+  SAVE_VOLUME: z.string().startsWith("/").optional(),
+  SPOOL_DIR: z.string().startsWith("/").optional(),
+  SESSION_UID: z.string().min(1).max(64).optional(),
+  PACK_DEADLINE_SECONDS: z.coerce.number().int().min(1).max(3_600).default(90),
 });
 
 /** Scratch files of the streamer's own programs; in the pod /tmp is this container's alone. */
@@ -41,6 +46,23 @@ const workDir = "/tmp/joypod-streamer";
 
 /** Everything the environment says, checked and typed. */
 export type Config = ReturnType<typeof parseConfig>;
+
+/** Where a session's saves are, and where they go. */
+export interface SavesConfig {
+  /** The packer's whole environment. */
+  environment: Record<string, string>;
+  /** How long the last pack is waited for. */
+  packDeadlineMs: number;
+}
+
+function savesOf(env: z.infer<typeof Environment>): SavesConfig | undefined {
+  const { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE, PACK_DEADLINE_SECONDS } = env;
+  if (SAVE_VOLUME === undefined && SPOOL_DIR === undefined && SESSION_UID === undefined) return undefined;
+  if (SAVE_VOLUME === undefined || SPOOL_DIR === undefined || SESSION_UID === undefined) {
+    throw new Error("The streamer would lose the session's saves: set all of SAVE_VOLUME, SPOOL_DIR and SESSION_UID, or none.");
+  }
+  return { environment: { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE }, packDeadlineMs: PACK_DEADLINE_SECONDS * 1_000 };
+}
 
 /** Reads the environment once, at start. Throws one message that names every variable that is wrong. */
 export function parseConfig(environment: NodeJS.ProcessEnv) {
@@ -51,6 +73,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv) {
   if (announceAddress === undefined) {
     throw new Error("The streamer does not know where browsers reach it: set ANNOUNCE_ADDRESS, HOST_IP or POD_IP.");
   }
+  const saves = savesOf(env);
   const soundSocket = `${env.RUN_DIR}/pulse.sock`;
   return {
     display: env.DISPLAY,
@@ -66,11 +89,13 @@ export function parseConfig(environment: NodeJS.ProcessEnv) {
     codecs: env.CODECS,
     profile: env.PROFILE,
     soundSocket,
-    gameAccountPath: `${env.RUN_DIR}/game.json`,
+    gameAccountPath: `${env.GAME_REPORT_DIR}/game.json`,
     gamepadSocket: env.GAMEPAD_SOCKET ?? `${env.RUN_DIR}/pad0`,
     terminationLog: env.TERMINATION_LOG,
     logLevel: env.LOG_LEVEL,
     workDir,
+    /** What the packer is told; undefined where nobody's saves are kept. */
+    saves,
     /** What the X server, the sound server and the media child see: nothing of the pod's own environment but this. */
     childEnvironment: {
       PATH: env.PATH,

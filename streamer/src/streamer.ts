@@ -9,6 +9,7 @@ import { createMeter } from "./control/meter.ts";
 import { renderMetrics } from "./control/metrics.ts";
 import { createSignalServer } from "./control/signalServer.ts";
 import { createTerminationLog } from "./control/terminationLog.ts";
+import { startPacker } from "./saves/packerProcess.ts";
 import { StartFailure, startStage, type Stage } from "./stage.ts";
 import type { Logger } from "./log.ts";
 
@@ -37,6 +38,7 @@ export interface Streamer {
 /** Serves probes and status at once, then starts the stage; ready when an offer would be answered. */
 export function startStreamer({ config, log, now, onStopped }: StreamerOptions): Streamer {
   const startedAt = now();
+  const packer = config.saves && startPacker({ saves: config.saves, log, now, random: Math.random });
   const readUsage = createUsageReader();
   const writeAccount = createTerminationLog(config.terminationLog, log);
   let stage: Stage | undefined;
@@ -90,6 +92,9 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     settled.resolve(undefined);
     log.info({ reason }, "The streamer stops.");
     const last = game.look();
+    // A streamer that fails is started again beside a game that goes on, and its packer goes on as well.
+    const isOver = reason === "stopped" || last?.state === "ended";
+    const packed = isOver ? packer?.finish() : undefined;
     game.stop();
     meter.stop();
     clearInterval(accounts);
@@ -99,6 +104,8 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     }
     stage?.close();
     server.close();
+    await packed;
+    packer?.close();
     writeAccount(account(reason));
     onStopped(reason);
   };

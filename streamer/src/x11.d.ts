@@ -22,6 +22,8 @@ declare module "x11" {
     FakeInput(type: number, detail: number, time: number, window: number, x: number, y: number): void;
   }
   export interface Client {
+    /** Requests that the socket has not taken yet. */
+    pack_stream: { write_queue: readonly unknown[] };
     on(event: "error", listener: (error: Error) => void): void;
     on(event: "end", listener: () => void): void;
     on(event: "event", listener: (event: WindowEvent) => void): void;

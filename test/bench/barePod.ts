@@ -1,19 +1,28 @@
 import { randomBytes } from "node:crypto";
 import { pods, type Pod } from "#kube/builtin.ts";
-import { decodeWatchLine } from "#kube/watchEvent.ts";
+import { decodeWatchLine, type WatchEvent } from "#kube/watchEvent.ts";
 import { releaseNamespace, type Platform } from "#test/e2e/support/platform.ts";
 
-/** Milliseconds from the creation of a pod with one container that does nothing, on a game node, to its Ready condition. */
-export async function measureBarePod(platform: Platform, image: string, nodeName: string): Promise<number> {
+/** What the cluster itself takes for a pod, in milliseconds. */
+export interface BarePodTimes {
+  /** From the creation to the Ready condition. */
+  startMs: number;
+  /** From the deletion, with grace, to the object being gone. */
+  stopMs: number;
+}
+
+/** Measures a pod with one container that does nothing, and ends at once when it is told to, on a game node. */
+export async function measureBarePod(platform: Platform, image: string, nodeName: string): Promise<BarePodTimes> {
   const ref = { namespace: releaseNamespace, name: `bench-${randomBytes(4).toString("hex")}` };
   const started = performance.now();
   await platform.pods.create({ metadata: ref, spec: barePodSpec(image, nodeName) });
-  try {
-    await untilReady(platform, ref);
-    return performance.now() - started;
-  } finally {
-    await platform.pods.delete(ref, { gracePeriodSeconds: 0 });
-  }
+  await until(platform, ref, "to be ready", (event) => event.type === "changed" && isReady(event.object));
+  const startMs = performance.now() - started;
+  const stopped = performance.now();
+  const gone = until(platform, ref, "to be gone", (event) => event.type === "deleted");
+  await platform.pods.delete(ref);
+  await gone;
+  return { startMs, stopMs: performance.now() - stopped };
 }
 
 function barePodSpec(image: string, nodeName: string): NonNullable<Pod["spec"]> {
@@ -21,20 +30,17 @@ function barePodSpec(image: string, nodeName: string): NonNullable<Pod["spec"]> 
     restartPolicy: "Never",
     automountServiceAccountToken: false,
     nodeSelector: { "kubernetes.io/hostname": nodeName },
-    containers: [{ name: "bare", image, imagePullPolicy: "IfNotPresent", command: ["sleep", "600"] }],
+    containers: [{ name: "bare", image, imagePullPolicy: "IfNotPresent", command: ["sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait"] }],
   };
 }
 
 /** Told by a watch, so that no polling pause is measured. */
-async function untilReady(platform: Platform, ref: { namespace: string; name: string }): Promise<void> {
+async function until(platform: Platform, ref: { namespace: string; name: string }, what: string, isIt: (event: WatchEvent<Pod>) => boolean): Promise<void> {
   const { resourceVersion } = (await platform.pods.get(ref)).metadata;
   const selection = { namespace: ref.namespace, fieldSelector: `metadata.name=${ref.name}` };
   const watch = { ...selection, resourceVersion, timeoutSeconds: 120, idleDeadlineMs: 120_000, signal: AbortSignal.timeout(120_000) };
-  for await (const line of platform.pods.watch(watch)) {
-    const event = decodeWatchLine(pods, line);
-    if (event.type === "changed" && isReady(event.object)) return;
-  }
-  throw new Error(`The pod ${ref.name} was not ready within two minutes.`);
+  for await (const line of platform.pods.watch(watch)) if (isIt(decodeWatchLine(pods, line))) return;
+  throw new Error(`The pod ${ref.name} was not seen ${what} within two minutes.`);
 }
 
 function isReady({ status }: Pod): boolean {

@@ -12,7 +12,7 @@ import { Players } from "#test/e2e/support/players.ts";
 import { eventually } from "#test/support/eventually.ts";
 import { pageScript } from "#test/support/pageScripts.ts";
 import { measureApi } from "./api.ts";
-import { measureBarePod } from "./barePod.ts";
+import { measureBarePod, type BarePodTimes } from "./barePod.ts";
 import { sessionWrites } from "./kubeWrites.ts";
 import { measureCatalogClient, measureCatalogPages } from "./catalogPages.ts";
 import { measureNodeCopy } from "./nodeCopy.ts";
@@ -57,7 +57,7 @@ async function measurePlatform(): Promise<void> {
   const players = new Players();
   try {
     const { game: { page } } = await players.signIn({ isTraced: false });
-    if (isWanted("launch")) rows.push(await launches(page, installed, slug));
+    if (isWanted("launch")) rows.push(...await launches(page, installed, slug));
     if (isWanted("writes")) rows.push(...await writes(page, installed, slug));
     if (isWanted("streams")) rows.push(...await streams(page, slug));
   } finally {
@@ -65,11 +65,12 @@ async function measurePlatform(): Promise<void> {
   }
 }
 
-async function launches(page: Page, cluster: Platform, slug: string): Promise<BenchRow> {
+async function launches(page: Page, cluster: Platform, slug: string): Promise<BenchRow[]> {
   const image = await gameImage(cluster);
   const { items: nodes } = await cluster.gameNodes.list();
-  const ours: number[] = [];
-  const bare: number[] = [];
+  const launchMs: number[] = [];
+  const stopMs: number[] = [];
+  const bare: BarePodTimes[] = [];
   const timeline = new LaunchTimeline(cluster);
   await timeline.start();
   for (let round = 0; round < rounds; round++) {
@@ -77,13 +78,18 @@ async function launches(page: Page, cluster: Platform, slug: string): Promise<Be
     if (node === undefined) throw new Error("The cluster has no game node.");
     bare.push(await measureBarePod(cluster, image, node.metadata.name));
     const launched = await launch(page, slug);
-    ours.push(launched.launchMs);
+    launchMs.push(launched.launchMs);
     await timeline.add(launched);
+    const asked = performance.now();
     await stop(page, launched.sessionId);
+    stopMs.push(performance.now() - asked);
   }
   await timeline.stop();
   console.log(timeline.text());
-  return atMostRow("launch, 202 → running p50, bare pod", median(ours), median(bare), 3);
+  return [
+    atMostRow("launch, 202 → running p50, bare pod", median(launchMs), median(bare.map((pod) => pod.startMs)), 3),
+    atMostRow("stop → 200 p50, bare pod's deletion", median(stopMs), median(bare.map((pod) => pod.stopMs)), 3),
+  ];
 }
 
 /** Counted over whole sessions, one at a time. */

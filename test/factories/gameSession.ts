@@ -2,6 +2,7 @@ import type { Condition } from "#contracts/crd/condition.ts";
 import type { GameSession, GameSessionSpec, GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { apiVersion, type ObjectMeta } from "#contracts/crd/kind.ts";
 import { finalizers } from "#contracts/crd/names.ts";
+import { limits } from "#contracts/limits.ts";
 import type { Stored } from "#kube/object.ts";
 
 export const aDigest = "a".repeat(64);
@@ -24,6 +25,8 @@ export function aGameSessionSpec(overrides: Partial<GameSessionSpec> = {}): Game
     saveSlot: { slotId: "slot1", number: 1, generation: 0 },
     profile: "Software",
     resources: { cpuMillicores: 500, memoryBytes: 512 * 2 ** 20 },
+    saveVolumeBytes: limits.save.volumeBytes.default,
+    network: "None",
     stream: { width: 1280, height: 720, framesPerSecond: 60, codecs: ["H264", "VP8"], maxBitrateKbps: 8000 },
     desiredState: "Running",
     idleTimeoutSeconds: 1800,

@@ -1,4 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { podVolumes } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { createdAt } from "./gameSession.ts";
@@ -59,6 +60,7 @@ export function aSessionPod(
     spec: {
       ...(isBound ? { nodeName } : {}),
       affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } },
+      volumes: [{ name: podVolumes.spool }],
       containers: [{ name: "game", ports: [{ containerPort: mediaPort, hostPort: mediaPort, protocol: "UDP" }] }],
     },
     status,

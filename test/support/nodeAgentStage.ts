@@ -1,13 +1,13 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { GameSession, GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { GameSession, GameSessionSpec, StoredSave } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import { contentDirectory, saveDirectory } from "#contracts/nodeLayout.ts";
+import { contentDirectory, podVolumes, sessionDirectory, sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { events, pods, type Event, type Pod } from "#kube/builtin.ts";
 import { systemClock } from "#kube/clock.ts";
 import { findCondition } from "#kube/conditions.ts";
@@ -28,10 +28,11 @@ import { startFaultProxy, type FaultProxy } from "./faultProxy.ts";
 import { sharedKubeApiServer } from "./kubeApiServer.ts";
 import { grant } from "./kubeRoles.ts";
 import { startMinio, type TestMinio } from "./minio.ts";
+import { startPackerLife, type PackerLife } from "./packerStage.ts";
 import { repositoryRoot } from "./programs.ts";
 import { storeArchive } from "./storedArchive.ts";
 
-/** One node's agent under its own Roles, against a real API server and a real MinIO; the test plays operator and kubelet. */
+/** One node's agent under its own Roles, against a real API server and a real MinIO, with real packers; the test plays operator and kubelet. */
 export class NodeAgentStage {
   readonly minio: TestMinio;
   readonly proxy: FaultProxy;
@@ -45,6 +46,8 @@ export class NodeAgentStage {
   readonly events: ResourceClient<Event>;
   readonly #agentTransport: KubeTransport;
   readonly #kubeconfigPath: string;
+  readonly #stopping = new AbortController();
+  readonly #packers = new Map<string, PackerLife>();
   #agent: Agent | undefined;
   #process: ChildProcess | undefined;
 
@@ -60,6 +63,8 @@ export class NodeAgentStage {
     this.#agentTransport = parts.agent.transport;
     this.#kubeconfigPath = parts.agent.kubeconfigPath;
     mkdirSync(this.root);
+    // Packers run as the session's user.
+    chmodSync(join(this.root, ".."), 0o755);
   }
 
   static async set(minio: TestMinio): Promise<NodeAgentStage> {
@@ -91,7 +96,10 @@ export class NodeAgentStage {
     const config = readConfig(this.environment);
     this.#agent = await startAgent({
       config, transport: this.#agentTransport, clock: systemClock, random: Math.random, metrics: createMetrics(),
-      logger: createLogger({ level: config.logLevel, node: this.node }),
+      logger: createLogger({ level: config.logLevel, node: this.node }), signal: this.#stopping.signal,
+      onLockLost: () => {
+        throw new Error("The agent lost the lock of its root.");
+      },
     });
   }
 
@@ -118,6 +126,7 @@ export class NodeAgentStage {
   async clear(): Promise<void> {
     await this.stopAgent();
     await this.killProcess();
+    for (const { process: packer } of this.#packers.values()) packer.kill("SIGKILL");
     await this.proxy.close();
     // Nodes are the whole cluster's, and other tests count them.
     if (await this.nodes.find({ name: this.node }) !== undefined) await this.nodes.delete({ name: this.node });
@@ -178,29 +187,99 @@ export class NodeAgentStage {
     }, { timeoutMs: 20_000, what: `${type} to be ${status}${reason === undefined ? "" : ` by ${reason}`}` });
   }
 
-  async prepared(name: string): Promise<void> {
-    await this.condition(name, "ContentReady", "True");
-    await this.condition(name, "SaveRestored", "True");
+  /** Waits until the agent has done its part: the packer has its order. */
+  async ordered(name: string): Promise<void> {
+    await eventually(() => existsSync(`${this.folder(name)}/${spoolNames.order}`), { timeoutMs: 20_000, what: "the restore to be ordered" });
   }
 
-  /** The pod of the session, with its game running. */
+  /** The pod of the session, with its streamer's packer and its game running. */
   async startPod(name: string): Promise<void> {
-    const { spec, metadata: { uid } } = await this.session(name);
-    const content = { name: "game", hostPath: { path: contentDirectory(this.root, spec.contentDigest), type: "Directory" } };
-    await this.pods.create({
-      metadata: { name, namespace: this.namespace, finalizers: ["joypod.dev/usage"] },
-      spec: { nodeName: this.node, containers: [{ name: "game", image: "game" }], volumes: [content], automountServiceAccountToken: false },
-    });
-    await this.operate(name, { podRef: { name, uid } });
+    await this.createPod(name, [{ name: podVolumes.spool, hostPath: { path: this.folder(name), type: "Directory" } }]);
+    mkdirSync(this.volume(name), { recursive: true });
+    chownSync(this.volume(name), sessionUserId, sessionUserId);
+    await this.startPacker(name);
+    await eventually(() => existsSync(this.saves(name)), { timeoutMs: 20_000, what: "the save directory" });
+    await this.condition(name, "ContentReady", "True");
+    await this.condition(name, "SaveRestored", "True");
+    await this.operate(name, { podRef: { name, uid: (await this.session(name)).metadata.uid } });
     await this.setGame(name, { running: { startedAt: new Date().toISOString() } });
   }
 
+  /** The pod alone, with these volumes beside the game's files. */
+  async createPod(name: string, volumes: NonNullable<NonNullable<Pod["spec"]>["volumes"]>): Promise<void> {
+    const { spec } = await this.session(name);
+    const content = { name: "game", hostPath: { path: contentDirectory(this.root, spec.contentDigest), type: "Directory" } };
+    await this.pods.create({
+      metadata: { name, namespace: this.namespace, finalizers: ["joypod.dev/usage"] },
+      spec: { nodeName: this.node, containers: [{ name: "game", image: "game" }], volumes: [content, ...volumes], automountServiceAccountToken: false },
+    });
+  }
+
+  /** A life of the session's packer, as the streamer starts it. */
+  async startPacker(name: string): Promise<PackerLife> {
+    const { metadata: { uid } } = await this.session(name);
+    const life = startPackerLife({ SAVE_VOLUME: this.volume(name), SPOOL_DIR: this.folder(name), SESSION_UID: uid, SPOOL_SECONDS: "1" });
+    this.#packers.set(name, life);
+    return life;
+  }
+
+  /** The game ends, its saves are packed for the last time, and the kubelet says so. */
   async endGame(name: string): Promise<void> {
+    await this.#packers.get(name)?.finish();
     await this.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
   }
 
+  async killPacker(name: string): Promise<void> {
+    const packer = this.#packers.get(name);
+    packer?.process.kill("SIGKILL");
+    await packer?.exited;
+  }
+
+  /** The pod is torn away, packer and all, without a last pack. */
+  async tearPodAway(name: string): Promise<void> {
+    await this.killPacker(name);
+    rmSync(this.volume(name), { recursive: true, force: true });
+    await this.setGame(name, { terminated: { exitCode: 137, reason: "Error" } });
+  }
+
+  /** The session's folder on the node. */
+  folder(name: string): string {
+    return sessionDirectory(this.root, name);
+  }
+
+  /** The session's save volume. */
+  volume(name: string): string {
+    return join(this.root, "..", `volume-${name}`);
+  }
+
   saves(name: string): string {
-    return saveDirectory(this.root, name);
+    return `${this.volume(name)}/save`;
+  }
+
+  /** A session whose game runs. */
+  async aRunningSession(spec: Partial<GameSessionSpec> = {}): Promise<string> {
+    const name = await this.launch(await this.createGame(), spec);
+    await this.ordered(name);
+    await this.startPod(name);
+    return name;
+  }
+
+  /** Waits for this save of the session, or a later one. */
+  async storedSave(name: string, sequence: number): Promise<StoredSave> {
+    return eventually(async () => {
+      const save = (await this.session(name)).status?.save;
+      return save !== undefined && save.sequence >= sequence && save;
+    }, { timeoutMs: 20_000, what: `save ${sequence} to be stored` });
+  }
+
+  /** Names of the packs in the session's folder. */
+  packsOf(name: string): string[] {
+    return readdirSync(`${this.folder(name)}/${spoolNames.packed}`).filter((file) => /^save-.*\.tar\.gz$/.test(file));
+  }
+
+  /** What a file of a stored save says. */
+  async readSaved(key: string, file: string): Promise<string> {
+    return execFileSync("tar", ["-xzO", file], { input: await this.readObject(key), encoding: "utf8" });
   }
 
   /** Keys of the stored saves of a slot, oldest first. */
@@ -216,8 +295,9 @@ export class NodeAgentStage {
     return readFileSync(path);
   }
 
+  /** Reasons of the events about a session, or about the node, whose events have no namespace of their own. */
   async eventsOf(name: string): Promise<string[]> {
-    const { items } = await this.events.listAll({ namespace: this.namespace });
+    const { items } = await this.events.listAll({ namespace: name === this.node ? "default" : this.namespace });
     return items.filter((event) => event.regarding?.name === name).map(({ reason }) => reason ?? "");
   }
 

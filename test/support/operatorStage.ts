@@ -103,15 +103,16 @@ export class OperatorStage {
   }
 
   /** An operator at work under its own service account; the nodes' agents report once it has made their GameNodes. */
-  async startOperator({ diesAfterWrites, logger = silentLogger }: { diesAfterWrites?: number; logger?: Logger } = {}): Promise<{ operator: Operator; transport: CountedTransport }> {
+  async startOperator({ diesAfterWrites, logger = silentLogger }: { diesAfterWrites?: number; logger?: Logger } = {}): Promise<{ operator: Operator; transport: CountedTransport; registry: Registry }> {
     const transport = new CountedTransport(this.kubeconfigPath, isSessionWrite);
     if (diesAfterWrites !== undefined) transport.diesAfterWrites = diesAfterWrites;
-    const operator = new Operator({ transport, config: parseConfig(this.environment), clock: this.clock, logger, registry: new Registry() });
+    const registry = new Registry();
+    const operator = new Operator({ transport, config: parseConfig(this.environment), clock: this.clock, logger, registry });
     this.#operators.push(operator);
     await operator.watch();
     await operator.lead();
     await this.reportNodes();
-    return { operator, transport };
+    return { operator, transport, registry };
   }
 
   /** Ends an operator as a crash would, as far as the cluster can tell. */

@@ -1,7 +1,7 @@
 import type { Condition } from "#contracts/crd/condition.ts";
 import type { CacheEntry, GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
+import { fieldManagers, finalizers, labels } from "#contracts/crd/names.ts";
 import { pods as podType, type Pod } from "#kube/builtin.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { Controller } from "#kube/controller.ts";
@@ -33,6 +33,8 @@ export interface Behaviour {
   cached: CacheEntry[];
   /** The kubelet has seen the streamer run, at this address, and looks no further. */
   kubeletLooksAway: string | undefined;
+  /** Exit codes of the operator's probe pods by role; undefined: they never end. */
+  probes: { control: number; covered: number } | undefined;
   /** The recorder of the API lets finished sessions go. */
   isRecorderAway: boolean;
 }
@@ -41,7 +43,7 @@ export interface Behaviour {
 export class PlayedParts {
   readonly behaviour: Behaviour = {
     nodesWithoutContent: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreAway: false,
-    cached: [], kubeletLooksAway: undefined, isRecorderAway: false,
+    cached: [], kubeletLooksAway: undefined, probes: undefined, isRecorderAway: false,
   };
   readonly #sessionStore = new Store<GameSession>();
   readonly #podStore = new Store<Pod>();
@@ -139,6 +141,7 @@ export class PlayedParts {
 
   async #playKubelet(key: string): Promise<void> {
     const pod = this.#podStore.get(key);
+    if (pod?.metadata.labels?.[labels.networkProbe] !== undefined) return this.#endProbe(pod);
     const nodeName = pod && nodeOfPod(pod);
     if (!pod || nodeName === undefined || this.behaviour.silentNodes.has(nodeName)) return;
     if (isDeleting(pod)) return this.#endPod(pod);
@@ -159,6 +162,16 @@ export class PlayedParts {
       phase: "Running", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "True" }],
       initContainerStatuses: [containerStatus("streamer", { running: { startedAt } })],
       containerStatuses: [containerStatus("game", { running: { startedAt } })],
+    });
+  }
+
+  async #endProbe(pod: Stored<Pod>): Promise<void> {
+    const { probes } = this.behaviour;
+    if (probes === undefined || isDeleting(pod) || isTerminated(pod)) return;
+    const exitCode = pod.metadata.labels?.[labels.networkProbe] === "control" ? probes.control : probes.covered;
+    await this.#patchStatus(pod.metadata, {
+      phase: exitCode === 0 ? "Succeeded" : "Failed",
+      containerStatuses: [{ name: "probe", image: "", imageID: "", ready: false, restartCount: 0, state: { terminated: { exitCode, reason: "Ended" } } }],
     });
   }
 

@@ -1,5 +1,6 @@
-// Bundles api, operator, node-agent and the `joypod` command line into api/dist/programs, as their image runs them: with neither TypeScript
-// nor the tens of megabytes of packages that are imported and never used, which a process would hold in memory and read at its start.
+// Bundles api, operator, node-agent, the packer of a single folder and the `joypod` command line into api/dist/programs, as their image runs
+// them: with neither TypeScript nor the tens of megabytes of packages that are imported and never used, which a process would hold in memory
+// and read at its start.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build, type Plugin } from "vite";
@@ -54,6 +55,9 @@ await build({
         joypod: "api/src/cli.ts",
         operator: "operator/src/main.ts",
         nodeAgent: "node-agent/src/main.ts",
+        packer: "packer/src/packOnce.ts",
+        networkProbe: "operator/src/networkProbe/main.ts",
+        networkTest: "operator/src/networkTest/main.ts",
       },
       // Its index imports thousands of models; we use the reader of kubeconfigs.
       treeshake: { moduleSideEffects: [{ test: /\/node_modules\/@kubernetes\/client-node\//, sideEffects: false }] },

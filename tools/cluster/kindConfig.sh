@@ -25,6 +25,8 @@ kubeadmConfigPatches:
     failCgroupV1: false
     nodeStatusUpdateFrequency: 2s
     nodeLeaseDurationSeconds: 4
+    # Processes and threads of a pod: a fork bomb is stopped by its own, far below what the node has. A session takes some hundred.
+    podPidsLimit: 512
     # The images exist nowhere else: the kubelet must not remove them when the disk of the host is nearly full.
     imageGCHighThresholdPercent: 100
     imageGCLowThresholdPercent: 99

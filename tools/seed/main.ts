@@ -26,7 +26,9 @@ Joypod is up.
   Password      ${credentials.player.password}
   Partner key   ${partnerKeyFile(options.state)}
   Games         ${titles.join(", ")}
-  KUBECONFIG    ${kubeconfig}`);
+  KUBECONFIG    ${kubeconfig}
+
+A cluster of \`make up\` enforces no NetworkPolicies: there, the seccomp filter alone keeps games off the network.`);
 
 function readOptions(): { baseUrl: string; state: string; kubectl: string; games: DemoGame[] } {
   const text = { type: "string" } as const;

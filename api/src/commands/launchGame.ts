@@ -5,7 +5,7 @@ import type { Deps } from "../deps.ts";
 import { HttpError, notFound } from "../errors.ts";
 import { buildGameSessionSpec } from "../gameSessions/buildGameSessionSpec.ts";
 import { newGameSessionId } from "../gameSessions/id.ts";
-import { chooseSlot, type SlotChoice, type SlotWish } from "../gameSessions/slotChoice.ts";
+import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "../gameSessions/slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
 import { insertGameSession, lockLaunches, readLaunchWorld, type NewGameSession } from "../stores/launchStore.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -20,7 +20,7 @@ export interface Launch extends SlotWish {
 
 /**
  * Stores a new game session and asks the cluster for it; gives its id. Throws not_found, session_active, no_empty_slot,
- * conflict and no_servers, in this order of precedence. Dying anywhere in between leaves a row that the relay goes on with.
+ * conflict (also for a game that needs a network which this site gives to none) and no_servers, in this order of precedence. Dying anywhere in between leaves a row that the relay goes on with.
  * `alsoWithin` runs in the transaction that stores the session.
  */
 export async function launchGame(
@@ -34,6 +34,7 @@ export async function launchGame(
     if (choice.kind === "unknown") throw notFound("There is no such save slot.");
     if (world.activeSessionId !== null) throw sessionActive(world.activeSessionId);
     const slot = slotOf(choice);
+    if (world.network === "internet" && !deps.config.isInternetAllowed) throw new HttpError("conflict", { message: noInternetMessage });
     if (world.activeSessions >= offeredByCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
     const source = { userId, slug: launch.gameSlug, world, slot, settings: deps.config.gameSession, now: deps.clock.now() };
     const { gameId, versionId } = world;
@@ -51,6 +52,8 @@ export async function launchGame(
 
 const sessionActiveMessage = "You are already playing: stop that session first.";
 
+const noInternetMessage = "This game needs the internet, which this site does not let games use: an admin has to allow it by the chart value games.network.";
+
 function sessionActive(sessionId: string): HttpError {
   return new HttpError("session_active", { message: sessionActiveMessage, extra: { sessionId } });
 }
@@ -59,12 +62,7 @@ function noServers(message: string, cause?: unknown): HttpError {
   return new HttpError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
 }
 
-interface ChosenSlot {
-  id: string;
-  number: number;
-  objectKey: string | null;
-  sha256: string | null;
-  generation: number;
+interface ChosenSlot extends Omit<Slot, "isPending"> {
   isNew: boolean;
 }
 
@@ -73,7 +71,7 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
     throw new HttpError("no_empty_slot", { message: "All save slots of this game are in use: continue one of them." });
   }
   if (choice.kind === "fresh") {
-    return { id: randomUUID(), number: choice.number, objectKey: null, sha256: null, generation: 0, isNew: true };
+    return { id: randomUUID(), number: choice.number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isNew: true };
   }
   if (choice.slot.isPending) {
     throw new HttpError("conflict", {

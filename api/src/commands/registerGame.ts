@@ -3,14 +3,16 @@ import type { Deps } from "../deps.ts";
 import { HttpError, invalidRequest } from "../errors.ts";
 import type { Game } from "../generated/client.ts";
 import { gameEvent } from "../partners/gameEvent.ts";
+import { checkNetwork } from "../partners/networkRule.ts";
 import { slugOf } from "../partners/slugs.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { isUniqueViolation, PartnerGames, type GameMetadata } from "../stores/partnerGameStore.ts";
 
-/** Registers a game, which waits for its archive from then on. Throws conflict when the slug is taken. */
+/** Registers a game, which waits for its archive from then on. Throws invalid_request for a network that the site does not give, and conflict when the slug is taken. */
 export async function registerGame(
-  { postgres, audit }: Pick<Deps, "postgres" | "audit">, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
+  { postgres, audit, config }: Pick<Deps, "postgres" | "audit" | "config">, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
 ): Promise<Game> {
+  checkNetwork(config, request);
   const slug = wanted ?? slugOf(request.title);
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
   try {

@@ -3,6 +3,7 @@ import type { Deps } from "../deps.ts";
 import { HttpError, notFound } from "../errors.ts";
 import { gameEvent } from "../partners/gameEvent.ts";
 import type { GamePrecondition } from "../partners/gameTag.ts";
+import { checkNetwork } from "../partners/networkRule.ts";
 import type { PartnerPrincipal } from "../routing/appContext.ts";
 import { PartnerGames, type GameMetadata, type PartnerGame } from "../stores/partnerGameStore.ts";
 
@@ -10,12 +11,14 @@ import { PartnerGames, type GameMetadata, type PartnerGame } from "../stores/par
 const attempts = 5;
 
 /**
- * Changes the fields that are given and leaves the others. Throws not_found, precondition_failed, and invalid_archive when
- * launcher or engineDir name something that the game's archive does not hold.
+ * Changes the fields that are given and leaves the others. Throws invalid_request for a network that the site does not give, not_found,
+ * precondition_failed, and invalid_archive when launcher or engineDir name something that the game's archive does not hold.
  */
 export async function updateGame(
-  { postgres, audit }: Pick<Deps, "postgres" | "audit">, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest, precondition?: GamePrecondition,
+  { postgres, audit, config }: Pick<Deps, "postgres" | "audit" | "config">, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
+  precondition?: GamePrecondition,
 ): Promise<PartnerGame> {
+  checkNetwork(config, changes);
   const games = new PartnerGames(postgres, partner.id);
   const data = changesOf(changes);
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -62,5 +65,14 @@ function changesOf({ title, developer, launcher, engineDir, description, tags, s
     ...(rest.thumbnail !== undefined && { thumbnail: rest.thumbnail }),
     ...(rest.contentRating !== undefined && { contentRating: rest.contentRating }),
     ...(rest.website !== undefined && { website: rest.website }),
+    ...sessionChangesOf(rest),
+  };
+}
+
+/** What the game's sessions are made by. */
+function sessionChangesOf({ network, saveLimitMb }: PatchGameRequest): Partial<GameMetadata> {
+  return {
+    ...(network !== undefined && { network: network ?? "none" }),
+    ...(saveLimitMb !== undefined && { saveLimitMb }),
   };
 }

@@ -1,6 +1,8 @@
 import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import type { LaunchWorld } from "../stores/launchStore.ts";
 import { resourcesFor } from "./resourceProfile.ts";
+import { saveVolumeBytesFor } from "./saveVolume.ts";
+import type { Slot } from "./slotChoice.ts";
 
 /** The part of a session that is the same for all of a site's sessions. */
 export interface GameSessionSettings {
@@ -20,7 +22,7 @@ export interface SpecSource {
   userId: string;
   slug: string;
   world: LaunchWorld;
-  slot: { id: string; number: number; objectKey: string | null; sha256: string | null; generation: number };
+  slot: Omit<Slot, "isPending">;
   settings: GameSessionSettings;
   now: Date;
 }
@@ -43,6 +45,8 @@ export function buildGameSessionSpec({ userId, slug, world, slot, settings, now 
     },
     profile,
     resources: resourcesFor(world),
+    saveVolumeBytes: saveVolumeBytesFor(world.saveLimitMb, slot),
+    network: world.network === "internet" ? "Internet" : "None",
     stream: { ...stream, codecs: ["H264", "VP8"] },
     desiredState: "Running",
     expiresAt: new Date(now.getTime() + graceSeconds * 1000).toISOString(),

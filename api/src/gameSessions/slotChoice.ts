@@ -8,6 +8,10 @@ export interface Slot {
   objectKey: string | null;
   sha256: string | null;
   generation: number;
+  /** Of the stored save, packed. */
+  bytes: number | null;
+  /** What the save's files take in memory; null for saves of a release that did not say. */
+  unpackedBytes: number | null;
   /** A session's last save has not come yet. */
   isPending: boolean;
 }

@@ -2,6 +2,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf, type PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse } from "#contracts/http/gameSessions.ts";
 import { publicEndOf } from "../gameSessions/endReason.ts";
+import { saveNoticeOf } from "../gameSessions/saveNotice.ts";
 import { launchProgressOf } from "../gameSessions/launchStage.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionRow } from "../stores/gameSessionStore.ts";
@@ -31,7 +32,14 @@ export function presentGameSession(row: GameSessionRow, cluster: ClusterView, ba
     ...(status === "starting" ? launchProgressOf(gameSession, (name) => cluster.gameNode(name)) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
     ...(hasEnded ? publicEndOf(stopReason, wasReady(row, gameSession)) : {}),
+    ...saveNotice(row, gameSession, hasEnded),
   };
+}
+
+/** The cluster's word while it has one: a save may still be on its way when the row is written. */
+function saveNotice(row: GameSessionRow, gameSession: GameSession | undefined, hasEnded: boolean): Pick<GameSessionStatusResponse, "saveNotice"> {
+  const notice = gameSession === undefined ? row.saveNotice : saveNoticeOf(gameSession, !hasEnded);
+  return notice === undefined || notice === null ? {} : { saveNotice: notice };
 }
 
 /** The user's sessions that have not ended. */

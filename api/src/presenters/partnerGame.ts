@@ -17,10 +17,10 @@ export function presentPartnerGames(games: readonly Game[]): PartnerGamesRespons
 
 /** A game as its partner sees it, with how far its copies on the nodes are. */
 export function presentPartnerGame(game: PartnerGame, cluster: ClusterView): PartnerGameDetail {
-  const { id, slug, title, developer, description, tags, launcher, engineDir, status } = game;
+  const { id, slug, title, developer, description, tags, launcher, engineDir, network, saveLimitMb, status } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
   return {
-    id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "", status,
+    id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "", network, saveLimitMb, status,
     cacheStatus: { servers: totalServers, cached: cachedOn },
   };
 }

@@ -4,7 +4,8 @@ import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts"
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
 import { markCreated } from "../stores/gameSessionStore.ts";
-import { moveSlot, readRecord, recordReady, recordStopping, unlockSlot, type RecordedSession } from "../stores/gameSessionRecord.ts";
+import { saveNoticeOf } from "../gameSessions/saveNotice.ts";
+import { moveSlot, noteSave, readRecord, recordReady, recordStopping, unlockSlot, type RecordedSession } from "../stores/gameSessionRecord.ts";
 import { isSavePending, stopReasonOf } from "./ending.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
@@ -56,6 +57,8 @@ async function recordResult(deps: RecorderDeps, row: RecordedSession, gameSessio
   if (!hasFinalizer(gameSession, finalizers.recorder)) return;
   // While its last save is on its way the object must stay: it is what tells us of the save.
   if (isSavePending(gameSession, row.now)) return;
+  const notice = saveNoticeOf(gameSession, false);
+  if (notice !== undefined) await noteSave(deps.postgres.pool, row.id, notice);
   await unlockSlot(deps.postgres.pool, row.id);
   await deps.gameSessionWriter.release(gameSession);
 }

@@ -55,13 +55,18 @@ interface OtherSaves {
 /** Until when the save is kept, in milliseconds of the clock. */
 function endOf(save: NamedSave, current: NamedSave, { ofSession, firstStored, retentionMs }: OtherSaves): number {
   const isCurrents = sessionOf(save) === sessionOf(current);
-  if (save.generation > current.generation || (isCurrents && save.sequence >= current.sequence)) return Infinity;
-  const laterOfSession = ofSession.filter(({ sequence }) => sequence > save.sequence);
+  if (save.generation > current.generation || (isCurrents && !isEarlier(save, current))) return Infinity;
+  const laterOfSession = ofSession.filter((other) => isEarlier(save, other));
   if (laterOfSession.length > 0) return firstOf(laterOfSession) + graceMs;
   // Of the same generation is what lost the race for the slot: it was superseded when it came.
   const followed = save.generation === current.generation
     ? save.storedAt.getTime() : Math.min(...[...firstStored].filter(([generation]) => generation > save.generation).map(([, ms]) => ms));
   return followed + Math.max(retentionMs, graceMs);
+}
+
+/** Of two saves of one session: sequences count through all lives of its packer, and two lives may have counted to the same one. */
+function isEarlier(save: SaveName, other: SaveName): boolean {
+  return save.sequence < other.sequence || (save.sequence === other.sequence && save.attempt < other.attempt);
 }
 
 function firstOf(saves: readonly NamedSave[]): number {

@@ -1,4 +1,5 @@
 import type { StopReason, StoredSave } from "#contracts/crd/gameSession.ts";
+import { parseSaveKey } from "#contracts/objectKeys.ts";
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { Queryable } from "./queryable.ts";
 
@@ -93,10 +94,14 @@ export async function moveSlot(db: Queryable, slotId: string, gameSession: strin
   const { rowCount } = await db.query({
     name: "move-slot",
     text: `UPDATE save_slots SET object_key = $3, sha256 = $4, bytes = $5, generation = $6, sequence = $7, saved_by_session = $2,
+        attempt = $9, unpacked_bytes = $10,
         label = 'Playthrough ' || number, last_played_at = GREATEST(last_played_at, $8)
       WHERE id = $1 AND (generation = $6 - 1
-        OR (generation = $6 AND saved_by_session = $2 AND sequence < $7))`,
-    values: [slotId, gameSession, save.objectKey, save.sha256, save.bytes, save.generation, save.sequence, save.persistedAt],
+        OR (generation = $6 AND saved_by_session = $2 AND (sequence, attempt) < ($7, $9)))`,
+    values: [
+      slotId, gameSession, save.objectKey, save.sha256, save.bytes, save.generation, save.sequence, save.persistedAt,
+      parseSaveKey(save.objectKey)?.attempt ?? 0, save.unpackedBytes ?? null,
+    ],
   });
   return rowCount === 1;
 }
@@ -107,6 +112,13 @@ export async function markSlotPlayed(db: Queryable, slotId: string, gameSession:
     name: "mark-slot-played",
     text: "UPDATE save_slots SET last_played_at = GREATEST(last_played_at, now()), pending_session = CASE WHEN $3 THEN $2 END WHERE id = $1",
     values: [slotId, gameSession, isPending],
+  });
+}
+
+/** Stores what the player has to know of the last save. */
+export async function noteSave(db: Queryable, id: string, notice: string): Promise<void> {
+  await db.query({
+    name: "note-save", text: "UPDATE game_sessions SET save_notice = $2 WHERE id = $1 AND save_notice IS DISTINCT FROM $2", values: [id, notice],
   });
 }
 

@@ -16,12 +16,13 @@ export interface GameSessionRow {
   durationSeconds: number | null;
   cpuSeconds: number | null;
   peakMemoryMb: number | null;
+  saveNotice: string | null;
 }
 
 const columns = `
   s.id, s.status, g.slug AS "gameSlug", g.title AS "gameTitle", s.started_at AS "startedAt", s.ready_at AS "readyAt",
   s.expires_at AS "expiresAt", s.stop_reason AS "stopReason", s.duration_seconds AS "durationSeconds",
-  s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb"`;
+  s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice"`;
 
 /** The user's session of that id, for as long as ended ones are readable. */
 export async function findGameSession(db: Queryable, id: string, userId: string): Promise<GameSessionRow | undefined> {

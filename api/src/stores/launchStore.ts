@@ -12,6 +12,9 @@ export interface LaunchWorld {
   sha256: string;
   launcher: string;
   engineDir: string;
+  network: "none" | "internet";
+  /** Null for the default. */
+  saveLimitMb: number | null;
   cpuMillicores: number | null;
   peakMemoryMb: number | null;
   /** The user's session that is in the way. */
@@ -47,12 +50,13 @@ export async function readLaunchWorld(transaction: Queryable, slug: string, user
     name: "launch-world",
     text: `
       SELECT g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
+        g.network, g.save_limit_mb AS "saveLimitMb",
         g.profile_cpu_millicores AS "cpuMillicores", g.profile_peak_memory_mb AS "peakMemoryMb",
         (SELECT id FROM game_sessions WHERE user_id = $2 AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
         (SELECT count(*)::int FROM game_sessions WHERE status IN ('starting', 'running', 'stopping')) AS "activeSessions",
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
-            'isPending', s.pending_session IS NOT NULL) ORDER BY s.last_played_at DESC, s.number), '[]')
+            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', s.pending_session IS NOT NULL) ORDER BY s.last_played_at DESC, s.number), '[]')
           FROM save_slots s WHERE s.user_id = $2 AND s.game_id = g.id) AS "slots"
       FROM games g JOIN game_versions v ON v.id = g.current_version_id
       WHERE g.slug = $1 AND g.status = 'active' AND g.deleted_at IS NULL

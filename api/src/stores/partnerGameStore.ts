@@ -62,6 +62,8 @@ export interface GameMetadata {
   languages?: string[];
   website?: string | null;
   releaseDate?: Date | null;
+  network?: Game["network"];
+  saveLimitMb?: number | null;
 }
 
 /** Whether an error is a violation of a unique index, the last word on names that two want at once. */

@@ -18,6 +18,14 @@ app.kubernetes.io/component: {{ .component }}
 {{ .root.Release.Name }}-{{ .component }}
 {{- end }}
 
+{{/* The release's pods of some components, as a peer of a network policy. */}}
+{{- define "joypod.peers" -}}
+podSelector:
+  matchExpressions:
+    - { key: app.kubernetes.io/instance, operator: In, values: [{{ .root.Release.Name }}] }
+    - { key: app.kubernetes.io/component, operator: In, values: [{{ join ", " .components }}] }
+{{- end }}
+
 {{/* Names of the secrets: what the values name, else the release's own. */}}
 {{- define "joypod.apiSecret" -}}{{ .Values.api.existingSecret | default (printf "%s-api" .Release.Name) }}{{- end }}
 {{- define "joypod.postgresSecret" -}}{{ .Values.postgres.existingSecret | default (printf "%s-postgres" .Release.Name) }}{{- end }}

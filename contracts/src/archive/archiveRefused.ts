@@ -1,5 +1,7 @@
 /** An archive breaks a rule of Joypod; the message says which, and names the entry when one is to blame. */
 export class ArchiveRefused extends Error {
+  /** What is wrong, without the entry that it is about. */
+  readonly rule: string;
   /** Path of the entry as far as it could be read; undefined when the archive as a whole is refused. */
   readonly entry: string | undefined;
 
@@ -7,12 +9,13 @@ export class ArchiveRefused extends Error {
     const { entry, cause } = options;
     super(entry === undefined ? `The archive ${rule}.` : `The archive's entry ${quoteEntry(entry)} ${rule}.`, { cause });
     this.name = "ArchiveRefused";
+    this.rule = rule;
     this.entry = entry;
   }
 }
 
 /** The entry's name as one printable line of bounded length: names come from strangers and end up in logs and status. */
-function quoteEntry(entry: string): string {
+export function quoteEntry(entry: string): string {
   const quoted = JSON.stringify(entry).replace(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escapeCharacter);
   return quoted.length <= 200 ? quoted : `${quoted.slice(0, 140)}…${quoted.slice(-55)}`;
 }

@@ -63,7 +63,7 @@ export type GameNodeStatus = z.infer<typeof GameNodeStatus>;
 export type GameNode = KindObject<GameNodeSpec, GameNodeStatus>;
 
 /** Conditions of a GameNode; the second list is the node agent's. */
-export const gameNodeConditions = { operator: ["Ready"], nodeAgent: ["StoreReachable", "DiskPressure"] } as const;
+export const gameNodeConditions = { operator: ["Ready"], nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside"] } as const;
 
 export const gameNodeKind: Kind = {
   group, version, kind: "GameNode", plural: "gamenodes", singular: "gamenode", shortNames: ["gnode"], namespaced: false,

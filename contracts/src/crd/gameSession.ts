@@ -38,6 +38,10 @@ export const GameSessionSpec = withRules(z.strictObject({
     cpuMillicores: z.int().min(50).max(64_000),
     memoryBytes: z.int().min(64 * 2 ** 20).max(512 * 2 ** 30),
   })).describe("What the game container asks for; memory is also its limit."),
+  saveVolumeBytes: immutable(z.int().min(limits.save.volumeBytes.min).max(2 * limits.save.volumeBytes.max).default(limits.save.volumeBytes.default))
+    .describe("Size of the volume in memory that the game keeps its saves in; comes on top of resources.memoryBytes."),
+  network: immutable(z.enum(["None", "Internet"]).default("None"))
+    .describe("Whether the game may open sockets: none at all, or to public addresses where the operator was told to allow it."),
   stream: immutable(z.strictObject({
     width: z.int().min(320).max(3840),
     height: z.int().min(240).max(2160),
@@ -81,6 +85,7 @@ export const StoredSave = z.strictObject({
   generation: z.int().min(1).describe("Version that the slot gets: one above the version the session started from."),
   sequence: z.int().min(1).describe("Counts the saves of this session upward."),
   persistedAt: timestamp,
+  unpackedBytes: byteCount.optional().describe("What the save's files take in the save volume."),
   final: z.boolean().describe("Stored after the game had ended: nothing newer will come."),
 });
 export type StoredSave = z.infer<typeof StoredSave>;

@@ -19,10 +19,14 @@ export const fieldManagers = {
   nodeAgent: "joypod-node-agent",
 } as const;
 
-/** Labels on session pods, beside the conventional app.kubernetes.io ones. */
+/** Labels on pods, beside the conventional app.kubernetes.io ones. */
 export const labels = {
   gameSession: `${group}/game-session`,
   game: `${group}/game`,
+  /** `internet` on session pods that may open connections: what a NetworkPolicy lets out. */
+  network: `${group}/network`,
+  /** On the operator's probe pods, with their role. */
+  networkProbe: `${group}/network-probe`,
 } as const;
 
 /** Node annotation that overrides the address announced to browsers. */

@@ -55,6 +55,7 @@ export const GameSessionStatusResponse = z.object({
   expiresAt: isoMoment.optional().meta({ description: "While `running`: when the session is stopped as idle without a keepalive." }),
   endReason: GameSessionEndReason.optional().meta({ description: "From `stopping` on." }),
   message: z.string().optional().meta({ description: "A sentence for the player, when the end was not their own wish." }),
+  saveNotice: z.string().optional().meta({ description: "A sentence for the player, when the newest progress cannot be kept." }),
 }).meta({ id: "GameSession", description: "A session as the play page needs it." });
 export type GameSessionStatusResponse = z.infer<typeof GameSessionStatusResponse>;
 

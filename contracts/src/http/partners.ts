@@ -3,7 +3,8 @@ import { rootEntryName } from "../crd/schema.ts";
 import { limits } from "../limits.ts";
 import { httpsUrl, isoMoment, line, paragraphs, requiredLine, slug } from "./text.ts";
 
-const { partner } = limits;
+const { partner, save } = limits;
+const mebibyte = 2 ** 20;
 
 const id = z.string().meta({ examples: ["cm3qk1x2v0001"] });
 const slugText = z.string().meta({ examples: ["moonlight-drift"] });
@@ -24,6 +25,12 @@ const optional = {
   languages: z.array(z.string().max(35).regex(/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/, "must be a BCP 47 language tag")).max(partner.languages),
   website: httpsUrl,
   releaseDate: z.iso.date(),
+  network: z.enum(["none", "internet"]).meta({
+    description: "Whether the game may open connections: none at all (the default), or to public addresses, where this site allows it.", examples: ["none"],
+  }),
+  saveLimitMb: z.int().min(save.volumeBytes.min / mebibyte).max(save.volumeBytes.max / mebibyte).meta({
+    description: `MiB that the game may keep in its save folder; null for ${save.volumeBytes.default / mebibyte}.`, examples: [64],
+  }),
 };
 
 /** `POST /api/partners/games`; without a slug, one is made from the title. */
@@ -38,6 +45,8 @@ export const RegisterGameRequest = z.strictObject({
   languages: optional.languages.optional(),
   website: optional.website.optional(),
   releaseDate: optional.releaseDate.optional(),
+  network: optional.network.optional(),
+  saveLimitMb: optional.saveLimitMb.nullish(),
 }).meta({ id: "RegisterGameRequest", description: "A new game. Without a slug, one is made from the title." });
 export type RegisterGameRequest = z.infer<typeof RegisterGameRequest>;
 
@@ -55,6 +64,8 @@ export const PatchGameRequest = z.strictObject({
   languages: optional.languages.nullish(),
   website: optional.website.nullish(),
   releaseDate: optional.releaseDate.nullish(),
+  network: optional.network.nullish(),
+  saveLimitMb: optional.saveLimitMb.nullish(),
 }).meta({ id: "PatchGameRequest", description: "What is to change: fields left out stay, null empties an optional one." });
 export type PatchGameRequest = z.infer<typeof PatchGameRequest>;
 
@@ -93,6 +104,8 @@ export const PartnerGameDetail = z.object({
   launcher: z.string().meta({ description: "The archive's file that starts the game.", examples: ["play.sh"] }),
   engineDir: z.string().meta({ description: "The archive's directory of engine files.", examples: ["engine"] }),
   thumbnail: z.string().meta({ description: "Address of a picture, or empty.", examples: ["https://images.example.org/moonlight-drift.jpg"] }),
+  network: optional.network,
+  saveLimitMb: optional.saveLimitMb.nullable(),
   status: PartnerGameStatus,
   cacheStatus: z.object({
     servers: z.int().min(0).meta({ description: "Game servers in total.", examples: [3] }),

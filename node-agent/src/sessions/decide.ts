@@ -1,46 +1,63 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { hasGameStarted, isEnding, isFinished, isGameRunning, isSaidReady, mayWrite, type SessionWorld } from "./world.ts";
+import { hasGameStarted, isEnding, isFinished, isGameRunning, isGameTerminated, isOfPreviousRelease, isSaidReady, mayStillPack, type SessionWorld } from "./world.ts";
 
 /** What a session needs of its node next. */
-export type SessionStep =
-  /** Fetch the game, restore the save. */
+export type StepName =
+  /** Fetch the game, order the restore of the save. */
   | "prepare"
-  /** Store the save when it changed, and look again later. */
+  /** Store the newest pack, when one is due, and look again later. */
   | "keepStored"
   /** The pod has yet to start, or to end: an event will come. */
   | "wait"
-  /** Store the last save. */
+  /** Pack the saves that a pod of the previous release left on the node. */
+  | "packFormerSaves"
+  /** Store the last pack. */
   | "storeLast"
+  /** Say that what the packer left cannot be read; set it aside at the end. */
+  | "refuseSpool"
   /** Say that there is no save, as nothing was ever prepared. */
   | "reportNothing"
-  /** All is stored and reported: give the directory up when the session is finished. */
+  /** All is stored and reported: give the folder up when the session is finished. */
   | "settle"
   /** The session left this node or the cluster: see which, with a fresh look. */
   | "resolveAbsence"
   | "nothing";
 
 /** Decides, from what was observed and nothing else, what comes next. */
-export function stepFor(world: SessionWorld): SessionStep {
-  const { session, record } = world;
+export function stepFor(world: SessionWorld): StepName {
+  const { session, record, unreadable } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
   const isOver = isFinished(session) || isEnding(session) || hasGameEnded(world);
+  if (unreadable !== undefined && record !== undefined && record.outcome === undefined) return "refuseSpool";
   return isOver ? endingStep(session, world) : playingStep(session, world);
 }
 
-function playingStep(session: GameSession, { pod, record, isPrepared }: SessionWorld): SessionStep {
-  // The pod may be there first, and its container run: the game in it waits for the directory.
-  if (record === undefined || !isPrepared || !isSaidReady(session)) return "prepare";
+function playingStep(session: GameSession, { pod, record, isOrdered, formerSaves }: SessionWorld): StepName {
+  // A game of the previous release plays on; its saves are stored when it ends.
+  if (record?.version === 1 && formerSaves !== undefined && pod !== undefined && isOfPreviousRelease(pod)) return "wait";
+  // The pod may be there first, and its container run: the game in it waits for the save directory.
+  if (record === undefined || !isOrdered || !isSaidReady(session)) return "prepare";
   return pod !== undefined && isGameRunning(pod) ? "keepStored" : "prepare";
 }
 
-function endingStep(session: GameSession, { pod, record, isPrepared }: SessionWorld): SessionStep {
-  if (pod !== undefined && mayWrite(pod)) return isPrepared && isGameRunning(pod) ? "keepStored" : "wait";
+function endingStep(session: GameSession, world: SessionWorld): StepName {
+  const { pod, record, spool } = world;
+  // The packer's word that it is done comes before the kubelet's that the pod is.
+  if (pod !== undefined && mayStillPack(pod) && spool.manifest?.final !== true) return spool.manifest !== undefined && isGameRunning(pod) ? "keepStored" : "wait";
   if (record?.outcome !== undefined) return "settle";
-  if (record === undefined || !isPrepared) return isFinished(session) && record === undefined ? "nothing" : "reportNothing";
-  return "storeLast";
+  if (record === undefined) return isFinished(session) ? "nothing" : "reportNothing";
+  if (spool.manifest !== undefined) return "storeLast";
+  if (record.version === 1 && world.formerSaves !== undefined) return "packFormerSaves";
+  return mayHavePlayed(world) ? "storeLast" : "reportNothing";
+}
+
+/** A game starts when its save directory is there, which the packer reports. */
+function mayHavePlayed({ spool }: SessionWorld): boolean {
+  return spool.report !== undefined && spool.report.refused === undefined;
 }
 
 /** The game ended by itself, or its pod was taken away. A pod that the kubelet refused has had no game: another one may follow. */
 function hasGameEnded({ session, pod }: SessionWorld): boolean {
-  return pod === undefined ? session?.status?.podRef !== undefined : hasGameStarted(pod) && !mayWrite(pod);
+  if (pod === undefined) return session?.status?.podRef !== undefined;
+  return isGameTerminated(pod) || (hasGameStarted(pod) && !mayStillPack(pod));
 }

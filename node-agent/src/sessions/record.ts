@@ -1,20 +1,18 @@
 import { z } from "zod";
 import { StoredSave } from "#contracts/crd/gameSession.ts";
-import { objectKey, objectName, sha256Hex } from "#contracts/crd/schema.ts";
+import { message, objectKey, objectName, reasonName, sha256Hex } from "#contracts/crd/schema.ts";
 
-/** How the storing of a session's last save ended. */
-export const SaveOutcome = z.object({
-  reason: z.enum(["Stored", "NothingToSave", "Unchanged", "SaveTooLarge"]),
-  message: z.string(),
-});
+/** How the storing of a session's last save ended: a reason of condition SavePersisted, with its message. */
+export const SaveOutcome = z.object({ reason: reasonName, message });
 export type SaveOutcome = z.infer<typeof SaveOutcome>;
 
 /**
- * What the node must know of a session to store its save, even when the agent was restarted and the GameSession is gone:
- * lies as session.json beside the save directory.
+ * What the node must know of a session to store its save, even when the agent was restarted and the GameSession is gone: lies as session.json
+ * in the session's folder, for the agent alone to read.
  */
 export const SessionRecord = z.object({
-  version: z.literal(1),
+  /** 1: written by the previous release, whose games kept their saves in a folder on the node. */
+  version: z.union([z.literal(1), z.literal(2)]),
   namespace: objectName,
   gameSession: objectName,
   uid: z.string(),
@@ -24,7 +22,7 @@ export const SessionRecord = z.object({
   baseGeneration: z.int().min(0),
   /** Save that was restored. */
   baseSave: z.object({ objectKey, sha256: sha256Hex }).optional(),
-  /** Number of the last save begun, stored or not: no key is used twice. */
+  /** Saves that were begun before the packer counted them: those of the previous release. */
   sequence: z.int().min(0),
   /** Newest stored save. */
   stored: StoredSave.optional(),

@@ -1,92 +1,104 @@
-import { lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { objectName } from "#contracts/crd/schema.ts";
-import { saveDirectory } from "#contracts/nodeLayout.ts";
+import { spoolNames } from "#contracts/nodeLayout.ts";
 import { syncDirectory } from "../archive/treeWriter.ts";
+import type { KeptFolders } from "../disk/keptFolders.ts";
+import type { TreeRemover } from "../disk/treeRemover.ts";
 import type { NodePaths } from "../paths.ts";
+import { makePackedFolder } from "../spool/orderRestore.ts";
 import { SessionRecord } from "./record.ts";
 
-/** The session directories on disk. */
+/** The session folders on the node's disk. */
 export interface SessionFiles {
-  /** Makes the folders; gives the sessions that are there, and drops directories that never got a record. */
-  load(): Promise<SessionRecord[]>;
+  /** Makes the folder that holds sessions; returns the names of those that are there. What has no record is dropped. */
+  load(): Promise<string[]>;
+  /** Returns undefined without a record; throws RecordUnreadable. */
   read(gameSession: string): Promise<SessionRecord | undefined>;
-  /** Replaces the record whole, through to the disk. */
+  /** Replaces the record whole, through to the disk, and makes the packer's folder with the first one. */
   write(record: SessionRecord): Promise<void>;
-  /** Whether the save directory is there; it appears complete. */
-  isPrepared(gameSession: string): Promise<boolean>;
-  saveDirectory(gameSession: string): string;
-  /** Where a save is packed before it is stored. */
-  packedPath(gameSession: string): string;
+  /** Returns whether the packer has its order. */
+  isOrdered(gameSession: string): Promise<boolean>;
+  /** Returns the saves' folder of a session of the previous release; undefined when there is none. */
+  formerSaves(gameSession: string): Promise<string | undefined>;
+  folder(gameSession: string): string;
+  /** The packer's folder. */
+  packedFolder(gameSession: string): string;
   remove(gameSession: string): Promise<void>;
-  /** Sets the directory aside for an admin, and drops the oldest beyond the bound. */
+  /** Sets the folder aside for an admin; returns where it is. */
   keep(gameSession: string): Promise<string>;
 }
 
-/** Directories set aside at most. */
-const maxKept = 32;
+/** A session's record is not what an agent writes. */
+export class RecordUnreadable extends Error {
+  constructor(gameSession: string, cause: unknown) {
+    super(`The record of session ${gameSession} on this node cannot be read.`, { cause });
+    this.name = "RecordUnreadable";
+  }
+}
 
-export function createSessionFiles(paths: NodePaths): SessionFiles {
-  const recordPath = (gameSession: string): string => `${paths.session(gameSession)}/session.json`;
+export interface SessionFilesDeps {
+  paths: NodePaths;
+  remover: TreeRemover;
+  kept: KeptFolders;
+}
 
-  async function load(): Promise<SessionRecord[]> {
+export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): SessionFiles {
+  const folder = (gameSession: string): string => paths.session(gameSession);
+  const recordPath = (gameSession: string): string => `${folder(gameSession)}/session.json`;
+  const isFolder = async (path: string): Promise<boolean> => (await lstat(path).catch(() => undefined))?.isDirectory() ?? false;
+  const isFile = async (path: string): Promise<boolean> => (await lstat(path).catch(() => undefined))?.isFile() ?? false;
+
+  async function load(): Promise<string[]> {
     await mkdir(paths.sessions, { recursive: true, mode: 0o755 });
-    await mkdir(paths.keptSessions, { recursive: true, mode: 0o700 });
-    const records: SessionRecord[] = [];
+    const names: string[] = [];
     for (const name of await readdir(paths.sessions)) {
-      const record = objectName.safeParse(name).success ? await read(name) : undefined;
-      if (record !== undefined) records.push(record);
-      // The record is written before the save directory is made: without it there is nothing to lose.
-      else await rm(`${paths.sessions}/${name}`, { recursive: true, force: true });
+      // The record is written before anything else: without it there is nothing to lose.
+      if (objectName.safeParse(name).success && await isFile(recordPath(name))) names.push(name);
+      else await remover.remove(folder(name));
     }
-    return records;
+    return names;
   }
 
   async function read(gameSession: string): Promise<SessionRecord | undefined> {
+    let text: string;
     try {
-      return SessionRecord.parse(JSON.parse(await readFile(recordPath(gameSession), "utf8")));
+      text = await readFile(recordPath(gameSession), "utf8");
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
       throw error;
     }
+    try {
+      return SessionRecord.parse(JSON.parse(text));
+    } catch (error) {
+      throw new RecordUnreadable(gameSession, error);
+    }
   }
 
   async function write(record: SessionRecord): Promise<void> {
-    const directory = paths.session(record.gameSession);
+    const directory = folder(record.gameSession);
     await mkdir(directory, { recursive: true, mode: 0o755 });
-    const handle = await open(`${directory}/session.json.new`, "w", 0o600);
+    const draft = `${directory}/session.json.new`;
+    const handle = await open(draft, "w", 0o600);
     try {
       await handle.writeFile(`${JSON.stringify(record)}\n`);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await rename(`${directory}/session.json.new`, recordPath(record.gameSession));
+    await rename(draft, recordPath(record.gameSession));
     await syncDirectory(directory);
-  }
-
-  async function keep(gameSession: string): Promise<string> {
-    const kept = `${paths.keptSessions}/${gameSession}`;
-    await rm(kept, { recursive: true, force: true });
-    await rename(paths.session(gameSession), kept);
-    await dropOldest(paths.keptSessions);
-    return kept;
+    await makePackedFolder(directory);
   }
 
   return {
-    load, read, write, keep,
-    isPrepared: async (gameSession) =>
-      (await lstat(saveDirectory(paths.root, gameSession)).catch(() => undefined))?.isDirectory() ?? false,
-    saveDirectory: (gameSession) => saveDirectory(paths.root, gameSession),
-    packedPath: (gameSession) => `${paths.session(gameSession)}/save.tar.gz`,
-    remove: (gameSession) => rm(paths.session(gameSession), { recursive: true, force: true }),
+    load, read, write, folder,
+    packedFolder: (gameSession) => paths.packed(gameSession),
+    isOrdered: (gameSession) => isFile(`${folder(gameSession)}/${spoolNames.order}`),
+    formerSaves: async (gameSession) => {
+      const saves = `${folder(gameSession)}/save`;
+      return await isFolder(saves) ? saves : undefined;
+    },
+    remove: (gameSession) => remover.remove(folder(gameSession)),
+    keep: (gameSession) => kept.take(folder(gameSession), gameSession),
   };
-}
-
-async function dropOldest(directory: string): Promise<void> {
-  const kept = await Promise.all((await readdir(directory)).map(async (name) => {
-    const path = `${directory}/${name}`;
-    return { path, changedMs: (await lstat(path)).ctimeMs };
-  }));
-  kept.sort((left, right) => right.changedMs - left.changedMs);
-  for (const { path } of kept.slice(maxKept)) await rm(path, { recursive: true, force: true });
 }

@@ -1,20 +1,26 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
+import type { Spool } from "../spool/readSpool.ts";
 import type { SessionRecord } from "./record.ts";
-
-/** Name of the container that runs the game, in every session's pod. */
-const gameContainer = "game";
 
 /** All that is observed about one session in a pass. */
 export interface SessionWorld {
   /** Undefined when it is gone from the cluster or was placed on another node. */
   session: Stored<GameSession> | undefined;
   pod: Stored<Pod> | undefined;
-  /** What is on disk. */
+  /** What the node remembers of it. */
   record: SessionRecord | undefined;
-  isPrepared: boolean;
+  /** The packer has its order: the save as it was, or none. */
+  isOrdered: boolean;
+  /** What the packer has said. */
+  spool: Spool;
+  /** What the packer has said cannot be read. */
+  unreadable?: Error;
+  /** Saves' folder of a session of the previous release. */
+  formerSaves?: string;
 }
 
 /** Whether somebody wants the session to end, or it has. */
@@ -32,22 +38,37 @@ export function isSaidReady(session: GameSession): boolean {
   return conditionStatus(session, "ContentReady") === "True" && conditionStatus(session, "SaveRestored") === "True";
 }
 
-/** Whether the pod can still write to the save directory. */
-export function mayWrite(pod: Pod): boolean {
-  const { phase, containerStatuses } = pod.status ?? {};
+/** Whether the pod's game, or its packer after it, can still change what is to be stored. */
+export function mayStillPack(pod: Pod): boolean {
+  const { phase, initContainerStatuses } = pod.status ?? {};
   if (phase === "Succeeded" || phase === "Failed") return false;
   // A pod that was never bound to a node has no kubelet that could start it.
   if (pod.spec?.nodeName === undefined) return false;
-  return containerStatuses?.find(({ name }) => name === gameContainer)?.state?.terminated === undefined;
+  if (isOfPreviousRelease(pod)) return !isGameTerminated(pod);
+  return initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state?.terminated === undefined;
+}
+
+/** Whether the pod keeps its saves in a folder on the node, as pods of the previous release do. */
+export function isOfPreviousRelease({ spec }: Pod): boolean {
+  return spec?.volumes?.some(({ name }) => name === podVolumes.spool) !== true;
 }
 
 /** Whether the kubelet has made the game's container. */
 export function hasGameStarted(pod: Pod): boolean {
-  const { state, lastState } = pod.status?.containerStatuses?.find(({ name }) => name === gameContainer) ?? {};
+  const { state, lastState } = gameOf(pod) ?? {};
   return [state?.running, state?.terminated, lastState?.terminated].some((time) => time !== undefined);
 }
 
 /** Whether the game's container runs now. */
 export function isGameRunning(pod: Pod): boolean {
-  return pod.status?.containerStatuses?.find(({ name }) => name === gameContainer)?.state?.running !== undefined;
+  return gameOf(pod)?.state?.running !== undefined;
+}
+
+/** Whether the game's container has ended. */
+export function isGameTerminated(pod: Pod): boolean {
+  return gameOf(pod)?.state?.terminated !== undefined;
+}
+
+function gameOf(pod: Pod) {
+  return pod.status?.containerStatuses?.find(({ name }) => name === containerNames.game);
 }

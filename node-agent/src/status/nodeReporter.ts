@@ -13,6 +13,8 @@ export interface NodeReporterOptions {
   node: string;
   client: ResourceClient<GameNode>;
   cache: ContentCache;
+  /** Session folders that are set aside for an admin. */
+  keptFolders: () => Promise<number>;
   agentVersion: string;
   /** Whether the object store answered when it was last asked. */
   storeState: () => { isReachable: boolean; message: string };
@@ -90,7 +92,7 @@ export class NodeReporter {
   async #write(): Promise<void> {
     const { node, client, cache, agentVersion, clock } = this.#options;
     const now = clock.now();
-    const conditions = this.#conditionsNow(now);
+    const conditions = this.#conditionsNow(now, await this.#options.keptFolders());
     const status = { conditions, cache: await cache.report(), heartbeat: { renewedAt: toApiTime(now), agentVersion } };
     await client.applyStatus({ metadata: { name: node }, status }, {
       fieldManager: fieldManagers.nodeAgent, signal: this.#stopping.signal, deadlineMs: limits.node.heartbeatSeconds * 1000,
@@ -98,14 +100,17 @@ export class NodeReporter {
     this.#conditions = conditions;
   }
 
-  #conditionsNow(now: Date): Condition[] {
+  #conditionsNow(now: Date, keptFolders: number): Condition[] {
     const { storeState, cache, gameNode } = this.#options;
     const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
     const { isReachable, message } = storeState();
     const withStore = setCondition(before, {
       type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? "Answers" : "Unreachable", message: message.slice(0, 1024),
     }, now);
-    return setCondition(withStore, cache.isShortOfSpace
+    const withKept = setCondition(withStore, keptFolders === 0
+      ? { type: "SessionsSetAside", status: "False", reason: "AllRead", message: "What sessions left on the node could be read." }
+      : { type: "SessionsSetAside", status: "True", reason: "Unreadable", message: `${keptFolders} session folders are set aside for an admin.` }, now);
+    return setCondition(withKept, cache.isShortOfSpace
       ? { type: "DiskPressure", status: "True", reason: "InsufficientSpace", message: "A game does not fit on the node." }
       : { type: "DiskPressure", status: "False", reason: "SpaceLeft", message: "All games wanted here fit." }, now);
   }

@@ -1,6 +1,6 @@
-import { createReadStream } from "node:fs";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Client } from "minio";
 import { ObjectStoreError } from "./errors.ts";
@@ -20,12 +20,13 @@ export interface OpenedObject {
   totalBytes: number;
 }
 
-/** A file to be stored. */
+/** Bytes to be stored. */
 export interface Upload {
-  path: string;
   sizeBytes: number;
   /** Base64, for the store to check what arrived. */
   md5: string;
+  /** Returns the bytes from the start. */
+  read(): Readable;
 }
 
 /** The few things the agent asks of S3. Errors are ObjectStoreError, or the caller's abort reason. */
@@ -86,9 +87,10 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, idle
       response.resume();
       return { etag: etagOf(response), totalBytes: Number(response.headers["content-length"] ?? 0) };
     },
-    async put(location, { path, sizeBytes, md5 }, signal) {
+    async put(location, upload, signal) {
+      const { sizeBytes, md5 } = upload;
       const headers = { "content-length": String(sizeBytes), "content-md5": md5, "content-type": "application/gzip" };
-      const response = await send("PUT", location, { headers, signal, file: path });
+      const response = await send("PUT", location, { headers, signal, body: upload.read() });
       if (response.statusCode !== 200) throw await failureOf(response, location);
       response.resume();
     },
@@ -104,11 +106,10 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, idle
 interface SendOptions {
   headers?: Record<string, string>;
   signal: AbortSignal;
-  /** Path of the body. */
-  file?: string;
+  body?: Readable;
 }
 
-async function exchange(target: string, options: RequestOptions, { signal, file }: SendOptions): Promise<IncomingMessage> {
+async function exchange(target: string, options: RequestOptions, { signal, body }: SendOptions): Promise<IncomingMessage> {
   const request = target.startsWith("https:") ? httpsRequest(target, { ...options, signal }) : httpRequest(target, { ...options, signal });
   request.on("timeout", () => request.destroy(new Error("The connection was silent for too long.")));
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
@@ -116,9 +117,9 @@ async function exchange(target: string, options: RequestOptions, { signal, file 
     request.on("error", reject);
   });
   try {
-    if (file === undefined) request.end();
+    if (body === undefined) request.end();
     // A store that refuses answers before it has read all: then the answer counts, not the broken pipe.
-    else await Promise.race([pipeline(createReadStream(file), request), answered]);
+    else await Promise.race([pipeline(body, request), answered]);
     return await answered;
   } catch (error) {
     answered.catch(() => undefined);

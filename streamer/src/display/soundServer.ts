@@ -1,6 +1,6 @@
-import { rmSync } from "node:fs";
 import type { Logger } from "../log.ts";
 import { startServerProcess, waitForSocket, type ServerProcess } from "./serverProcess.ts";
+import { removeStale } from "./staleSocket.ts";
 
 const startDeadlineMs = 15_000;
 
@@ -16,12 +16,14 @@ export interface SoundServerOptions {
 
 /** Starts the sound server on a unix socket; undefined when it does not answer in time. */
 export async function startSoundServer({ socket, env, log, onDeath }: SoundServerOptions): Promise<ServerProcess | undefined> {
-  rmSync(socket, { force: true }); // left by an earlier life of this container
+  removeStale(socket, log);
   const server = startServerProcess({
     name: "sound",
     command: "pulseaudio",
     args: [
       "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--disallow-exit=1", "--realtime=no", "--high-priority=no",
+      // From when those below are loaded: there are modules that open connections for whoever asks, and games may ask.
+      "--disallow-module-loading=1",
       "-L", `module-native-protocol-unix socket=${socket} auth-anonymous=1`,
       "-L", `module-null-sink sink_name=${soundSink} rate=48000 channels=2`,
     ],

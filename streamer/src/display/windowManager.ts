@@ -1,7 +1,8 @@
 import type { WindowEvent } from "x11";
 import type { Logger } from "../log.ts";
+import { createEventBudget } from "./eventBudget.ts";
 import { internAtoms, supportedHints, type AtomName, type Atoms } from "./atoms.ts";
-import { promised, type XConnection } from "./xConnection.ts";
+import { isBehind, promised, type XConnection } from "./xConnection.ts";
 
 // Numbers of the X11 protocol.
 const replaceProperty = 0;
@@ -16,6 +17,9 @@ const inputOnly = 2;
 const mapStateViewable = 2;
 const revertToParent = 2;
 const arrowGlyph = 68;
+/** Windows that are managed at a time; further ones are shown as they are. Their list is one request, which has a largest size. */
+const maxWindows = 256;
+const maxLoggedWindows = 64;
 
 export interface WindowManagerOptions {
   connection: XConnection;
@@ -32,6 +36,7 @@ export async function startWindowManager({ connection, width, height, log }: Win
   const { client, root } = connection;
   const atoms = await internAtoms(client);
   const dialogs = new Map<number, boolean>(); // managed window → whether it is a dialog, oldest first
+  let opened = 0;
   const setProperty = (window: number, name: AtomName, type: number, ...values: number[]) =>
     client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, words(values));
 
@@ -46,6 +51,10 @@ export async function startWindowManager({ connection, width, height, log }: Win
   const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...dialogs.keys());
 
   const adopt = (window: number, isDialog: boolean) => {
+    if (!dialogs.has(window) && dialogs.size >= maxWindows) {
+      client.MapWindow(window);
+      return;
+    }
     dialogs.set(window, isDialog);
     setProperty(window, "WM_STATE", atoms.WM_STATE, 1, 0);
     setProperty(window, "_NET_FRAME_EXTENTS", cardinalType, 0, 0, 0, 0);
@@ -53,7 +62,7 @@ export async function startWindowManager({ connection, width, height, log }: Win
       setProperty(window, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
       fill(window);
     }
-    log.info({ window, isDialog }, "The game opened a window.");
+    if (opened++ < maxLoggedWindows) log.info({ window, isDialog, opened }, "The game opened a window.");
     client.MapWindow(window);
     client.RaiseWindow(window);
     focus(window);
@@ -86,7 +95,10 @@ export async function startWindowManager({ connection, width, height, log }: Win
 
   await announceManager(connection, atoms, setProperty);
   setProperty(root, "_NET_WORKAREA", cardinalType, 0, 0, width, height);
+  const isWithinBudget = createEventBudget(() => performance.now());
   client.on("event", (event) => {
+    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // of a managed window: there are few
+    if (!isEnd && (isBehind(client) || !isWithinBudget())) return;
     switch (event.name) {
       case "MapRequest": {
         readOwner(connection, atoms, event.wid, (owner) => adopt(event.wid, owner !== undefined && dialogs.has(owner)));

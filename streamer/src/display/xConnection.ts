@@ -16,7 +16,19 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
   client.on("end", onLost);
   const root = opened.screen[0]?.root;
   if (root === undefined) throw new Error(`Display ${display} has no screen.`);
-  return { client, root, xtest: await promised<XTest>((done) => client.require("xtest", done)) };
+  const xtest = await promised<XTest>((done) => client.require("xtest", done));
+  const inject: XTest["FakeInput"] = (...event) => {
+    if (!isBehind(client)) xtest.FakeInput(...event);
+  };
+  return { client, root, xtest: { ...xtest, FakeInput: inject } };
+}
+
+/** Requests that wait here for the display: another client may have stopped it for itself (XGrabServer), for ever. */
+const maxWaiting = 4_096;
+
+/** Whether the display has stopped taking requests, so that further ones would only fill memory. */
+export function isBehind({ pack_stream: { write_queue: waiting } }: Client): boolean {
+  return waiting.length > maxWaiting;
 }
 
 /** A request's answer as a promise. */

@@ -1,6 +1,6 @@
-import { rmSync } from "node:fs";
 import type { Logger } from "../log.ts";
 import { startServerProcess, waitForSocket, type ServerProcess } from "./serverProcess.ts";
+import { removeStale } from "./staleSocket.ts";
 
 const startDeadlineMs = 15_000;
 
@@ -18,7 +18,7 @@ export async function startXServer({ display, width, height, env, log, onDeath }
   const number = display.slice(1);
   const socket = `/tmp/.X11-unix/X${number}`;
   // The pod's volumes outlive a restarted container, and a lock left there keeps the server from starting.
-  for (const stale of [`/tmp/.X${number}-lock`, socket]) rmSync(stale, { force: true });
+  for (const stale of [`/tmp/.X${number}-lock`, socket]) removeStale(stale, log);
   const server = startServerProcess({
     name: "display",
     command: "Xvfb",

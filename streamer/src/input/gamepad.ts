@@ -1,11 +1,13 @@
-import { rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
+import { removeStale } from "../display/staleSocket.ts";
 import type { Logger } from "../log.ts";
 import { encodeChanges, restingGamepad, type GamepadState } from "./gamepadState.ts";
 
 /** A game that opens the pad and never reads it must not fill memory. */
 const maxUnreadBytes = 16_384;
 const maxReaders = 16;
+/** Openings that are logged; a game may open and close the pad without end. */
+const maxLogged = 16;
 
 /** The pad that a game sees through the shim in its container. */
 export interface Gamepad {
@@ -25,6 +27,7 @@ export interface GamepadOptions {
 export async function openGamepad({ socketPath, log, now }: GamepadOptions): Promise<Gamepad> {
   const readers = new Map<Socket, GamepadState>(); // what each was told last
   let present = restingGamepad;
+  let openings = 0;
 
   const tell = (socket: Socket) => {
     if (socket.writableLength > maxUnreadBytes) return; // catches up on drain
@@ -33,19 +36,21 @@ export async function openGamepad({ socketPath, log, now }: GamepadOptions): Pro
     if (changes.length > 0) socket.write(changes);
   };
   const server = createServer((socket) => {
-    log.info("The game opened the gamepad.");
+    if (openings++ < maxLogged) log.info({ openings }, "The game opened the gamepad.");
     readers.set(socket, restingGamepad);
     socket.on("drain", () => tell(socket));
     socket.on("error", () => socket.destroy());
     socket.on("close", () => readers.delete(socket));
-    socket.resume();
+    socket.on("data", () => socket.destroy()); // a pad is only read: who writes to it is not the shim
     tell(socket);
   });
   server.maxConnections = maxReaders;
-  rmSync(socketPath, { force: true }); // left by an earlier life of this container
+  removeStale(socketPath, log);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(socketPath, resolve);
   });
+  // Such as no descriptor left for one more reader: those that are there go on.
+  server.on("error", (error) => log.warn({ err: error }, "The gamepad could not be opened for a game."));
   return {
     set(state) {
       present = state;

@@ -12,7 +12,7 @@ import { platform } from "./platform.ts";
 const run = promisify(execFile);
 
 /** Path of the archive of a game under games/, made when it is not there. */
-async function gameArchive(game: string): Promise<string> {
+export async function gameArchive(game: string): Promise<string> {
   const { stdout } = await run(join(repositoryRoot, "games/build.sh"), [game], { timeout: 20 * 60_000 });
   return stdout.trim();
 }
@@ -32,14 +32,20 @@ export function publishTestCard(): Promise<{ slug: string; title: string }> {
 async function publish(): Promise<{ slug: string; title: string }> {
   const id = randomBytes(3).toString("hex");
   const [slug, title] = [`testcard-${id}`, `Test Card ${id}`];
-  const partner = await newPartner(`Studio ${id}`);
-  await partner.register(RegisterGameRequest.parse({ ...await gameMetadata("testcard"), slug, title }));
-  await partner.upload(slug, await gameArchive("testcard"));
+  await publishGame("testcard", { slug, title }, await gameArchive("testcard"));
+  return { slug, title };
+}
+
+/** Registers a game under games/ for a partner of its own, with these fields in place of its own, uploads the archive, and waits until every node holds it. */
+export async function publishGame(game: string, fields: Partial<RegisterGameRequest> & { slug: string }, archive: string): Promise<void> {
+  const { slug } = fields;
+  const partner = await newPartner(`Studio of ${slug}`);
+  await partner.register(RegisterGameRequest.parse({ ...await gameMetadata(game), ...fields }));
+  await partner.upload(slug, archive);
   await eventually(async () => {
     const { totalServers, pendingSync } = await partner.sync(slug);
     return totalServers > 0 && pendingSync === 0;
   }, { timeoutMs: 120_000, intervalMs: 500, what: `${slug} to be cached on every node` });
-  return { slug, title };
 }
 
 /** A partner of this run alone, over the partner interface. */

@@ -49,6 +49,11 @@ export class Platform {
     return new Platform(`http://localhost:${port}`, join(state, "kubeconfig"), await programPath("kubectl"));
   }
 
+  /** Output of a node script in the API's container: what an ordinary pod can do. */
+  inApiPod(script: string, ...args: string[]): Promise<string> {
+    return this.kubectl(["-n", releaseNamespace, "exec", "deploy/joypod-api", "-c", "api", "--", "node", "-e", script, ...args]);
+  }
+
   /** Output of a kubectl command. */
   async kubectl(args: string[], input?: string): Promise<string> {
     const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], { timeout: 180_000, maxBuffer: 16 * 2 ** 20 });

@@ -74,13 +74,14 @@ describe("partner games", function () {
       const atBound = {
         ...metadata, title: "t".repeat(120), description: "d".repeat(5000), tags: Array.from({ length: 20 }, (_, at) => `${at}`.padStart(32, "t")),
         slug: `s-${partner.keyId}`.padEnd(63, "0"), languages: ["en", "pt-BR", "zh-Hant-TW"], releaseDate: "2030-12-31",
-        screenshots: Array.from({ length: 10 }, (_, at) => `https://example.test/${at}.png`), website: `https://example.test/${"w".repeat(2027)}`,
+        screenshots: Array.from({ length: 10 }, (_, at) => `https://example.test/${at}.png`), website: `https://example.test/${"w".repeat(2027)}`, saveLimitMb: 1024, network: "none",
       };
       const created = await client.post(path, atBound);
       expect(created.status, created.text).to.equal(201);
       const beyond = [
         ["title", "t".repeat(121)], ["description", "d".repeat(5001)], ["tags", ["t".repeat(33)]], ["slug", "s".repeat(64)], ["slug", "s"], ["slug", "a-"],
         ["languages", ["english language"]], ["releaseDate", "2030-02-30"], ["screenshots", Array(11).fill("https://example.test/a.png")],
+        ["saveLimitMb", 15], ["saveLimitMb", 1025], ["saveLimitMb", 16.5], ["network", "lan"],
         ["website", `https://example.test/${"w".repeat(2028)}`], ["website", "http://example.test/"], ["launcher", "-rf"], ["launcher", ".hidden"], ["engineDir", ".."],
       ] as const;
       for (const [field, value] of beyond) {
@@ -152,7 +153,7 @@ describe("partner games", function () {
       const detail = await client.get(`${path}/${game.slug}`);
       expect(detail.json()).to.deep.equal({
         id: game.id, slug: game.slug, title: game.title, developer: "Test Studio", description: "", tags: [], launcher: "run.sh",
-        engineDir: "engine", thumbnail: "", status: "active", cacheStatus: { servers: 3, cached: 1 },
+        engineDir: "engine", thumbnail: "", network: "none", saveLimitMb: null, status: "active", cacheStatus: { servers: 3, cached: 1 },
       });
     });
 

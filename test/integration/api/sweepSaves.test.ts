@@ -34,12 +34,12 @@ describe("sweepSaves", function () {
   after(() => api.stop());
 
   /** What node agent and recorder do with a save, the slot pointing to it afterwards; gives its name in the slot. */
-  async function save(generation: number, session: string, sequence: number, { isRecorded = true } = {}): Promise<string> {
-    const objectKey = saveKey(slotId, generation, session, sequence);
+  async function save(generation: number, session: string, sequence: number, { isRecorded = true, attempt = 1 } = {}): Promise<string> {
+    const objectKey = saveKey(slotId, { generation, gameSession: session, sequence, attempt });
     await minio.client.putObject(minio.bucket, objectKey, Buffer.from(objectKey));
     const stored = { objectKey, sha256: "a".repeat(64), bytes: 10, generation, sequence, persistedAt: new Date().toISOString(), final: false };
     if (isRecorded) expect(await moveSlot(api.deps.postgres.pool, slotId, session, stored)).to.be.true;
-    return `${generation}-${session}-${sequence}`;
+    return `${generation}-${session}-${sequence}.${attempt}`;
   }
 
   async function saves(): Promise<string[]> {
@@ -75,6 +75,13 @@ describe("sweepSaves", function () {
     expect(await findSweep()).to.be.null;
   });
 
+  it("goes on to the later life of a packer where two counted to the same sequence, and removes what the former one left", async () => {
+    await save(1, "gs-a", 1, { attempt: 1 });
+    const later = await save(1, "gs-a", 1, { attempt: 2 });
+    await sweep(2 * hourMs);
+    expect(await saves()).to.deep.equal([later]);
+  });
+
   it("leaves alone what a session may still be reading", async () => {
     const all = [await save(1, "gs-a", 1), await save(1, "gs-a", 2)];
     await sweep(0);
@@ -96,7 +103,7 @@ describe("sweepSaves", function () {
   it("tells of a slot whose save is missing, and removes nothing of it", async () => {
     const kept = await save(1, "gs-a", 1);
     await save(2, "gs-b", 1);
-    await minio.client.removeObject(minio.bucket, saveKey(slotId, 2, "gs-b", 1));
+    await minio.client.removeObject(minio.bucket, saveKey(slotId, { generation: 2, gameSession: "gs-b", sequence: 1, attempt: 1 }));
     await sweep(30 * dayMs);
     expect(await saves()).to.deep.equal([kept]);
     expect(api.logLines.some((line) => line.includes("A slot's save is not in the object store.") && line.includes(slotId))).to.be.true;

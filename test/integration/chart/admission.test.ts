@@ -13,6 +13,7 @@ import { programPath, repositoryRoot } from "#test/support/programs.ts";
 
 import { parseConfig } from "../../../operator/src/config.ts";
 import { buildPod } from "../../../operator/src/controllers/gameSession/pod.ts";
+import { buildProbePod } from "../../../operator/src/networkProbe/probePod.ts";
 
 const run = promisify(execFile);
 const digest = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea";
@@ -155,6 +156,16 @@ describe("the chart's admission policies", () => {
     const { sessionPod: config } = parseConfig({ STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" });
     const pod = buildPod(session, { nodeName: "node-a", mediaPort: 20_000, address: "192.0.2.1" }, config);
     expect(await outcome(server.admin, createPod({ apiVersion: "v1", kind: "Pod", ...pod }))).to.equal(undefined);
+  });
+
+  it("accept the operator's probe pods", async () => {
+    const { networkProbe } = parseConfig({
+      STREAMER_IMAGE: "streamer", GAME_IMAGE: "game", GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", PROBE_IMAGE: "control-plane", POD_IP: "10.0.0.9",
+    });
+    for (const role of ["control", "covered"] as const) {
+      const pod = buildProbePod(role, "joypod-sessions", networkProbe!);
+      expect(await outcome(server.admin, createPod({ apiVersion: "v1", kind: "Pod", ...pod })), role).to.equal(undefined);
+    }
   });
 
   it("let session pods mount their two folders and nothing else of the node", async () => {

@@ -14,11 +14,17 @@ interface Container {
   resources?: { requests?: object; limits?: { memory?: string } };
 }
 
+interface PodSpec {
+  containers: Container[];
+  initContainers?: Container[];
+  automountServiceAccountToken?: boolean;
+}
+
 interface Manifest {
   kind: string;
   metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
-  spec?: { template?: { spec: { containers: Container[]; initContainers?: Container[]; automountServiceAccountToken?: boolean } } };
+  spec?: { template?: { spec: PodSpec }; containers?: Container[] };
 }
 
 async function render(...args: string[]): Promise<Manifest[]> {
@@ -46,7 +52,7 @@ describe("the chart", () => {
     });
 
     it(`restricts every container with the ${name} values`, async () => {
-      const pods = (await render(...values(name))).flatMap((manifest) => manifest.spec?.template?.spec ?? []);
+      const pods = (await render(...values(name))).flatMap(({ spec }): PodSpec[] => (spec?.containers ? [{ containers: spec.containers }] : [spec?.template?.spec ?? []].flat()));
       const containers = pods.flatMap((pod) => [...pod.containers, ...(pod.initContainers ?? [])]);
       expect(containers).to.not.be.empty;
       for (const { name: container, securityContext, resources } of containers) {
@@ -93,6 +99,30 @@ describe("the chart", () => {
     expect(external).to.contain('{"name":"auth-providers","secret":{"secretName":"joypod-providers","defaultMode":288}}');
     expect(external).to.contain('{"name":"SESSION_MAX_SECONDS","value":"15552000"}');
     expect(await deploymentOf("bundled")).to.not.contain("auth-providers").and.not.contain("AUTH_PROVIDERS_FILE");
+  });
+
+  it("says how to find out whether the policies are enforced, by a test of the release", async () => {
+    const hooks = (await render(...values("external"))).filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");
+    expect(hooks.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).to.deep.equal(["Pod joypod-network-test"]);
+    expect(JSON.stringify(hooks[0])).to.contain("$(JOYPOD_API_SERVICE_HOST):$(JOYPOD_API_SERVICE_PORT)").and.contain("networkTest.js");
+    const off = await render(...values("external"), "--set", "networkPolicies.enabled=false");
+    expect(off.filter(({ kind, metadata }) => kind === "NetworkPolicy" || metadata.annotations?.["helm.sh/hook"] === "test")).to.be.empty;
+  });
+
+  it("gives games the internet only when it is told to, and told all that it takes", async () => {
+    const internet = [...values("bundled"), "--set", "games.network=internet"];
+    expect(await refusal(...internet)).to.contain("internetNameservers");
+    const complete = [...internet, "--set", "games.internetNameservers={192.0.2.53}"];
+    expect(await refusal(...complete, "--set", "networkPolicies.enabled=false")).to.contain("enable both, or neither");
+    expect(await refusal(...complete, "--set", "games.internetNameservers={dns.example}")).to.contain("pattern");
+    expect(await refusal(...complete, "--set", "games.deniedRanges={192.0.2.1}")).to.contain("pattern");
+    expect(await refusal(...values("bundled"), "--set", "games.network=lan")).to.contain("games/network");
+    const environmentOf = async (name: string, args: string[]): Promise<string> => JSON.stringify((await render(...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name));
+    for (const name of ["joypod-api", "joypod-operator"]) {
+      expect(await environmentOf(name, complete)).to.contain('{"name":"GAME_NETWORK","value":"internet"}');
+      expect(await environmentOf(name, values("bundled"))).to.contain('{"name":"GAME_NETWORK","value":"none"}');
+    }
+    expect(await environmentOf("joypod-operator", complete)).to.contain('{"name":"INTERNET_NAMESERVERS","value":"192.0.2.53"}').and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
   });
 
   it("refuses values that cannot work, and says what to do", async () => {

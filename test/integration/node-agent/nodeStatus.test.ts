@@ -62,7 +62,7 @@ describe("Node agent: status of its node", function () {
       return found?.state === "Ready" && found.inUse === inUse;
     }, { timeoutMs: 25_000, what: `the game to be ready, in use: ${inUse}` });
     await entry(false);
-    await stage.prepared(await stage.launch(source));
+    await stage.ordered(await stage.launch(source));
     await entry(true);
   });
 

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
@@ -28,34 +29,24 @@ describe("Node agent: sessions", function () {
 
   afterEach(() => stage.clear());
 
-  /** A session whose game runs. */
-  async function aRunningSession(spec: Parameters<NodeAgentStage["launch"]>[1] = {}): Promise<string> {
-    const name = await stage.launch(await stage.createGame(), spec);
-    await stage.prepared(name);
-    await stage.startPod(name);
-    return name;
-  }
-
+  const aRunningSession = (spec?: Parameters<NodeAgentStage["aRunningSession"]>[0]): Promise<string> => stage.aRunningSession(spec);
   const savesOf = (name: string): Promise<string[]> => stage.storedSaves(`slot-${name}`);
-  const storedSave = async (name: string, sequence: number) => eventually(async () => {
-    const save = (await stage.session(name)).status?.save;
-    return save !== undefined && save.sequence >= sequence && save;
-  }, { timeoutMs: 20_000, what: `save ${sequence} to be stored` });
+  const storedSave = (name: string, sequence: number) => stage.storedSave(name, sequence);
   const listing = async (key: string): Promise<string[]> => execFileSync("tar", ["-tz"], { input: await stage.readObject(key), encoding: "utf8" }).trim().split("\n").sort();
 
   it("takes a session from placement to the end of its directory", async () => {
     await stage.startAgent();
     const source = await stage.createGame();
     const name = await stage.launch(source);
-    await stage.prepared(name);
+    await stage.ordered(name);
     expect(existsSync(`${contentDirectory(stage.root, source.sha256)}/run.sh`)).to.equal(true);
+    await stage.startPod(name);
     expect(statSync(stage.saves(name))).to.include({ uid: sessionUserId, gid: sessionUserId });
     expect(statSync(stage.saves(name)).mode & 0o777).to.equal(0o700);
 
-    await stage.startPod(name);
     writeFileSync(`${stage.saves(name)}/progress`, "level 1");
     const first = await storedSave(name, 1);
-    expect(first).to.include({ objectKey: `saves/slot-${name}/1-${name}-1.tar.gz`, generation: 1, final: false });
+    expect(first).to.include({ objectKey: `saves/slot-${name}/1-${name}-1.1.tar.gz`, generation: 1, final: false });
     writeFileSync(`${stage.saves(name)}/progress`, "level 2");
     const second = await storedSave(name, 2);
     expect(sha256Of(await stage.readObject(second.objectKey))).to.equal(second.sha256);
@@ -65,9 +56,9 @@ describe("Node agent: sessions", function () {
     expect(await stage.condition(name, "SavePersisted", "True")).to.equal("Stored");
     const { status } = await stage.session(name);
     expect(status?.save?.final).to.equal(true);
-    const restored = execFileSync("tar", ["-xzO", "progress"], { input: await stage.readObject(status!.save!.objectKey), encoding: "utf8" });
+    const restored = await stage.readSaved(status!.save!.objectKey, "progress");
     expect(restored).to.equal("level 3, the last");
-    expect(existsSync(stage.saves(name)), "until the session is finished").to.equal(true);
+    expect(existsSync(stage.folder(name)), "until the session is finished").to.equal(true);
 
     await stage.finish(name);
     await eventually(() => !existsSync(sessionDirectory(stage.root, name)), { what: "the directory to be removed" });
@@ -85,7 +76,7 @@ describe("Node agent: sessions", function () {
     expect(readFileSync(file, "utf8")).to.equal("level 7");
     expect(statSync(file)).to.include({ uid: sessionUserId, mtimeMs: 1_600_000_000_000 });
     writeFileSync(file, "level 8");
-    expect(await storedSave(name, 1)).to.include({ generation: 4, objectKey: `saves/old/4-${name}-1.tar.gz` });
+    expect(await storedSave(name, 1)).to.include({ generation: 4, objectKey: `saves/old/4-${name}-1.1.tar.gz` });
 
     // What the agent itself packed comes back to the same bytes.
     const again = await storedSave(name, 1);
@@ -107,6 +98,11 @@ describe("Node agent: sessions", function () {
     const wrong = await stage.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/good.tar.gz", sha256: "f".repeat(64) } });
     await stage.condition(wrong, "SaveRestored", "False", "ChecksumMismatch");
     const hostile = await stage.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/evil.tar.gz", sha256: sha256Of(evil) } });
+    await stage.ordered(hostile);
+    await stage.createPod(hostile, [{ name: "spool" }]);
+    mkdirSync(stage.volume(hostile));
+    chownSync(stage.volume(hostile), sessionUserId, sessionUserId);
+    await stage.startPacker(hostile);
     await stage.condition(hostile, "SaveRestored", "False", "SaveRefused");
     const missing = await stage.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/none.tar.gz", sha256: "f".repeat(64) } });
     await stage.condition(missing, "SaveRestored", "False", "SaveMissing");
@@ -119,7 +115,7 @@ describe("Node agent: sessions", function () {
     await stage.endGame(played);
     expect(await stage.condition(played, "SavePersisted", "True")).to.equal("NothingToSave");
     const cancelled = await stage.launch(await stage.createGame());
-    await stage.prepared(cancelled);
+    await stage.ordered(cancelled);
     await stage.sessions.mergePatch({ name: cancelled, namespace: stage.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     expect(await stage.condition(cancelled, "SavePersisted", "True")).to.equal("NothingToSave");
     expect(await savesOf(played)).to.deep.equal([]);
@@ -156,7 +152,7 @@ describe("Node agent: sessions", function () {
     expect(await listing(objectKey)).to.deep.equal(["folder/", "folder/real"]);
   });
 
-  it("keeps the directory while MinIO is away, also across a restart, and stores it when it is back", async () => {
+  it("keeps the packs while MinIO is away, also across a restart, and stores it when it is back", async () => {
     await stage.startAgent();
     const name = await aRunningSession();
     await minio.stop();
@@ -166,7 +162,7 @@ describe("Node agent: sessions", function () {
       await stage.condition(name, "SavePersisted", "False", "StoreUnreachable");
       await stage.stopAgent();
       await stage.startAgent();
-      expect(readFileSync(`${stage.saves(name)}/progress`, "utf8")).to.equal("level 9");
+      expect(stage.packsOf(name)).to.have.length(1);
     } finally {
       await minio.start();
     }
@@ -174,23 +170,39 @@ describe("Node agent: sessions", function () {
     expect(await savesOf(name)).to.have.length(1);
   });
 
-  it("stores what it finds after a restart although the session is gone, and keeps the directory", async () => {
+  it("stores what it finds after a restart although the session is gone, and tells an admin", async () => {
     await stage.startAgent();
     const name = await aRunningSession();
     await stage.stopAgent();
     writeFileSync(`${stage.saves(name)}/progress`, "level 5");
+    await stage.endGame(name);
     await stage.pods.mergePatch({ name, namespace: stage.namespace }, { metadata: { finalizers: null } });
     await stage.pods.delete({ name, namespace: stage.namespace }, { gracePeriodSeconds: 0 });
     await stage.sessions.delete({ name, namespace: stage.namespace });
     await stage.startAgent();
     await eventually(async () => (await savesOf(name)).length === 1, { timeoutMs: 20_000, what: "the orphaned save to be stored" });
-    const kept = join(stage.root, "v1/sessions-kept", name);
-    await eventually(() => existsSync(kept), { what: "the directory to be kept" });
-    expect(readFileSync(`${kept}/save/progress`, "utf8")).to.equal("level 5");
-    expect(existsSync(sessionDirectory(stage.root, name))).to.equal(false);
+    const [key = ""] = await savesOf(name);
+    expect(await stage.readSaved(key, "progress")).to.equal("level 5");
+    await eventually(() => !existsSync(stage.folder(name)), { what: "the folder to be removed" });
+    await eventually(async () => (await stage.eventsOf(stage.node)).includes("OrphanedSave"), { what: "the admin to be told" });
   });
 
-  it("does not store a save over the limits, says so, and keeps it for an admin", async () => {
+  it("stores a save of many megabytes to the byte", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    const bytes = randomBytes(24 * 2 ** 20);
+    writeFileSync(`${stage.saves(name)}/world`, bytes);
+    await stage.endGame(name);
+    await stage.condition(name, "SavePersisted", "True", "Stored");
+    const { objectKey, sha256, bytes: size } = (await stage.session(name)).status!.save!;
+    const packed = await stage.readObject(objectKey);
+    expect(packed.length).to.equal(size);
+    expect(sha256Of(packed)).to.equal(sha256);
+    const unpacked = execFileSync("tar", ["-xzO", "world"], { input: packed, maxBuffer: 2 ** 26 });
+    expect(unpacked.equals(bytes)).to.equal(true);
+  });
+
+  it("does not store a save over the limits, says so, and keeps the good one before it", async () => {
     await stage.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${stage.saves(name)}/progress`, "level 1");
@@ -202,14 +214,26 @@ describe("Node agent: sessions", function () {
     await stage.condition(name, "SavePersisted", "True", "SaveTooLarge");
     expect((await stage.session(name)).status?.save?.objectKey).to.equal(objectKey);
     await stage.finish(name);
-    await eventually(() => !existsSync(sessionDirectory(stage.root, name)), { what: "the directory to be set aside" });
-    expect(readdirSync(join(stage.root, "v1/sessions-kept"))).to.deep.equal([name]);
+    await eventually(() => !existsSync(stage.folder(name)), { what: "the folder to be removed" });
+  });
+
+  it("stores the newest pack of a pod that was torn away, with its age", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    writeFileSync(`${stage.saves(name)}/progress`, "level 3");
+    await eventually(() => stage.packsOf(name).length > 0, { timeoutMs: 20_000, what: "a pack" });
+    await stage.tearPodAway(name);
+    await stage.condition(name, "SavePersisted", "True", "LastAutosave");
+    const { status } = await stage.session(name);
+    expect(status?.save?.final).to.equal(true);
+    expect(await stage.readSaved(status!.save!.objectKey, "progress")).to.equal("level 3");
+    expect(status?.conditions?.find(({ type }) => type === "SavePersisted")?.message).to.match(/packed at .*, \d+ s ago/);
   });
 
   it("gives up the directory of a session that moved to another node", async () => {
     await stage.startAgent();
     const name = await stage.launch(await stage.createGame());
-    await stage.prepared(name);
+    await stage.ordered(name);
     await stage.operate(name, { nodeName: "another-node" });
     await eventually(() => !existsSync(sessionDirectory(stage.root, name)), { timeoutMs: 20_000, what: "the directory to be removed" });
     expect(await savesOf(name)).to.deep.equal([]);
@@ -236,7 +260,8 @@ describe("Node agent: sessions", function () {
     expect(existsSync(contentDirectory(stage.root, source.sha256))).to.equal(false);
     stage.proxy.fault = undefined;
     stage.startProcess();
-    await stage.prepared(name);
+    await stage.ordered(name);
+    await stage.condition(name, "SaveRestored", "True");
     expect(lstatSync(`${contentDirectory(stage.root, source.sha256)}/engine/data.bin`).size).to.equal(3_000_000);
     expect(readdirSync(temporary)).to.deep.equal([]);
     expect(await stage.killProcess("SIGTERM")).to.equal(0);

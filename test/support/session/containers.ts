@@ -27,19 +27,26 @@ export function prepareSessionImages(): Promise<SessionImages> {
   return prepared ??= prepare();
 }
 
-async function prepare(): Promise<SessionImages> {
+/** Finds the machine's container engine: its name, and how it is run with these arguments, which gives its standard output. */
+export async function containerEngine(): Promise<{ name: string; run: SessionImages["engine"] }> {
   // The engine's name and its settings come from the same script that builds the images.
   const { stdout: printed } = await shell('. tools/lib.sh; . tools/containers.sh; useEngine "${JOYPOD_ENGINE:-}"; printf "%s\\n%s\\n" "$containerEngine" "${CONTAINERS_CONF:-}"');
   const [name = "", configuration = ""] = printed.trim().split("\n");
   const env = { ...process.env, ...configuration && { CONTAINERS_CONF: configuration, STORAGE_DRIVER: "overlay" } };
+  // podman's monitor leaves a file called oom in its working directory.
+  const options = { cwd: tmpdir(), env, timeout: commandDeadlineMs, maxBuffer: maxOutputBytes };
+  return { name, run: async (...args) => (await run(name, args, options)).stdout.trim() };
+}
+
+async function prepare(): Promise<SessionImages> {
+  const { name, run: engine } = await containerEngine();
   const { stdout: built } = await shell(`JOYPOD_ENGINE=${name} tools/images/build.sh game streamer`);
   const reference = (image: string) => z.string({ error: `tools/images/build.sh did not name the image ${image}` })
     .parse(new RegExp(`^  ${image}: (\\S+)$`, "m").exec(built)?.[1]);
   return {
     game: reference("game"),
     streamer: reference("streamer"),
-    // podman's monitor leaves a file called oom in its working directory.
-    engine: async (...args) => (await run(name, args, { cwd: tmpdir(), env, timeout: commandDeadlineMs, maxBuffer: maxOutputBytes })).stdout.trim(),
+    engine,
   };
 }
 

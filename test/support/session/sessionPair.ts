@@ -38,6 +38,7 @@ export interface SessionPair {
   saves: string;
   status(): Promise<StreamerStatus>;
   metrics(): Promise<string>;
+  /** The game's account, as its supervisor leaves it for the streamer. */
   gameMessage(): Promise<GameTermination | undefined>;
   streamerMessage(): Promise<StreamerTermination | undefined>;
   /** Runs a program in the streamer's container. */
@@ -62,14 +63,15 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
   const names = { streamer: `joypod-test-streamer-${udpPort}`, game: `joypod-test-game-${udpPort}` };
   await engine("run", "--detach", "--name", names.streamer, ...restrictions,
     "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix`, "--volume", `${folder}/run:/run/session`,
+    "--volume", `${folder}/report:/run/game:ro`,
     "--volume", `${folder}/streamer-message:/dev/termination-log`, ...environment({
       DISPLAY: display, SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", ...options.streamerEnv,
     }), options.images.streamer);
   await engine("run", "--detach", "--name", names.game, ...restrictions, "--ipc", `container:${names.streamer}`,
     ...options.gameMemory ? ["--memory", options.gameMemory] : [],
-    "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix:ro`, "--volume", `${folder}/run:/run/session`,
-    "--volume", `${folder}/game:/game:ro`, "--volume", `${options.saves ?? `${folder}/saves`}:/saves`,
-    "--volume", `${folder}/game-message:/dev/termination-log`, ...environment({ ...gameEnvironment, DISPLAY: display, ...options.gameEnv }),
+    "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix:ro`, "--volume", `${folder}/run:/run/session:ro`,
+    "--volume", `${folder}/report:/run/game`, "--volume", `${folder}/game:/game:ro`, "--volume", `${options.saves ?? `${folder}/saves`}:/saves`,
+    ...environment({ ...gameEnvironment, DISPLAY: display, ...options.gameEnv }),
     options.images.game, `/game/${"archive" in options.game ? options.game.launcher : "game.sh"}`);
 
   const signalUrl = `http://127.0.0.1:${signalPort}`;
@@ -81,7 +83,7 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
     saves: options.saves ?? `${folder}/saves`,
     status: async () => StreamerStatus.parse(await (await fetch(`${signalUrl}/status`)).json()),
     metrics: async () => (await fetch(`${signalUrl}/metrics`)).text(),
-    gameMessage: async () => parseGameTermination(await message("game-message")),
+    gameMessage: async () => parseGameTermination(await message("report/game.json").catch(() => "")),
     streamerMessage: async () => parseStreamerTermination(await message("streamer-message")),
     inStreamer: (...command) => engine("exec", names.streamer, ...command),
     gameLogs: () => engine("logs", names.game),
@@ -134,15 +136,15 @@ function environment(variables: Record<string, string>): string[] {
 async function layOut({ game }: SessionPairOptions): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "joypod-session-"));
   await chmod(folder, 0o755);
-  for (const name of ["x11", "run", "saves", "game"]) await mkdir(join(folder, name));
+  for (const name of ["x11", "run", "report", "saves", "game"]) await mkdir(join(folder, name));
   for (const shared of ["x11", "run"]) await chmod(join(folder, shared), 0o1777);
-  await chown(join(folder, "saves"), player, player);
+  for (const own of ["report", "saves"]) await chown(join(folder, own), player, player);
   if ("archive" in game) {
     await run("tar", ["xzf", game.archive, "-C", join(folder, "game")]);
   } else {
     await writeFile(join(folder, "game", "game.sh"), game.script, { mode: 0o755 });
   }
-  for (const message of ["game-message", "streamer-message"]) await run("install", ["-m", "666", "/dev/null", join(folder, message)]);
+  await run("install", ["-m", "666", "/dev/null", join(folder, "streamer-message")]);
   return folder;
 }
 

@@ -23,12 +23,24 @@ describe("parseConfig of the operator", () => {
     expect(parseConfig({ ...required, POD_NAMESPACE: "play", POD_NAME: "operator-1" }).leaderLease).to.include({ namespace: "play", name: "joypod-operator", identity: "operator-1" });
   });
 
+  const internet = { ...required, GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53, 2001:db8::53", PROBE_IMAGE: "control-plane:1", POD_IP: "10.0.0.1" };
+
+  it("probes the network where games may have it, and nowhere else", () => {
+    expect(parseConfig(required).networkProbe).to.equal(undefined);
+    const { networkProbe, sessionPod } = parseConfig(internet);
+    expect(networkProbe).to.deep.include({ image: "control-plane:1", target: { host: "10.0.0.1", port: 8081 } });
+    expect(sessionPod.nameservers).to.deep.equal(["192.0.2.53", "2001:db8::53"]);
+  });
+
   const wrong: [string, Record<string, string>, RegExp][] = [
     ["no image", { GAME_IMAGE: "game:1" }, /STREAMER_IMAGE/],
     ["a label without value", { ...required, GAME_NODE_SELECTOR: "gpu" }, /write name=value/],
     ["ports the wrong way round", { ...required, MEDIA_PORT_FIRST: "3000", MEDIA_PORT_LAST: "2000" }, /MEDIA_PORT_FIRST is above/],
     ["a name for an address", { ...required, ANNOUNCE_ADDRESS: "play.example" }, /ANNOUNCE_ADDRESS/],
     ["a relative root", { ...required, NODE_ROOT: "var/lib" }, /NODE_ROOT/],
+    ["internet without nameservers", { ...internet, INTERNET_NAMESERVERS: "" }, /INTERNET_NAMESERVERS/],
+    ["internet without a probe", { ...internet, PROBE_IMAGE: "", POD_IP: "" }, /PROBE_IMAGE[^]*POD_IP/],
+    ["a nameserver by name", { ...internet, INTERNET_NAMESERVERS: "dns.example" }, /INTERNET_NAMESERVERS/],
     ["words for a number", { ...required, SOFTWARE_SLOTS: "two" }, /SOFTWARE_SLOTS/],
   ];
   for (const [what, environment, message] of wrong) it(`refuses ${what}`, () => expect(() => parseConfig(environment)).to.throw(message));

@@ -8,7 +8,7 @@ describe("streamer configuration", () => {
     expect(parseConfig(enough)).to.deep.include({
       display: ":99", width: 1_280, height: 720, fps: 60, signalPort: 8_080, udpPort: 30_000, announceAddress: "192.0.2.1",
       startKbps: 4_000, maxKbps: 8_000, codecs: ["h264", "vp8"], profile: "software",
-      soundSocket: "/run/session/pulse.sock", gameAccountPath: "/run/session/game.json", gamepadSocket: "/run/session/pad0",
+      soundSocket: "/run/session/pulse.sock", gameAccountPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
     });
   });
 
@@ -37,5 +37,13 @@ describe("streamer configuration", () => {
 
   it("shows children nothing of the pod's environment", () => {
     expect(Object.values(parseConfig({ ...enough, SECRET: "hidden" }).childEnvironment)).not.to.include("hidden");
+  });
+
+  it("keeps saves where it is told all of what that takes, and says so when it is told less", () => {
+    const saves = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" };
+    expect(parseConfig(enough).saves).to.equal(undefined);
+    expect(parseConfig({ ...enough, ...saves, NODE_COMPILE_CACHE: "/warm" }).saves)
+      .to.deep.equal({ environment: { ...saves, NODE_COMPILE_CACHE: "/warm" }, packDeadlineMs: 90_000 });
+    expect(() => parseConfig({ ...enough, SAVE_VOLUME: "/session" })).to.throw(/SPOOL_DIR/);
   });
 });

@@ -80,6 +80,7 @@ export function PlayStage({ launch, session, stream: { stream, state, media, hel
             }}
           />
           <ExpiryWarning expiresAt={view.expiresAt} />
+          {session.saveNotice !== undefined && <p className="save-notice" role="alert">{session.saveNotice}</p>}
           {isAsking && <StopDialog title={session.gameTitle} onStop={view.stop} onDismiss={() => setIsAsking(false)} />}
         </>
       )}

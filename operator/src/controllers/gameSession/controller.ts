@@ -35,12 +35,18 @@ export function createSessionController(
       // A pod has its session's name and namespace, so its key is the session's.
       fromCache(caches.pods, { keys: (pod) => (isSessionPod(pod) ? [keyOf(pod)] : []) }),
       deps.streams,
+      deps.networkProbe,
       fromCache(caches.pods, { when: ({ type }) => type === "deleted", keys: () => unplacedKeys(cluster) }),
       fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
       fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
     ],
     reconcile: createSessionReconciler(deps),
   });
+}
+
+/** Keys of the sessions that wait, or may have to, for the answer whether a game gets the internet. */
+export function keysThatNeedInternet({ gameSessions }: Cluster): string[] {
+  return gameSessions.list().filter((session) => session.spec.network === "Internet" && !isFinished(session)).map(keyOf);
 }
 
 function unplacedKeys({ gameSessions }: Cluster): string[] {

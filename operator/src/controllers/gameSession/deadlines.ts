@@ -1,12 +1,12 @@
 import type { Pod } from "#kube/builtin.ts";
 import { unschedulable } from "./podState.ts";
-import { currentPod, isContentReady, isFinished, type SessionWorld } from "./world.ts";
+import { currentPod, isFinished, isNodeBehind, type SessionWorld } from "./world.ts";
 
 /** The moments at which time alone changes what has to be done, in milliseconds since 1970. */
 export interface Deadlines {
   /** The session is not ready in time. */
   start?: number;
-  /** The files are not on the current node in time. */
+  /** The current node has not made the game's files ready, or fetched the save, in time. */
   download?: number;
   /** The scheduler has not found room in time. */
   unschedulable?: number;
@@ -35,7 +35,7 @@ function startDeadlines(world: SessionWorld): Deadlines {
     // Counted from when an operator first saw the session: the API server's clock may differ, and nobody is to blame
     // for the time in which no operator was there.
     start: at(status?.startedAt, spec.startDeadlineSeconds),
-    ...(status?.placement && !isContentReady(world.session)
+    ...(status?.placement && isNodeBehind(world)
       ? { download: at(status.placement.assignedAt, spec.downloadDeadlineSeconds) } : {}),
     ...(stuck ? { unschedulable: Date.parse(stuck.since) + world.timing.unschedulableMs } : {}),
   };

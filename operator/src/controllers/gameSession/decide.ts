@@ -1,9 +1,9 @@
 import { endingOf, hasAttemptLeft, hasContentFailed, nodeLost, refusalOf, type Ending } from "./endings.ts";
-import { currentPod, isContentReady, isFinished, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
+import { currentPod, internetObstacle, isContentReady, isContentUnpacked, isFinished, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
 
 /** The steps by which a session is brought nearer to what is wanted; each may run twice, and each starts from what it observes. */
 export type StepName =
-  | "addFinalizer" | "assignNode" | "awaitContent" | "createPod" | "reportReadiness"
+  | "addFinalizer" | "assignNode" | "awaitContent" | "awaitNetwork" | "createPod" | "reportReadiness"
   | "moveToAnotherNode" | "changePort" | "removeObsoletePod"
   | "recordStopping" | "deletePod" | "awaitGameEnd" | "awaitSave" | "finish"
   | "releasePod" | "removeFinalizer" | "deleteExpired";
@@ -28,8 +28,9 @@ function runningSteps(world: SessionWorld): StepName[] {
   const refusal = refusalOf(world);
   if (refusal && hasAttemptLeft(world)) return [refusal.isPortConflict ? "changePort" : "moveToAnotherNode"];
   if (shouldMove(world)) return ["moveToAnotherNode"];
-  // Where the version is unpacked only the save is missing: the pod starts meanwhile, and the game in it waits for the save.
-  if (!isContentReady(world.session) && currentPod(world) === undefined && !world.isContentCached) return ["awaitContent"];
+  // The save is restored by the pod itself, whose game waits for it.
+  if (!isContentUnpacked(world) && currentPod(world) === undefined) return ["awaitContent"];
+  if (internetObstacle(world) === "Awaited") return ["awaitNetwork"];
   return ["createPod", "reportReadiness"];
 }
 

@@ -8,7 +8,7 @@ import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
   gameAccount, gameTerminated, isEvicted, isPortConflict, isTerminal, rejection, streamerFault, unschedulable, waitingFor,
 } from "./podState.ts";
-import { currentPod, isContentReady, type SessionWorld } from "./world.ts";
+import { currentPod, internetObstacle, isContentReady, type SessionWorld } from "./world.ts";
 
 export type Failure = NonNullable<GameSessionStatus["failure"]>;
 
@@ -20,7 +20,7 @@ export interface Ending {
 
 /** Why the session has to end, or undefined while it may go on. What was asked for or recorded before comes first. */
 export function endingOf(world: SessionWorld): Ending | undefined {
-  return recordedEnding(world) ?? requestedEnding(world) ?? lostNodeEnding(world) ?? podEnding(world) ?? timedEnding(world);
+  return recordedEnding(world) ?? requestedEnding(world) ?? networkEnding(world) ?? lostNodeEnding(world) ?? podEnding(world) ?? timedEnding(world);
 }
 
 /** Whether another try, on another node or port, is left. */
@@ -36,6 +36,16 @@ function recordedEnding({ session: { status } }: SessionWorld): Ending | undefin
 function requestedEnding({ session: { spec, metadata } }: SessionWorld): Ending | undefined {
   if (spec.desiredState === "Stopped") return { stopReason: spec.stopReason ?? "UserRequested" };
   return metadata.deletionTimestamp === undefined ? undefined : { stopReason: "Deleted" };
+}
+
+/** Before anything is started: no place would do better. */
+function networkEnding(world: SessionWorld): Ending | undefined {
+  const obstacle = internetObstacle(world);
+  if (obstacle === "NotAllowed") {
+    return failed("NetworkNotAllowed", "The game needs the internet, which no game gets here: an admin has to allow it by the chart value games.network.");
+  }
+  if (obstacle !== "NotEnforced") return undefined;
+  return failed("NetworkNotEnforced", "The game needs the internet, and the cluster was not found to enforce the NetworkPolicies that would keep it from everything else.");
 }
 
 /** A session without a pod yet can still be moved; see shouldMove in decide.ts. */
@@ -94,7 +104,7 @@ function timedEnding(world: SessionWorld): Ending | undefined {
 }
 
 /** What waiting does not cure: the archive or the save is bad, or the node is full. Another node may still do better. */
-const hopelessReasons = new Set(["ArchiveRefused", "ArchiveIncomplete", "InsufficientSpace", "SaveRefused", "SaveMissing"]);
+const hopelessReasons = new Set(["ArchiveRefused", "ArchiveIncomplete", "InsufficientSpace", "SaveRefused", "SaveMissing", "SaveVolumeFull"]);
 
 /** Whether the node has had its time to make files and save ready, or has said that it never will. */
 export function hasContentFailed(world: SessionWorld): boolean {

@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import { contentDirectory, podPaths, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
@@ -8,9 +8,6 @@ import type { SessionPodConfig } from "../../config.ts";
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 type EnvVar = NonNullable<Container["env"]>[number];
-
-/** Names of the two containers; the node agent looks for the game's by its name too. */
-export const containerNames = { game: "game", streamer: "streamer" } as const;
 
 /** Port of the streamer's signalling and probes on the pod's address. */
 export const signalPort = 8080;
@@ -51,6 +48,7 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
         fsGroup: sessionUserId,
         seccompProfile: { type: "RuntimeDefault" },
       },
+      ...(session.spec.network === "Internet" ? nameResolution(config) : {}),
       affinity: pinTo(place.nodeName),
       tolerations: tolerations(config),
       volumes: volumes(session, config),
@@ -61,14 +59,23 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
 }
 
 function podLabels({ metadata, spec }: GameSession): Record<string, string> {
+  return { ...sessionPodLabels(spec.network), [labels.gameSession]: metadata.name, [labels.game]: spec.gameCacheRef.name };
+}
+
+/** What NetworkPolicies know session pods by: whether it may open connections, and nothing that names the session. */
+export function sessionPodLabels(network: GameSession["spec"]["network"]): Record<string, string> {
   return {
     "app.kubernetes.io/name": "joypod",
     "app.kubernetes.io/component": "game-session",
     "app.kubernetes.io/part-of": "joypod",
     "app.kubernetes.io/managed-by": "joypod-operator",
-    [labels.gameSession]: metadata.name,
-    [labels.game]: spec.gameCacheRef.name,
+    ...(network === "Internet" ? { [labels.network]: "internet" } : {}),
   };
+}
+
+/** By the nameservers that the site names: the cluster's own are among what the game must not reach. */
+function nameResolution({ nameservers }: SessionPodConfig): Pick<PodSpec, "dnsPolicy" | "dnsConfig"> {
+  return { dnsPolicy: "None", dnsConfig: { nameservers: [...nameservers] } };
 }
 
 /** By affinity and not by spec.nodeName, so that the scheduler still counts GPUs, ports and memory. */
@@ -84,18 +91,20 @@ function tolerations({ gpuResourceName }: SessionPodConfig): NonNullable<PodSpec
   return [{ key: gpuResourceName ?? "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }, ...away];
 }
 
-function volumes(session: GameSession, { nodeRoot }: SessionPodConfig): NonNullable<PodSpec["volumes"]> {
+/** What the game can write to lies in memory: the kernel holds it to its size, and no path of it reaches the node's disk. */
+function volumes({ metadata, spec }: GameSession, { nodeRoot }: SessionPodConfig): NonNullable<PodSpec["volumes"]> {
   const inMemory = (name: string, sizeLimit: string) => ({ name, emptyDir: { medium: "Memory", sizeLimit } });
   // Type Directory: a path that the node agent has not made ready fails the pod instead of being made up.
   const onNode = (name: string, path: string) => ({ name, hostPath: { path, type: "Directory" } });
   return [
     inMemory("x11", "1Mi"),
     inMemory("run", "16Mi"),
+    inMemory("game-report", "1Mi"),
     inMemory("streamer-tmp", "128Mi"),
     inMemory("game-tmp", "256Mi"),
-    onNode("game", contentDirectory(nodeRoot, session.spec.contentDigest)),
-    // And not the saves themselves: they appear in it when they are complete, which may be after the pod's start.
-    onNode("session", sessionDirectory(nodeRoot, session.metadata.name)),
+    inMemory(podVolumes.saves, String(spec.saveVolumeBytes)),
+    onNode("game", contentDirectory(nodeRoot, spec.contentDigest)),
+    onNode(podVolumes.spool, sessionDirectory(nodeRoot, metadata.name)),
   ];
 }
 
@@ -105,8 +114,8 @@ const containerSecurity = {
   capabilities: { drop: ["ALL"] },
 };
 
-function streamerContainer({ metadata, spec }: GameSession, place: PodPlace, config: SessionPodConfig): Container {
-  const { cpu, memory, memoryLimit } = config.streamer;
+function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Container {
+  const { cpu, memory, memoryLimitBytes } = config.streamer;
   return {
     name: containerNames.streamer,
     image: config.streamerImage,
@@ -129,6 +138,10 @@ function streamerContainer({ metadata, spec }: GameSession, place: PodPlace, con
         CODECS: spec.stream.codecs.join(",").toLowerCase(),
         PROFILE: spec.profile.toLowerCase(),
         RUN_DIR: podPaths.run,
+        GAME_REPORT_DIR: podPaths.gameReport,
+        SAVE_VOLUME: podPaths.session,
+        SPOOL_DIR: podPaths.spool,
+        SESSION_UID: metadata.uid,
         TERMINATION_LOG: "/dev/termination-log",
       }),
     ],
@@ -136,38 +149,48 @@ function streamerContainer({ metadata, spec }: GameSession, place: PodPlace, con
     // A probe that fails once on a busy node must not take the stream off the API.
     readinessProbe: { httpGet: { path: "/readyz", port: "signal" }, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 5 },
     securityContext: containerSecurity,
-    resources: { requests: { cpu, memory }, limits: { memory: memoryLimit } },
+    // What a volume in memory holds is charged to the container that wrote it first: of the saves, either may be the one.
+    resources: { requests: { cpu, memory }, limits: { memory: String(memoryLimitBytes + spec.saveVolumeBytes) } },
     volumeMounts: [
       { name: "x11", mountPath: "/tmp/.X11-unix" },
       { name: "run", mountPath: podPaths.run },
+      { name: "game-report", mountPath: podPaths.gameReport, readOnly: true },
+      { name: podVolumes.saves, mountPath: podPaths.session },
+      { name: podVolumes.spool, mountPath: podPaths.spool },
       { name: "streamer-tmp", mountPath: "/tmp" },
     ],
   };
 }
 
 function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: SessionPodConfig): Container {
-  const memory = String(spec.resources.memoryBytes);
+  const memory = String(spec.resources.memoryBytes + spec.saveVolumeBytes);
   const gpu = config.gpuResourceName === undefined ? {} : { [config.gpuResourceName]: "1" };
   return {
     name: containerNames.game,
     image: config.gameImage,
     imagePullPolicy: config.imagePullPolicy,
     args: [`${podPaths.game}/${spec.launcher}`],
+    // The kubelet's file lies on the node's disk, where nothing bounds it: in a folder of root's the game cannot reach it.
+    terminationMessagePath: "/root/termination-log",
     // The streamer binds the port, but the kubelet maps host ports of ordinary containers only.
     ports: [{ name: "media", containerPort: mediaPort, hostPort: mediaPort, protocol: "UDP" }],
     env: plain({
       ...gameEnvironment,
       ENGINE_DIR: `${podPaths.game}/${spec.engineDir}`,
       ...(spec.profile === "Software" ? softwareRendering : {}),
+      // The supervisor lets the game open IP sockets by it.
+      ...(spec.network === "Internet" ? { GAME_NETWORK: "internet" } : {}),
     }),
     securityContext: containerSecurity,
     resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory, ...gpu } },
     volumeMounts: [
       { name: "x11", mountPath: "/tmp/.X11-unix", readOnly: true },
-      { name: "run", mountPath: podPaths.run },
+      // To connect to a socket takes no right to write beside it.
+      { name: "run", mountPath: podPaths.run, readOnly: true },
+      { name: "game-report", mountPath: podPaths.gameReport },
       { name: "game-tmp", mountPath: "/tmp" },
       { name: "game", mountPath: podPaths.game, readOnly: true },
-      { name: "session", mountPath: podPaths.session },
+      { name: podVolumes.saves, mountPath: podPaths.session },
     ],
   };
 }
@@ -177,7 +200,7 @@ const gameEnvironment = {
   PULSE_SERVER: `unix:${podPaths.run}/pulse.sock`,
   SDL_AUDIODRIVER: "pulseaudio",
   HOME: podPaths.saves,
-  // The supervisor starts the game when this is there.
+  // The supervisor starts the game when this is there: the packer makes it appear, complete, by one rename.
   AWAIT_DIRECTORY: podPaths.saves,
   RENPY_PATH_TO_SAVES: `${podPaths.saves}/renpy`,
   XDG_RUNTIME_DIR: "/tmp",
@@ -185,7 +208,7 @@ const gameEnvironment = {
   XDG_CACHE_HOME: "/tmp/cache",
   PULSE_COOKIE: "/tmp/pulse-cookie",
   RUN_DIR: podPaths.run,
-  TERMINATION_LOG: "/dev/termination-log",
+  GAME_REPORT_DIR: podPaths.gameReport,
   JOYPOD_GAMEPAD: gamepad,
   SDL_JOYSTICK_DEVICE: gamepad,
   LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",

@@ -2,7 +2,7 @@ import { labels } from "#contracts/crd/names.ts";
 import { parseGameTermination, parseStreamerTermination, type GameTermination } from "#contracts/termination.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { controllerOf, type Stored } from "#kube/object.ts";
-import { containerNames } from "./pod.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;

@@ -51,6 +51,7 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
     isContentCached: isContentCached(cluster, session),
     isPlayable: known !== undefined && deps.streams.isPlayable(known),
     nodeHealth: nodeName === undefined ? "Well" : healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)),
+    internet: deps.networkProbe.permission,
     timing: config.timing,
   };
 }

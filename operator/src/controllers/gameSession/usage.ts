@@ -1,17 +1,48 @@
 import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
-import type { Pod } from "#kube/builtin.ts";
+import type { Node, Pod } from "#kube/builtin.ts";
+import type { Stored } from "#kube/object.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
 import { gameAccount, gameTerminated } from "./podState.ts";
 
-/** What the session used, from the containers' last accounts; undefined when none was left, as on a lost node. */
-export function usageOf({ status }: GameSession, pod: Pod | undefined, endedAt: Date): SessionUsage | undefined {
+/** The kubelet's times are whole seconds, cut off. */
+const clockGrainMs = 1_000;
+/** Of a node that is gone: as many as a session can ask for. */
+const mostProcessors = 64;
+
+/** Where a session ran. */
+export interface UsagePlace {
+  pod: Stored<Pod> | undefined;
+  /** The pod's node, while the cluster has it. */
+  node: Node | undefined;
+}
+
+/**
+ * What the session used, from the containers' last accounts; undefined when none was left, as on a lost node. The game's processes can
+ * write its account, so no figure is more than its container could have used.
+ */
+export function usageOf({ spec, status }: GameSession, { pod, node }: UsagePlace, endedAt: Date): SessionUsage | undefined {
   const account = pod && gameAccount(pod);
   if (!pod || !account) return status?.usage;
-  const end = gameTerminated(pod)?.finishedAt ?? endedAt.toISOString();
+  const ended = gameTerminated(pod);
+  const end = ended?.finishedAt ?? endedAt.toISOString();
   const durationMs = status?.readyAt === undefined ? 0 : Date.parse(end) - Date.parse(status.readyAt);
+  const wallMs = Date.parse(end) - Date.parse(ended?.startedAt ?? pod.metadata.creationTimestamp) + clockGrainMs;
   return {
-    // The kubelet's times are whole seconds and may lie just before ours.
+    // The kubelet's times may lie just before ours.
     durationSeconds: Math.max(0, Math.round(durationMs / 100) / 10),
-    cpuSeconds: account.cpuSeconds,
-    peakMemoryBytes: account.peakMemoryBytes,
+    cpuSeconds: Math.min(account.cpuSeconds, Math.max(0, wallMs / 1_000 * processorsOf(pod, node))),
+    peakMemoryBytes: Math.min(account.peakMemoryBytes, spec.resources.memoryBytes + spec.saveVolumeBytes),
   };
+}
+
+/** Processors that the game's container can have kept busy: its limit's, else all of the node's. */
+function processorsOf({ spec }: Pod, node: Node | undefined): number {
+  const limit = spec?.containers.find(({ name }) => name === containerNames.game)?.resources?.limits?.cpu;
+  return readProcessors(limit) ?? readProcessors(node?.status?.capacity?.cpu) ?? mostProcessors;
+}
+
+/** Reads a quantity such as 4 or 3500m; undefined for none. */
+function readProcessors(quantity: string | undefined): number | undefined {
+  const [, number, milli] = /^(\d+(?:\.\d+)?)(m?)$/.exec(quantity ?? "") ?? [];
+  return number === undefined ? undefined : Number(number) / (milli === "m" ? 1_000 : 1);
 }

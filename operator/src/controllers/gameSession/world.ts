@@ -1,8 +1,9 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
-import { isConditionTrue } from "#kube/conditions.ts";
+import { findCondition, isConditionTrue } from "#kube/conditions.ts";
 import type { Stored } from "#kube/object.ts";
 import type { Timing } from "../../config.ts";
+import type { InternetPermission } from "../../networkProbe/networkProbe.ts";
 import type { NodeHealth } from "../../nodeHealth.ts";
 import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "./podState.ts";
 
@@ -18,6 +19,8 @@ export interface SessionWorld {
   isPlayable: boolean;
   /** Health of the session's node; Well before there is one. */
   nodeHealth: NodeHealth;
+  /** Whether a game may have the internet; of no meaning to a session without network. */
+  internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
 }
 
@@ -26,9 +29,27 @@ export function isFinished(session: GameSession): boolean {
   return isConditionTrue(session.status?.conditions, "Finished");
 }
 
+/** Whether the node has the game's files ready, by its agent's word on the session or on the game. */
+export function isContentUnpacked({ session, isContentCached }: Pick<SessionWorld, "session" | "isContentCached">): boolean {
+  return isContentCached || isConditionTrue(session.status?.conditions, "ContentReady");
+}
+
+/** Whether the node still owes the pod its files, or has said that it cannot get the save. */
+export function isNodeBehind(world: Pick<SessionWorld, "session" | "isContentCached">): boolean {
+  const save = findCondition(world.session.status?.conditions, "SaveRestored");
+  return !isContentUnpacked(world) || save?.status === "False";
+}
+
 /** Whether the node has the game's files and the restored save ready. */
 export function isContentReady({ status }: GameSession): boolean {
   return isConditionTrue(status?.conditions, "ContentReady") && isConditionTrue(status?.conditions, "SaveRestored");
+}
+
+/** What keeps the session's pod from being made because of the network that its game needs; one that was made may go on. */
+export function internetObstacle(world: SessionWorld): Exclude<InternetPermission, "Allowed"> | undefined {
+  const { session, internet } = world;
+  const isStarted = session.status?.podRef !== undefined || currentPod(world) !== undefined;
+  return session.spec.network === "None" || isStarted || internet === "Allowed" ? undefined : internet;
 }
 
 /** Whether there may be progress to save: the game starts when files and save are ready, and not with its container. */

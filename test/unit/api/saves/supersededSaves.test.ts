@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { findSupersededSaves, type StoredSaveObject } from "../../../../api/src/saves/supersededSaves.ts";
-import { parseSaveKey, saveKey } from "#contracts/objectKeys.ts";
+import { parseSaveKey, saveKey, type SaveName } from "#contracts/objectKeys.ts";
 
 const hourMs = 3600_000;
 const dayMs = 24 * hourMs;
@@ -9,8 +9,13 @@ const now = new Date("2030-01-31T00:00:00Z");
 const retentionMs = 7 * dayMs;
 
 /** A save of the slot, stored so many hours ago. */
-function aSave(generation: number, session: string, sequence: number, hoursAgo: number): StoredSaveObject {
-  return { key: saveKey("slot-1", generation, `gs-${session}`, sequence), storedAt: new Date(now.getTime() - hoursAgo * hourMs) };
+function aSave(generation: number, session: string, sequence: number, hoursAgo: number, attempt = 0): StoredSaveObject {
+  return { key: saveKey("slot-1", { generation, gameSession: `gs-${session}`, sequence, attempt }), storedAt: new Date(now.getTime() - hoursAgo * hourMs) };
+}
+
+/** Larger for what a session stored later. */
+function orderOf({ sequence, attempt }: SaveName): number {
+  return sequence * 1000 + attempt;
 }
 
 describe("findSupersededSaves", () => {
@@ -22,6 +27,14 @@ describe("findSupersededSaves", () => {
   it("removes a session's earlier saves an hour after the next one came", () => {
     const [first, second, third, last] = [aSave(1, "a", 1, 4), aSave(1, "a", 2, 2), aSave(1, "a", 3, 0.5), aSave(1, "a", 4, 0.25)];
     expect(judge([first, second, third, last], last)).to.deep.equal({ removed: [first], nextInHours: 0.5 });
+  });
+
+  it("holds the later life of a packer to be newer where two counted to the same sequence", () => {
+    const [former, later] = [aSave(1, "a", 2, 3, 1), aSave(1, "a", 2, 2, 2)];
+    expect(judge([former, later], later)).to.deep.equal({ removed: [former], nextInHours: undefined });
+    expect(judge([former, later], former), "about to be recorded").to.deep.equal({ removed: [], nextInHours: undefined });
+    const next = aSave(1, "a", 3, 2, 1);
+    expect(judge([aSave(1, "a", 2, 3, 9), next], next).removed, "the sequence comes first").to.have.length(1);
   });
 
   it("keeps an earlier session's last save for as long as it says after the next session's first one", () => {
@@ -55,8 +68,8 @@ describe("findSupersededSaves", () => {
   });
 
   it("never removes the slot's own save, a newer one, or all that a recent session left", () => {
-    const anySave = fc.record({ generation: fc.integer({ min: 1, max: 4 }), session: fc.constantFrom("a", "b", "c"), sequence: fc.integer({ min: 1, max: 4 }), hoursAgo: fc.integer({ min: 0, max: 1000 }) })
-      .map(({ generation, session, sequence, hoursAgo }) => aSave(generation, session, sequence, hoursAgo));
+    const anySave = fc.record({ generation: fc.integer({ min: 1, max: 4 }), session: fc.constantFrom("a", "b", "c"), sequence: fc.integer({ min: 1, max: 4 }), attempt: fc.integer({ min: 0, max: 2 }), hoursAgo: fc.integer({ min: 0, max: 1000 }) })
+      .map(({ generation, session, sequence, attempt, hoursAgo }) => aSave(generation, session, sequence, hoursAgo, attempt));
     fc.assert(fc.property(fc.uniqueArray(anySave, { selector: ({ key }) => key, minLength: 1, maxLength: 20 }), fc.nat(), (saves, choice) => {
       const current = saves[choice % saves.length]!;
       const slot = parseSaveKey(current.key)!;
@@ -64,10 +77,10 @@ describe("findSupersededSaves", () => {
       for (const save of removed) {
         const name = parseSaveKey(save.key)!;
         expect(name.generation).to.be.at.most(slot.generation);
-        if (name.generation === slot.generation && name.gameSession === slot.gameSession) expect(name.sequence).to.be.below(slot.sequence);
+        if (name.generation === slot.generation && name.gameSession === slot.gameSession) expect(orderOf(name)).to.be.below(orderOf(slot));
         const isLastOfSession = saves.every((other) => {
-          const { generation, gameSession, sequence } = parseSaveKey(other.key)!;
-          return generation !== name.generation || gameSession !== name.gameSession || sequence <= name.sequence;
+          const known = parseSaveKey(other.key)!;
+          return known.generation !== name.generation || known.gameSession !== name.gameSession || orderOf(known) <= orderOf(name);
         });
         if (isLastOfSession) expect(saves.some(({ storedAt }) => storedAt.getTime() <= now.getTime() - retentionMs)).to.be.true;
       }

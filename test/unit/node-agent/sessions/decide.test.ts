@@ -1,59 +1,90 @@
 import { expect } from "chai";
-import { stepFor, type SessionStep } from "../../../../node-agent/src/sessions/decide.ts";
+import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
+import type { SpoolManifest } from "#contracts/spool.ts";
+import { stepFor, type StepName } from "../../../../node-agent/src/sessions/decide.ts";
 import type { SessionRecord } from "../../../../node-agent/src/sessions/record.ts";
 import type { SessionWorld } from "../../../../node-agent/src/sessions/world.ts";
 import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
 
 const record: SessionRecord = {
-  version: 1, namespace: "joypod-sessions", gameSession: "gs-a", uid: "uid", contentDigest: aDigest, slotId: "slot1", baseGeneration: 0, sequence: 0,
+  version: 2, namespace: "joypod-sessions", gameSession: "gs-a", uid: "uid", contentDigest: aDigest, slotId: "slot1", baseGeneration: 0, sequence: 0,
 };
-const stored: SessionRecord = { ...record, outcome: { reason: "Stored", message: "" } };
+const former: SessionRecord = { ...record, version: 1 };
+const settled: SessionRecord = { ...record, outcome: { reason: "Stored", message: "" } };
 const placed = aGameSession({ status: aPlacedStatus() });
 const playing = aGameSession({ status: aRunningStatus() });
 const stopping = aGameSession({ status: aRunningStatus(), spec: { desiredState: "Stopped" } });
 const cancelled = aGameSession({ status: aPlacedStatus(), spec: { desiredState: "Stopped" } });
 const deleted = aGameSession({ status: aRunningStatus(), metadata: { deletionTimestamp: createdAt } });
 const finished = aGameSession({ status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
+const streamerRuns = { initContainerStatuses: [containerStatus(containerNames.streamer, { running: { startedAt: createdAt } })] };
 const runningPod = aSessionPod(playing);
 const endedPod = aSessionPod(playing, { status: ended() });
+const packingPod = aSessionPod(playing, { status: { ...ended(), ...streamerRuns, phase: "Running" } });
 const waitingPod = aSessionPod(playing, { status: { phase: "Pending", containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })] } });
 const unboundPod = aSessionPod(playing, { isBound: false, status: { phase: "Pending" } });
 const evictedPod = aSessionPod(playing, { status: { ...running, phase: "Failed" } });
 const refusedPod = aSessionPod(playing, { status: { phase: "Failed", reason: "NodePorts" } });
-const prepared = { record, isPrepared: true, pod: undefined };
+const formerPod = { ...runningPod, spec: { ...runningPod.spec!, volumes: [] } };
+const formerEnded = { ...endedPod, spec: { ...endedPod.spec!, volumes: [] } };
 
-const cases: [title: string, world: SessionWorld, step: SessionStep][] = [
-  ["a new session", { session: placed, pod: undefined, record: undefined, isPrepared: false }, "prepare"],
-  ["a half prepared session", { session: placed, pod: undefined, record, isPrepared: false }, "prepare"],
-  ["a prepared session whose conditions may be unsaid", { session: placed, ...prepared }, "prepare"],
-  ["a pod made ahead of its files", { session: placed, pod: runningPod, record: undefined, isPrepared: false }, "prepare"],
-  ["a pod made ahead that waits for its save", { session: placed, pod: runningPod, record, isPrepared: false }, "prepare"],
-  ["a game that runs before the conditions could say so", { session: placed, ...prepared, pod: runningPod }, "prepare"],
-  ["a stop of a pod that waits for its save", { session: cancelled, pod: runningPod, record, isPrepared: false }, "wait"],
-  ["a stopped pod whose game never started", { session: cancelled, pod: endedPod, record, isPrepared: false }, "reportNothing"],
-  ["a pod that the kubelet refused, after which another may come", { session: playing, ...prepared, pod: refusedPod }, "prepare"],
-  ["a pod that starts", { session: playing, ...prepared, pod: waitingPod }, "prepare"],
-  ["a running game", { session: playing, ...prepared, pod: runningPod }, "keepStored"],
-  ["a stop while the game still runs", { session: stopping, ...prepared, pod: runningPod }, "keepStored"],
-  ["a stop while the pod has yet to start", { session: stopping, ...prepared, pod: waitingPod }, "wait"],
-  ["a game that ended by itself", { session: playing, ...prepared, pod: endedPod }, "storeLast"],
-  ["an evicted pod", { session: playing, ...prepared, pod: evictedPod }, "storeLast"],
-  ["a pod taken away", { session: playing, ...prepared }, "storeLast"],
-  ["a stop with the game ended", { session: stopping, ...prepared, pod: endedPod }, "storeLast"],
-  ["a stop with a pod that never got a node", { session: stopping, ...prepared, pod: unboundPod }, "storeLast"],
-  ["a deleted session with the game ended", { session: deleted, ...prepared, pod: endedPod }, "storeLast"],
-  ["a session cancelled before its pod", { session: cancelled, ...prepared }, "storeLast"],
-  ["a session cancelled before anything", { session: cancelled, pod: undefined, record: undefined, isPrepared: false }, "reportNothing"],
-  ["a session cancelled while it is prepared", { session: cancelled, pod: undefined, record, isPrepared: false }, "reportNothing"],
-  ["a stored save", { session: stopping, pod: endedPod, record: stored, isPrepared: true }, "settle"],
-  ["a finished session whose save is stored", { session: finished, pod: undefined, record: stored, isPrepared: true }, "settle"],
-  ["a finished session whose save is not stored yet", { session: finished, ...prepared }, "storeLast"],
-  ["a finished session with nothing here", { session: finished, pod: undefined, record: undefined, isPrepared: false }, "nothing"],
-  ["a session that is gone", { session: undefined, ...prepared }, "resolveAbsence"],
-  ["nothing at all", { session: undefined, pod: undefined, record: undefined, isPrepared: false }, "nothing"],
+const manifest: SpoolManifest = { version: 1, uid: "uid", attempt: 1, final: false };
+const restored = { report: { version: 1, uid: "uid" } } as const;
+const spooled = { ...restored, manifest };
+const final = { ...restored, manifest: { ...manifest, final: true } };
+const nothing = { session: undefined, pod: undefined, record: undefined, isOrdered: false, spool: {} };
+const fresh = { ...nothing, session: placed };
+const ordered = { ...nothing, record, isOrdered: true };
+const played = { ...ordered, spool: spooled };
+const unreadable = new Error("garbage");
+
+const cases: [title: string, world: SessionWorld, step: StepName][] = [
+  ["a new session", fresh, "prepare"],
+  ["a half prepared session", { ...fresh, record }, "prepare"],
+  ["a prepared session whose conditions may be unsaid", { ...ordered, session: placed }, "prepare"],
+  ["a pod made ahead of its files", { ...fresh, pod: runningPod }, "prepare"],
+  ["a pod made ahead that waits for its save", { ...fresh, pod: runningPod, record }, "prepare"],
+  ["a save that the packer restored before the conditions could say so", { ...ordered, session: placed, pod: runningPod, spool: restored }, "prepare"],
+  ["a stop of a pod that waits for its save", { ...ordered, session: cancelled, pod: runningPod }, "wait"],
+  ["a stopped pod whose game never started", { ...ordered, session: cancelled, pod: endedPod }, "reportNothing"],
+  ["a stopped pod whose save was refused", { ...ordered, session: cancelled, pod: endedPod, spool: { report: { ...restored.report, refused: { reason: "SaveRefused", message: "" } } } }, "reportNothing"],
+  ["a pod that the kubelet refused, after which another may come", { ...ordered, session: playing, pod: refusedPod }, "prepare"],
+  ["a pod that starts", { ...ordered, session: playing, pod: waitingPod }, "prepare"],
+  ["a running game", { ...played, session: playing, pod: runningPod }, "keepStored"],
+  ["a running game whose packer claims to be done", { ...played, session: playing, pod: runningPod, spool: final }, "keepStored"],
+  ["a stop while the game still runs", { ...played, session: stopping, pod: runningPod }, "keepStored"],
+  ["a stop while the pod has yet to start", { ...ordered, session: stopping, pod: waitingPod }, "wait"],
+  ["a game that ended while its packer works", { ...played, session: playing, pod: packingPod }, "wait"],
+  ["a stop whose packer is done before the kubelet says so", { ...played, session: stopping, pod: runningPod, spool: final }, "storeLast"],
+  ["a game that ended by itself and is packed", { ...played, session: playing, pod: endedPod, spool: final }, "storeLast"],
+  ["an evicted pod that packed no last save", { ...played, session: playing, pod: evictedPod }, "storeLast"],
+  ["a pod that ended before its packer's first word on a save", { ...played, session: playing, pod: endedPod, spool: restored }, "storeLast"],
+  ["a pod taken away", { ...played, session: playing }, "storeLast"],
+  ["a stop with the game ended", { ...played, session: stopping, pod: endedPod }, "storeLast"],
+  ["a stop with a pod that never got a node", { ...played, session: stopping, pod: unboundPod }, "storeLast"],
+  ["a deleted session with the game ended", { ...played, session: deleted, pod: endedPod }, "storeLast"],
+  ["a session cancelled before its pod", { ...ordered, session: cancelled }, "reportNothing"],
+  ["a session cancelled before anything", { ...fresh, session: cancelled }, "reportNothing"],
+  ["a session cancelled while it is prepared", { ...fresh, session: cancelled, record }, "reportNothing"],
+  ["garbage in the packer's folder", { ...played, session: playing, pod: runningPod, spool: {}, unreadable }, "refuseSpool"],
+  ["garbage after the end", { ...played, session: stopping, pod: endedPod, spool: {}, unreadable }, "refuseSpool"],
+  ["a stored save", { ...played, session: stopping, pod: endedPod, record: settled }, "settle"],
+  ["a stored save beside garbage", { ...played, session: stopping, pod: endedPod, record: settled, unreadable }, "settle"],
+  ["a finished session whose save is stored", { ...played, session: finished, record: settled }, "settle"],
+  ["a finished session whose save is not stored yet", { ...played, session: finished }, "storeLast"],
+  ["a finished session with nothing here", { ...nothing, session: finished }, "nothing"],
+  ["a game of the previous release", { ...nothing, session: playing, pod: formerPod, record: former, formerSaves: "/save" }, "wait"],
+  ["a stop of the previous release's pod", { ...nothing, session: stopping, pod: formerPod, record: former, formerSaves: "/save" }, "wait"],
+  ["the end of a game of the previous release", { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save" }, "packFormerSaves"],
+  ["packed saves of the previous release", { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save", spool: final }, "storeLast"],
+  ["a session that the previous release prepared and never started", { ...nothing, session: placed, record: former, formerSaves: "/save" }, "prepare"],
+  ["a session that is gone", { ...played }, "resolveAbsence"],
+  ["nothing at all", nothing, "nothing"],
 ];
 
-describe("stepFor", () => {
-  for (const [title, world, step] of cases) it(`${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
+describe("What a node does next for a session", () => {
+  for (const [title, world, step] of cases) it(`is ${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
+
+  it("needs the spool's volume to take a pod for one of this release", () => expect(runningPod.spec?.volumes).to.deep.equal([{ name: podVolumes.spool }]));
 });

@@ -30,4 +30,10 @@ describe("wording", () => {
     expect(new Set(titles).size).to.equal(titles.length);
     expect(endingOf({ status: "error", message: "The download failed." }).text).to.equal("The download failed.");
   });
+
+  it("promises no saved progress where some of it could not be kept", () => {
+    const saveNotice = "The save grew too large.";
+    const texts = GameSessionEndReason.options.map((endReason) => endingOf({ status: "stopped", endReason, message: "Something else.", saveNotice }).text);
+    for (const text of texts) expect(text).to.contain(saveNotice).and.not.contain("is saved");
+  });
 });

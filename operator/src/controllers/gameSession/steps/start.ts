@@ -10,6 +10,9 @@ import type { Step, StepContext, StepOutcome } from "./step.ts";
 /** The node agent is at work; its report is the next change. */
 export const awaitContent: Step = () => "wait";
 
+/** The network probe is at work; its answer brings the next pass. */
+export const awaitNetwork: Step = () => "wait";
+
 /** Makes the session's pod at the place that its status names. */
 export const createPod: Step = async (context): Promise<StepOutcome> => {
   const { world, draft, deps, signal, logger } = context;

@@ -7,6 +7,7 @@ import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Cluster } from "../../../cluster.ts";
 import type { Config } from "../../../config.ts";
 import type { OperatorMetrics } from "../../../metrics.ts";
+import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
 import type { Heartbeats } from "../../../nodeHealth.ts";
 import type { Assignments } from "../assignments.ts";
 import type { Ending } from "../endings.ts";
@@ -21,6 +22,7 @@ export interface SessionDeps {
   pods: ResourceClient<Pod>;
   assignments: Assignments;
   streams: Streams;
+  networkProbe: NetworkProbe;
   heartbeats: Heartbeats;
   events: EventSink;
   config: Pick<Config, "sessionPod" | "timing">;

@@ -61,7 +61,8 @@ export const awaitSave: Step = ({ world, draft }) => {
 export const finish: Step = ({ world, draft, deps, ending }) => {
   const { session, now } = world;
   const { status } = draft;
-  const usage = usageOf(session, currentPod(world), now);
+  const pod = currentPod(world);
+  const usage = usageOf(session, { pod, node: deps.cluster.nodes.get(pod?.spec?.nodeName ?? "") }, now);
   status.stoppingAt ??= new Date(stoppingSinceOf(world) ?? now).toISOString();
   status.stopReason ??= ending?.stopReason ?? "Failed";
   status.finishedAt = now.toISOString();

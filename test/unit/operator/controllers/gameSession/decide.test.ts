@@ -15,18 +15,21 @@ interface Given {
   pod?: Parameters<typeof aSessionPod>[1] | Stored<Pod>;
   nodeHealth?: SessionWorld["nodeHealth"];
   isContentCached?: boolean;
+  internet?: SessionWorld["internet"];
 }
 
-function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Well", isContentCached = false }: Given): SessionWorld {
+function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Well", isContentCached = false, internet = "NotAllowed" }: Given): SessionWorld {
   const session = aGameSession({ spec, metadata, ...(status === undefined ? {} : { status }) });
   const stored = pod === undefined ? undefined : "kind" in pod ? pod : aSessionPod(session, pod);
-  return { now, session, pod: stored, isContentCached, isPlayable: false, nodeHealth, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
+  return { now, session, pod: stored, isContentCached, isPlayable: false, nodeHealth, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
 }
 
+const internet = { network: "Internet" } as const;
 const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as const;
 const contentReady = [aCondition("Scheduled"), aCondition("ContentReady"), aCondition("SaveRestored")];
 const full = aCondition("ContentReady", { status: "False", reason: "InsufficientSpace" });
 const refused = aCondition("ContentReady", { status: "False", reason: "ArchiveRefused" });
+const noStore = aCondition("SaveRestored", { status: "False", reason: "StoreUnreachable" });
 const badSave = aCondition("SaveRestored", { status: "False", reason: "SaveMissing" });
 const pending = { phase: "Pending" };
 const unschedulable = (message: string) => ({
@@ -38,7 +41,7 @@ describe("planFor", () => {
   const cases: [string, Given, string[], string?][] = [
     ["a new session is placed", {}, ["addFinalizer", "assignNode"]],
     ["a placed one waits for its files", { status: aPlacedStatus() }, ["awaitContent"]],
-    ["with files but without the save it waits", { status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }) }, ["awaitContent"]],
+    ["with files it gets its pod, which restores the save", { status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }) }, ["createPod", "reportReadiness"]],
     ["where the files are unpacked it gets its pod ahead of the save", { status: aPlacedStatus(), isContentCached: true }, ["createPod", "reportReadiness"]],
     ["a pod made ahead waits for the save", { status: aPlacedStatus(), pod: {}, isContentCached: true }, ["createPod", "reportReadiness"]],
     ["a pod made ahead stays when the node no longer lists the files", { status: aPlacedStatus(), pod: {} }, ["createPod", "reportReadiness"]],
@@ -56,7 +59,8 @@ describe("planFor", () => {
     ["a save that cannot be restored moves a pod made ahead", { status: aPlacedStatus({ conditions: [badSave] }), pod: {}, isContentCached: true }, ["moveToAnotherNode"]],
     ["a save that nobody can restore ends it with its pod",
       { status: aPlacedStatus({ conditions: [badSave], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: {} }, toEnd, "SaveMissing"],
-    ["a node that does not restore the save in time is left", { status: aPlacedStatus(), pod: {}, isContentCached: true, now: after(60) }, ["moveToAnotherNode"]],
+    ["a node that cannot fetch the save in time is left", { status: aPlacedStatus({ conditions: [noStore] }), pod: {}, isContentCached: true, now: after(60) }, ["moveToAnotherNode"]],
+    ["a pod that takes its time to restore the save is not", { status: aPlacedStatus(), pod: {}, isContentCached: true, now: after(60) }, ["createPod", "reportReadiness"]],
     ["a lost node takes a pod made ahead with it", { status: aPlacedStatus(), pod: {}, nodeHealth: "Lost" }, ["finish"], "NodeLost"],
     ["a store that is away is waited for", { status: aPlacedStatus({ conditions: [aCondition("ContentReady", { status: "False", reason: "StoreUnreachable" })] }) }, ["awaitContent"]],
     ["no node in time ends it", { status: { startedAt: createdAt }, now: after(120) }, ["finish"], "NoCapacity"],
@@ -76,6 +80,14 @@ describe("planFor", () => {
       toEnd, "PodRejected"],
     ["a pod of a former place is removed", { status: aPlacedStatus({ conditions: contentReady }), pod: { mediaPort: 20_007 } }, ["removeObsoletePod"]],
     ["so is one of a former node", { status: aPlacedStatus({ conditions: contentReady }), pod: { nodeName: "node9" } }, ["removeObsoletePod"]],
+
+    ["internet that is not allowed ends it at once", { spec: internet }, ["finish"], "NetworkNotAllowed"],
+    ["internet without policies ends it", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "NotEnforced" }, ["finish"], "NetworkNotEnforced"],
+    ["internet waits for the probe before its pod", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Awaited" }, ["awaitNetwork"]],
+    ["and is placed meanwhile", { spec: internet, internet: "Awaited" }, ["addFinalizer", "assignNode"]],
+    ["allowed internet gets its pod", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Allowed" }, ["createPod", "reportReadiness"]],
+    ["a game that has the internet keeps it when the probe finds out otherwise", { spec: internet, status: aRunningStatus(), pod: {}, internet: "NotEnforced" }, ["createPod", "reportReadiness"]],
+    ["a stop comes before that refusal", { spec: { ...internet, ...stopped } }, ["finish"]],
 
     ["a stop that was asked for", { spec: stopped, status: aRunningStatus(), pod: {} }, toEnd],
     ["a stop before the placement", { spec: stopped }, ["finish"]],

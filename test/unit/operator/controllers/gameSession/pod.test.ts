@@ -47,15 +47,29 @@ describe("buildPod", () => {
     expect(spec.tolerations).to.deep.include({ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" });
   });
 
-  it("mounts the game read-only and the session's directory for writing, from directories that must exist", () => {
+  it("opens the network only to a session that is to have it, with nameservers of its own", () => {
+    const closed = podOf();
+    expect(closed.pod.metadata.labels).to.not.have.property("joypod.dev/network");
+    expect(environmentOf(closed.game)).to.not.have.property("GAME_NETWORK");
+    expect(closed.spec).to.not.have.any.keys("dnsPolicy", "dnsConfig");
+    const open = podOf(aGameSession({ spec: { network: "Internet" } }), {
+      GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", PROBE_IMAGE: "control-plane:1", POD_IP: "10.0.0.1",
+    });
+    expect(open.pod.metadata.labels).to.include({ "joypod.dev/network": "internet", "joypod.dev/game-session": "gs-aaaaaaaaaaaaaaaaaaaa" });
+    expect(environmentOf(open.game)).to.include({ GAME_NETWORK: "internet" });
+    expect(open.spec).to.deep.include({ dnsPolicy: "None", dnsConfig: { nameservers: ["192.0.2.53"] } });
+  });
+
+  it("mounts the game read-only, and the session's folder on the node in the streamer alone, from directories that must exist", () => {
     const { spec, game, streamer } = podOf();
     expect(spec.volumes?.filter(({ hostPath }) => hostPath)).to.deep.equal([
       { name: "game", hostPath: { path: `/var/lib/joypod/v1/objects/${aDigest}/content`, type: "Directory" } },
-      { name: "session", hostPath: { path: "/var/lib/joypod/v1/sessions/gs-aaaaaaaaaaaaaaaaaaaa", type: "Directory" } },
+      { name: "spool", hostPath: { path: "/var/lib/joypod/v1/sessions/gs-aaaaaaaaaaaaaaaaaaaa", type: "Directory" } },
     ]);
     expect(game.volumeMounts).to.deep.include({ name: "game", mountPath: "/game", readOnly: true });
-    expect(game.volumeMounts).to.deep.include({ name: "session", mountPath: "/session" });
-    expect(streamer.volumeMounts?.map(({ name }) => name)).to.not.include.members(["game"]).and.not.include.members(["session"]);
+    expect(game.volumeMounts?.map(({ name }) => name)).to.not.include("spool");
+    expect(streamer.volumeMounts).to.deep.include({ name: "spool", mountPath: "/spool" });
+    expect(streamer.volumeMounts?.map(({ name }) => name)).to.not.include("game");
   });
 
   it("tells the streamer its port, address and picture", () => {
@@ -76,7 +90,7 @@ describe("buildPod", () => {
       ENGINE_DIR: "/game/engine", HOME: "/session/save", AWAIT_DIRECTORY: "/session/save", LIBGL_ALWAYS_SOFTWARE: "1",
       JOYPOD_GAMEPAD: "/run/session/pad0", SDL_JOYSTICK_DEVICE: "/run/session/pad0", LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
     });
-    expect(game.resources).to.deep.equal({ requests: { cpu: "500m", memory: "536870912" }, limits: { memory: "536870912" } });
+    expect(game.resources).to.deep.equal({ requests: { cpu: "500m", memory: "805306368" }, limits: { memory: "805306368" } });
   });
 
   it("asks for one GPU where there is a GPU resource, and renders on it", () => {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Node } from "#kube/builtin.ts";
 import { aGameSession, after, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 import { anAccount, aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
 import { usageOf } from "../../../../../operator/src/controllers/gameSession/usage.ts";
@@ -7,29 +8,70 @@ const running = aGameSession({ status: aRunningStatus() });
 const game = JSON.parse(anAccount()) as unknown;
 const streamerAccount = JSON.stringify({ state: "ended", reason: "stopped", connections: 1, game, cpuSeconds: 1, peakMemoryBytes: 1, wallSeconds: 1 });
 
+/** A node of four processors. */
+const node: Node = { apiVersion: "v1", kind: "Node", metadata: { name: "node1" }, status: { capacity: { cpu: "4" } } };
+
 describe("usageOf", () => {
   it("takes the game's own account, from Ready to the game's end", () => {
-    expect(usageOf(running, aSessionPod(running, { status: ended() }), after(300)))
+    expect(usageOf(running, { pod: aSessionPod(running, { status: ended() }), node }, after(300)))
       .to.deep.equal({ durationSeconds: 60, cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
   });
 
   it("falls back to what the streamer saw of it when the game died without a word", () => {
     const status = { ...ended(137, ""), initContainerStatuses: [containerStatus("streamer", { terminated: { exitCode: 0, message: streamerAccount } })] };
-    expect(usageOf(running, aSessionPod(running, { status }), after(300))).to.include({ cpuSeconds: 12.5 });
+    expect(usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))).to.include({ cpuSeconds: 12.5 });
   });
 
   for (const [what, message] of [["none", ""], ["cut", anAccount().slice(0, 40)], ["another program's", "Killed"], ["of another shape", "{\"cpuSeconds\":-1}"]]) {
     it(`is unknown when the account is ${what ?? ""}`, () => {
-      expect(usageOf(running, aSessionPod(running, { status: ended(1, message) }), after(300))).to.equal(undefined);
+      expect(usageOf(running, { pod: aSessionPod(running, { status: ended(1, message) }), node }, after(300))).to.equal(undefined);
     });
   }
 
-  it("is unknown without a pod", () => expect(usageOf(running, undefined, after(300))).to.equal(undefined));
+  it("is unknown without a pod", () => expect(usageOf(running, { pod: undefined, node }, after(300))).to.equal(undefined));
 
   it("lasts no time when the session was never ready, and never less than none", () => {
     const early = aGameSession({ status: aPlacedStatus() });
-    expect(usageOf(early, aSessionPod(early, { status: ended() }), after(300))?.durationSeconds).to.equal(0);
+    expect(usageOf(early, { pod: aSessionPod(early, { status: ended() }), node }, after(300))?.durationSeconds).to.equal(0);
     const justReady = aGameSession({ status: aRunningStatus({ readyAt: "2030-01-01T10:01:05.900Z" }) });
-    expect(usageOf(justReady, aSessionPod(justReady, { status: ended() }), after(300))?.durationSeconds).to.equal(0);
+    expect(usageOf(justReady, { pod: aSessionPod(justReady, { status: ended() }), node }, after(300))?.durationSeconds).to.equal(0);
+  });
+
+  describe("of a game that claims more than can be", () => {
+    const claim = anAccount({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
+    /** Its container ran for a minute; the kubelet may have cut off most of a second. */
+    function claimed(of: Node | undefined, limits?: Record<string, string>) {
+      const status = { ...ended(), containerStatuses: [containerStatus("game", { terminated: {
+        exitCode: 0, message: claim, startedAt: "2030-01-01T10:00:05Z", finishedAt: "2030-01-01T10:01:05Z",
+      } })] };
+      const pod = aSessionPod(running, { status });
+      const [game] = pod.spec?.containers ?? [];
+      if (game && limits) game.resources = { limits };
+      return usageOf(running, { pod, node: of }, after(300));
+    }
+
+    it("counts all processors of the node for as long as its container ran", () => {
+      expect(claimed(node)?.cpuSeconds).to.equal(61 * 4);
+    });
+
+    it("counts no more processors than its container's limit", () => {
+      expect(claimed(node, { cpu: "1500m" })?.cpuSeconds).to.equal(61 * 1.5);
+      expect(claimed(node, { cpu: "2" })?.cpuSeconds).to.equal(61 * 2);
+    });
+
+    it("counts a bounded number of processors where the node is gone", () => {
+      expect(claimed(undefined)?.cpuSeconds).to.equal(61 * 64);
+    });
+
+    it("counts no more memory than its container's limit", () => {
+      expect(claimed(node)?.peakMemoryBytes).to.equal(running.spec.resources.memoryBytes + running.spec.saveVolumeBytes);
+    });
+
+    it("counts no time below none when the clocks disagree", () => {
+      const status = { ...ended(), containerStatuses: [containerStatus("game", { terminated: {
+        exitCode: 0, message: claim, startedAt: "2030-01-01T10:09:05Z", finishedAt: "2030-01-01T10:01:05Z",
+      } })] };
+      expect(usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))?.cpuSeconds).to.equal(0);
+    });
   });
 });

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "game_sessions" ADD COLUMN "save_notice" TEXT;

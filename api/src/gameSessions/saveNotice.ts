@@ -1,0 +1,40 @@
+import { saveReasons } from "#contracts/crd/reasons.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+
+/** How a save that is not kept as the player left it is told: while the game is played, and after it. */
+interface Notice {
+  playing: string;
+  ended: string;
+}
+
+const notStored: Notice = {
+  playing: "Your save cannot be stored just now: what was saved before stays.",
+  ended: "Your newest progress could not be stored: you have what was saved before that.",
+};
+
+const notices: Readonly<Record<string, Notice>> = {
+  [saveReasons.saveTooLarge]: {
+    playing: "Your save has grown too large to be kept: what was saved before stays, and newer progress will be lost.",
+    ended: "Your newest progress could not be kept because the save grew too large: you have what was saved before that.",
+  },
+  [saveReasons.saveMissing]: {
+    playing: "The game has removed its save folder: what was saved before stays.",
+    ended: "The game had removed its save folder: you have what was saved before that.",
+  },
+  [saveReasons.saveUnreadable]: notStored,
+  [saveReasons.spoolUnreadable]: notStored,
+  [saveReasons.spoolFull]: notStored,
+  [saveReasons.spoolFailed]: notStored,
+  [saveReasons.lastAutosave]: {
+    playing: "",
+    ended: "The game server ended without notice: you have what was saved some seconds before.",
+  },
+};
+
+/** Returns what the player has to know of the session's save, when it is not kept as it is; undefined when all is well. */
+export function saveNoticeOf({ status }: GameSession, isPlayed: boolean): string | undefined {
+  const condition = status?.conditions?.find(({ type }) => type === "SavePersisted");
+  const notice = condition && notices[condition.reason];
+  const sentence = isPlayed ? notice?.playing : notice?.ended;
+  return sentence === "" ? undefined : sentence;
+}

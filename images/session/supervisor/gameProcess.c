@@ -1,0 +1,60 @@
+#define _GNU_SOURCE
+#include "gameProcess.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "output.h"
+
+enum { REAPED_AT_ONCE = 256 }; /* a game that starts processes without end must not keep the supervisor from all else */
+
+static void becomeGame(char **command, const sigset_t *mask, int output) {
+  setsid();
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  signal(SIGPIPE, SIG_DFL);
+  sigprocmask(SIG_SETMASK, mask, NULL);
+  char *copy = strdup(command[0]);
+  if (copy && chdir(dirname(copy)) != 0) { /* a launcher finds itself by its path as well */ }
+  execvp(command[0], command); /* a script without a first line for the kernel is run by sh */
+  int failure = errno;
+  fprintf(stderr, "supervise: cannot start %s: %s\n", command[0], strerror(failure));
+  _exit(failure == ENOENT ? 127 : 126);
+}
+
+bool startGame(struct game *game, char **command, const sigset_t *mask) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* PID 1 is that anyway; where pods share their processes it is another's */
+  int output = openOutput();
+  if (output < 0) return false;
+  game->group = fork();
+  if (game->group == 0) becomeGame(command, mask, output);
+  close(output);
+  return game->group > 0;
+}
+
+bool reap(struct game *game) {
+  for (int i = 0; i < REAPED_AT_ONCE; i++) {
+    int status;
+    pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid <= 0) return false;
+    if (pid != game->group) continue;
+    game->status = status;
+    game->hasEnded = true;
+  }
+  return true;
+}
+
+bool groupIsEmpty(const struct game *game) { return kill(-game->group, 0) != 0 && errno == ESRCH; }
+
+void killGroup(struct game *game) {
+  kill(-game->group, SIGKILL);
+  if (game->hasEnded) return;
+  while (waitpid(game->group, &game->status, 0) < 0 && errno == EINTR) {}
+  game->hasEnded = true;
+}

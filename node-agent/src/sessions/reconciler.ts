@@ -1,0 +1,74 @@
+import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
+import { refOf } from "#kube/object.ts";
+import { readSpool, SpoolUnreadable, type Spool } from "../spool/readSpool.ts";
+import { stepFor, type StepName } from "./decide.ts";
+import type { SessionRecord } from "./record.ts";
+import { RecordUnreadable } from "./sessionFiles.ts";
+import { keepStored } from "./steps/keepStored.ts";
+import { prepare, recordOf } from "./steps/prepare.ts";
+import { resolveAbsence } from "./steps/resolveAbsence.ts";
+import { reportNothing, settle } from "./steps/settle.ts";
+import type { SessionDeps, Step } from "./steps/step.ts";
+import { packFormerSaves, refuseSpool, storeLast } from "./steps/storeLast.ts";
+import type { SessionWorld } from "./world.ts";
+
+const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, Step> = {
+  prepare, keepStored, packFormerSaves, storeLast, refuseSpool, reportNothing, settle,
+};
+
+/** Brings what this node holds of a session nearer to what the session needs: looks, decides, takes one step. */
+export function createSessionReconciler(deps: SessionDeps): (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined> {
+  return async (key, { signal, logger }) => {
+    const world = await observe(deps, key);
+    const step = stepFor(world);
+    const { session } = world;
+    if (step === "wait" || step === "nothing") return undefined;
+    if (step === "resolveAbsence") return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
+    if (session === undefined) return undefined;
+    // Of a session that is prepared anew the previous release's record is replaced.
+    const record = world.record !== undefined && !(step === "prepare" && world.record.version === 1) ? world.record : recordOf(session);
+    return steps[step]({ deps, session, record, world, signal, logger });
+  };
+}
+
+async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
+  const { gameSessions, pods, files } = deps;
+  const { name } = refOf(key);
+  const found = gameSessions.store.get(key);
+  const record = await readRecord(deps, key);
+  // Another object under the same name has nothing to do with what lies here.
+  const session = found !== undefined && record !== undefined && found.metadata.uid !== record.uid ? undefined : found;
+  const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
+  const spool = record === undefined ? {} : await lookAtSpool(files.folder(name), record.uid);
+  return {
+    session, record, pod: pods.store.get(key), isOrdered: record?.version === 2 && await files.isOrdered(name),
+    ...formerSaves !== undefined && { formerSaves }, ...spool instanceof SpoolUnreadable ? { spool: {}, unreadable: spool } : { spool },
+  };
+}
+
+async function lookAtSpool(folder: string, uid: string): Promise<Spool | SpoolUnreadable> {
+  try {
+    return await readSpool(folder, uid);
+  } catch (error) {
+    if (error instanceof SpoolUnreadable) return error;
+    throw error;
+  }
+}
+
+/** A record that a fault of the disk has spoilt is made anew of what the cluster knows; without a session its folder is set aside. */
+async function readRecord({ files, gameSessions, onKept }: SessionDeps, key: string): Promise<SessionRecord | undefined> {
+  const { name, namespace } = refOf(key);
+  try {
+    return await files.read(name);
+  } catch (error) {
+    if (!(error instanceof RecordUnreadable)) throw error;
+    const session = await gameSessions.client.find({ name, namespace });
+    if (session === undefined) {
+      onKept(await files.keep(name), error);
+      return undefined;
+    }
+    const record = { ...recordOf(session), ...session.status?.save && { stored: session.status.save } };
+    await files.write(record);
+    return record;
+  }
+}

@@ -1,0 +1,56 @@
+import { saveReasons } from "#contracts/crd/reasons.ts";
+import type { ReconcileResult } from "#kube/controller.ts";
+import { SpoolUnreadable } from "../../spool/readSpool.ts";
+import type { SessionRecord } from "../record.ts";
+import { mayStillPack, type SessionWorld } from "../world.ts";
+import { giveUp } from "./settle.ts";
+import { retryMs, type RecordContext, type SessionDeps } from "./step.ts";
+import { hasLivePod, storeNewest } from "./storeLast.ts";
+
+/** The session is gone from the cluster, or goes on elsewhere: what it left here is stored all the same. */
+export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {
+  const { deps, record, world, signal } = context;
+  const again = { requeueAfterMs: retryMs };
+  const session = await deps.gameSessions.client.find({ name: record.gameSession, namespace: record.namespace }, { signal });
+  if (session?.metadata.uid === record.uid && session.status?.nodeName === deps.node) return again;
+  const isDone = world.spool.manifest?.final === true;
+  if (!isDone && (world.pod !== undefined ? mayStillPack(world.pod) : await hasLivePod(context))) return again;
+  if (record.outcome !== undefined || hasNothing(world)) {
+    await giveUp(deps, record);
+    return again; // A new session of the same name may have been waiting for the place.
+  }
+  if (world.spool.manifest === undefined && world.formerSaves !== undefined) {
+    await deps.packFormerSaves({ saves: world.formerSaves, sessionFolder: deps.files.folder(record.gameSession), uid: record.uid, signal });
+    return { requeueAfterMs: 0 };
+  }
+  const next = await storeOrRefuse(context);
+  if (next === undefined) return { requeueAfterMs: 100 };
+  tellAdmin(deps, next);
+  await giveUp(deps, next);
+  return again;
+}
+
+function hasNothing({ spool, unreadable, formerSaves, record }: SessionWorld): boolean {
+  return spool.manifest === undefined && unreadable === undefined && !(record?.version === 1 && formerSaves !== undefined);
+}
+
+async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | undefined> {
+  const { deps, record, world: { unreadable } } = context;
+  try {
+    if (unreadable !== undefined) throw unreadable;
+    return await storeNewest(context);
+  } catch (error) {
+    if (!(error instanceof SpoolUnreadable)) throw error;
+    const next = { ...record, outcome: { reason: saveReasons.spoolUnreadable, message: error.message } };
+    await deps.files.write(next);
+    return next;
+  }
+}
+
+/** A save that no GameSession names any more is of use only to somebody who knows of it. */
+function tellAdmin(deps: SessionDeps, { gameSession, stored }: SessionRecord): void {
+  const gameNode = deps.gameNode();
+  if (stored === undefined || gameNode === undefined) return;
+  const note = `The save of the former session ${gameSession} is stored as ${stored.objectKey}; no slot may point to it.`;
+  deps.events.record(gameNode, { type: "Warning", reason: "OrphanedSave", action: "Store", note });
+}

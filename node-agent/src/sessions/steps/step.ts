@@ -1,0 +1,63 @@
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Pod } from "#kube/builtin.ts";
+import type { Clock } from "#kube/clock.ts";
+import type { ReconcileResult } from "#kube/controller.ts";
+import type { EventSink } from "#kube/eventRecorder.ts";
+import type { Logger } from "#kube/logger.ts";
+import type { Stored } from "#kube/object.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { StoreReader } from "#kube/store.ts";
+import type { ContentCache } from "../../cache/contentCache.ts";
+import type { PackFormerSaves } from "../../spool/packFormerSaves.ts";
+import type { SpoolWatcher } from "../../spool/spoolWatcher.ts";
+import type { ObjectStore } from "../../store/objectStore.ts";
+import type { SessionRecord } from "../record.ts";
+import type { SessionReporter } from "../report.ts";
+import type { SessionFiles } from "../sessionFiles.ts";
+import type { SessionWorld } from "../world.ts";
+
+/** What the sessions of a node work with. */
+export interface SessionDeps {
+  node: string;
+  root: string;
+  cache: ContentCache;
+  files: SessionFiles;
+  watcher: SpoolWatcher;
+  store: ObjectStore;
+  bucket: string;
+  gameCaches: ResourceClient<GameCache>;
+  gameSessions: { store: StoreReader<GameSession>; client: ResourceClient<GameSession> };
+  pods: { store: StoreReader<Pod>; client: ResourceClient<Pod> };
+  gameNode: () => Stored<GameNode> | undefined;
+  reporter: SessionReporter;
+  events: EventSink;
+  packFormerSaves: PackFormerSaves;
+  saveIntervalMs: number;
+  onSaveStored: (outcome: "stored" | "unchanged" | "failed") => void;
+  /** Told of each session folder that is set aside, and why. */
+  onKept: (kept: string, reason: Error) => void;
+  clock: Clock;
+  random: () => number;
+}
+
+/** What is known of a session in a pass, whether or not the cluster still has it. */
+export interface RecordContext {
+  deps: SessionDeps;
+  record: SessionRecord;
+  world: SessionWorld;
+  signal: AbortSignal;
+  logger: Logger;
+}
+
+/** What a step is given. */
+export interface StepContext extends RecordContext {
+  session: Stored<GameSession>;
+}
+
+/** One step towards what the session needs. Throwing means: again after a back-off. */
+export type Step = (context: StepContext) => Promise<ReconcileResult | undefined>;
+
+/** After this a step that waits for somebody else looks again. */
+export const retryMs = 5_000;

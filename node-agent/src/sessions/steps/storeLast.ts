@@ -1,0 +1,93 @@
+import { saveReasons } from "#contracts/crd/reasons.ts";
+import type { SpoolManifest } from "#contracts/spool.ts";
+import { SpoolUnreadable } from "../../spool/readSpool.ts";
+import type { SaveOutcome, SessionRecord } from "../record.ts";
+import { mayStillPack } from "../world.ts";
+import { notFinal, reportSaveFailure } from "./keepStored.ts";
+import { settle } from "./settle.ts";
+import { isStored, storePack } from "./storeSave.ts";
+import type { RecordContext, Step, StepContext } from "./step.ts";
+
+/** Stores the last pack, and settles the session with what became of its save. */
+export const storeLast: Step = async (context) => {
+  if (context.world.pod === undefined && await hasLivePod(context)) return { requeueAfterMs: 1_000 };
+  try {
+    const next = await storeNewest(context);
+    return next === undefined ? { requeueAfterMs: 100 } : await settle({ ...context, record: next });
+  } catch (error) {
+    if (error instanceof SpoolUnreadable) return refuse(context, error);
+    await reportSaveFailure(context, error);
+    throw error;
+  }
+};
+
+/** The packer's folder holds what no packer writes: while the pod runs that is said, at its end the session is settled without it. */
+export const refuseSpool: Step = async (context) => {
+  const { deps, session, world: { pod, unreadable }, signal } = context;
+  if (unreadable === undefined) return undefined;
+  if (pod === undefined ? !await hasLivePod(context) : !mayStillPack(pod)) return refuse(context, unreadable);
+  await deps.reporter.report(session, [notFinal(saveReasons.spoolUnreadable, unreadable.message)], undefined, signal);
+  return { requeueAfterMs: deps.saveIntervalMs };
+};
+
+/** Packs what a pod of the previous release left on the node; the pass after this one stores it. */
+export const packFormerSaves: Step = async (context) => {
+  const { deps, record: { gameSession, uid }, world: { formerSaves, pod }, signal, logger } = context;
+  if (formerSaves === undefined || (pod === undefined && await hasLivePod(context))) return { requeueAfterMs: 1_000 };
+  await deps.packFormerSaves({ saves: formerSaves, sessionFolder: deps.files.folder(gameSession), uid, signal });
+  logger.info({ gameSession }, "The saves that a pod of the previous release left are packed.");
+  return { requeueAfterMs: 0 };
+};
+
+/** Stores the newest pack unless the store has it; returns the record with its outcome, or undefined when a newer pack came meanwhile. */
+export async function storeNewest(context: RecordContext): Promise<SessionRecord | undefined> {
+  const { deps, record, world: { spool: { manifest } } } = context;
+  const newest = manifest?.save !== undefined && !isStored(record, manifest.save) ? manifest.save : undefined;
+  const stored = newest === undefined ? record : await storePack(context, newest, true);
+  if (stored === undefined) return undefined;
+  const next = { ...stored, ...stored.stored && { stored: { ...stored.stored, final: true } }, outcome: outcomeOf(stored, manifest, deps.clock.now()) };
+  await deps.files.write(next);
+  deps.onSaveStored(newest !== undefined ? "stored" : manifest?.refused === undefined ? "unchanged" : "failed");
+  return next;
+}
+
+async function refuse(context: StepContext, error: Error) {
+  const { deps, record } = context;
+  const next = { ...record, outcome: { reason: saveReasons.spoolUnreadable, message: `${error.message} ${keptBy(record)}` } };
+  await deps.files.write(next);
+  deps.onSaveStored("failed");
+  return settle({ ...context, record: next });
+}
+
+/** The last word on a session's save: in the order of how much is lost. */
+function outcomeOf(record: SessionRecord, manifest: SpoolManifest | undefined, now: Date): SaveOutcome {
+  const { save, refused, final } = manifest ?? {};
+  if (refused !== undefined) return { reason: refused.reason, message: `${refused.message} ${keptBy(record)}`.slice(0, 1024) };
+  if (final !== true) return lastAutosave(record, save?.packedAt, now);
+  if (record.stored !== undefined) return { reason: saveReasons.stored, message: `The last save is stored.${leftOutOf(save)}` };
+  if (record.baseSave !== undefined) return { reason: saveReasons.unchanged, message: "The game left the restored save as it was." };
+  return { reason: saveReasons.nothingToSave, message: "The game wrote no save." };
+}
+
+function lastAutosave(record: SessionRecord, packedAt: string | undefined, now: Date): SaveOutcome {
+  const before = "The pod ended without packing its last save.";
+  if (packedAt === undefined) return { reason: saveReasons.lastAutosave, message: `${before} It had packed none before. ${keptBy(record)}` };
+  const ageSeconds = Math.max(0, Math.round((now.getTime() - Date.parse(packedAt)) / 1000));
+  return { reason: saveReasons.lastAutosave, message: `${before} The slot has what was packed at ${packedAt}, ${ageSeconds} s ago.` };
+}
+
+function keptBy({ stored }: SessionRecord): string {
+  return stored === undefined ? "The slot keeps what the session started from." : `The slot has save ${stored.sequence} of this session.`;
+}
+
+function leftOutOf(save: SpoolManifest["save"]): string {
+  if (save?.leftOut === undefined) return "";
+  const { count, example } = save.leftOut;
+  return ` ${count} of its entries cannot be kept, such as: ${example}.`.slice(0, 900);
+}
+
+/** A fresh look, as the watch of the pods may lag behind the one of the sessions. */
+export async function hasLivePod({ deps: { pods, node }, record: { gameSession, namespace }, signal }: RecordContext): Promise<boolean> {
+  const pod = await pods.client.find({ name: gameSession, namespace }, { signal });
+  return pod !== undefined && pod.spec?.nodeName === node && mayStillPack(pod);
+}

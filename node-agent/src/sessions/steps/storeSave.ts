@@ -1,0 +1,40 @@
+import type { StoredSave } from "#contracts/crd/gameSession.ts";
+import { packedArchiveName } from "#contracts/nodeLayout.ts";
+import { saveKey } from "#contracts/objectKeys.ts";
+import type { PackedSave } from "#contracts/spool.ts";
+import { toApiTime } from "#kube/clock.ts";
+import { verifyPacked } from "../../spool/verifyPacked.ts";
+import type { SessionRecord } from "../record.ts";
+import type { RecordContext } from "./step.ts";
+
+/** Whether the store has these bytes already, or the session started from them. */
+export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }: PackedSave): boolean {
+  if (stored !== undefined) return stored.sha256 === sha256;
+  return baseSave === undefined ? files === 0 : baseSave.sha256 === sha256;
+}
+
+/**
+ * Stores a pack; returns the record as it is on disk afterwards, or undefined when a newer pack has taken its place. The key names the pack,
+ * so that storing it twice, or by two agents, is one and the same. Throws SpoolUnreadable or ObjectStoreError, with everything as it was.
+ */
+export async function storePack({ deps, record, signal }: RecordContext, save: PackedSave, isFinal: boolean): Promise<SessionRecord | undefined> {
+  const { files, store, bucket, clock } = deps;
+  const path = `${files.packedFolder(record.gameSession)}/${packedArchiveName(save)}`;
+  const pack = await verifyPacked(path, save, signal);
+  if (pack === undefined) return undefined;
+  const generation = record.baseGeneration + 1;
+  const sequence = record.sequence + save.sequence;
+  const objectKey = saveKey(record.slotId, { generation, gameSession: record.gameSession, sequence, attempt: save.attempt });
+  try {
+    await store.put({ bucket, key: objectKey }, pack, signal);
+  } finally {
+    await pack.close();
+  }
+  const stored: StoredSave = {
+    objectKey, sha256: save.sha256, bytes: save.bytes, unpackedBytes: save.unpackedBytes, generation, sequence,
+    persistedAt: toApiTime(clock.now()), final: isFinal,
+  };
+  const next = { ...record, stored };
+  await files.write(next);
+  return next;
+}

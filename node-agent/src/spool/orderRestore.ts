@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import { chmod, chown, mkdir, open, rename, rm } from "node:fs/promises";
+import { limits } from "#contracts/limits.ts";
+import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
+import type { RestoreOrder } from "#contracts/spool.ts";
+import type { Clock } from "#kube/clock.ts";
+import { syncDirectory } from "../archive/treeWriter.ts";
+import { ChecksumMismatch, ObjectStoreError } from "../store/errors.ts";
+import type { ObjectLocation, ObjectStore } from "../store/objectStore.ts";
+import { readObject } from "../store/readObject.ts";
+
+export interface OrderOptions {
+  sessionFolder: string;
+  uid: string;
+  /** Absent for a new playthrough. */
+  save: { location: ObjectLocation; sha256: string } | undefined;
+  store: ObjectStore;
+  clock: Clock;
+  random: () => number;
+  signal: AbortSignal;
+}
+
+/** Makes the packer's folder, the only one that the session's user may write to. */
+export async function makePackedFolder(sessionFolder: string): Promise<void> {
+  const packed = `${sessionFolder}/${spoolNames.packed}`;
+  await mkdir(packed, { recursive: true, mode: 0o700 });
+  await chown(packed, sessionUserId, sessionUserId);
+}
+
+/**
+ * Fetches the slot's save, checks it, and orders its restore. The order appears by one rename, after the archive that it names. Throws
+ * ChecksumMismatch or ObjectStoreError.
+ */
+export async function orderRestore(options: OrderOptions): Promise<void> {
+  const { sessionFolder, uid, save } = options;
+  const bytes = save && await fetchArchive(options, save);
+  const order: RestoreOrder = { version: 1, uid, ...save && bytes !== undefined && { save: { sha256: save.sha256, bytes } } };
+  const draft = `${sessionFolder}/${spoolNames.order}.new`;
+  await writeThrough(draft, async (write) => write(Buffer.from(`${JSON.stringify(order)}\n`)));
+  await rename(draft, `${sessionFolder}/${spoolNames.order}`);
+  await syncDirectory(sessionFolder);
+}
+
+async function fetchArchive({ sessionFolder, store, clock, random, signal }: OrderOptions, { location, sha256 }: NonNullable<OrderOptions["save"]>): Promise<number> {
+  const path = `${sessionFolder}/${spoolNames.orderedArchive}`;
+  const hash = createHash("sha256");
+  let bytes = 0;
+  await writeThrough(path, async (write) => {
+    for await (const chunk of readObject({ store, location, clock, random, signal })) {
+      bytes += chunk.length;
+      if (bytes > limits.save.packedBytes) throw new ObjectStoreError("Refused", `The stored save ${location.key} is larger than ${limits.save.packedBytes} bytes.`);
+      hash.update(chunk);
+      await write(chunk);
+    }
+  });
+  const actual = hash.digest("hex");
+  if (actual === sha256) return bytes;
+  await rm(path);
+  throw new ChecksumMismatch(sha256, actual);
+}
+
+/** Writes a file that everybody may read, through to the disk. */
+async function writeThrough(path: string, fill: (write: (bytes: Buffer) => Promise<void>) => Promise<void>): Promise<void> {
+  const file = await open(path, "w", 0o444);
+  try {
+    await fill(async (bytes) => file.writeFile(bytes));
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await chmod(path, 0o444);
+}

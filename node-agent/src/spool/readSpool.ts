@@ -1,0 +1,70 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import type { z } from "zod";
+import { spoolNames } from "#contracts/nodeLayout.ts";
+import { RestoreReport, SpoolManifest, spoolFileBytes } from "#contracts/spool.ts";
+
+/** What the packer has said in a session's folder. */
+export interface Spool {
+  report?: RestoreReport;
+  manifest?: SpoolManifest;
+}
+
+/** A file in the packer's folder is not what the packer writes. */
+export class SpoolUnreadable extends Error {
+  constructor(what: string, cause?: unknown) {
+    super(`The packer's folder holds what no packer writes: ${what}.`, { cause });
+    this.name = "SpoolUnreadable";
+  }
+}
+
+/** Nothing is followed, and nothing that is opened can block: the folder belongs to the user that games run as. */
+export const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+/** Reads what the packer has said of this session; files of another session of the name count as absent. Throws SpoolUnreadable. */
+export async function readSpool(sessionFolder: string, uid: string): Promise<Spool> {
+  const [report, manifest] = await Promise.all([
+    readWord(`${sessionFolder}/${spoolNames.report}`, RestoreReport, uid), readWord(`${sessionFolder}/${spoolNames.manifest}`, SpoolManifest, uid),
+  ]);
+  return { ...report && { report }, ...manifest && { manifest } };
+}
+
+async function readWord<T extends { uid: string }>(path: string, schema: z.ZodType<T>, uid: string): Promise<T | undefined> {
+  const text = await readBounded(path);
+  if (text === undefined) return undefined;
+  const parsed = schema.safeParse(parseJson(text, path));
+  if (!parsed.success) throw new SpoolUnreadable(`${path} is not as its schema says`, parsed.error);
+  return parsed.data.uid === uid ? parsed.data : undefined;
+}
+
+/** Returns the text of a small regular file; undefined when it is not there. */
+async function readBounded(path: string): Promise<string | undefined> {
+  const file = await openFile(path);
+  if (file === undefined) return undefined;
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile() || stat.size > spoolFileBytes) throw new SpoolUnreadable(`${path} is no file of at most ${spoolFileBytes} bytes`);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(spoolFileBytes), 0, spoolFileBytes, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+async function openFile(path: string): Promise<Awaited<ReturnType<typeof open>> | undefined> {
+  try {
+    return await open(path, openUntrusted);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT") return undefined;
+    throw new SpoolUnreadable(`${path} cannot be opened`, error);
+  }
+}
+
+function parseJson(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new SpoolUnreadable(`${path} is not JSON`, error);
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash, type Hash } from "node:crypto";
+import { open, type FileHandle } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
+import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
+import { saveArchiveRules } from "#contracts/archive/archiveRules.ts";
+import { createStrictGunzip, gunzipRefusal, pieceBytes } from "#contracts/archive/gunzip.ts";
+import { limits } from "#contracts/limits.ts";
+import type { PackedSave } from "#contracts/spool.ts";
+import { ringOfPieces } from "../archive/pieces.ts";
+import { releaseMemory } from "../releaseMemory.ts";
+import { openUntrusted, SpoolUnreadable } from "./readSpool.ts";
+
+/** A pack that can be restored, as its bytes have shown. */
+export interface VerifiedPack {
+  sizeBytes: number;
+  /** Base64, for the store to check that it gets the bytes that were verified. */
+  md5: string;
+  /** Returns the bytes from the start. */
+  read(): Readable;
+  close(): Promise<void>;
+}
+
+/**
+ * Reads a pack whole, as a restore would, and holds it to its manifest: what is stored can be restored. Returns undefined when a newer pack
+ * has taken its place. Throws SpoolUnreadable.
+ */
+export async function verifyPacked(path: string, save: PackedSave, signal: AbortSignal): Promise<VerifiedPack | undefined> {
+  const file = await openPack(path);
+  if (file === undefined) return undefined;
+  const read = (): Readable => file.createReadStream({ start: 0, autoClose: false });
+  try {
+    const stat = await file.stat();
+    const isAsSaid = stat.isFile() && stat.size === save.bytes && stat.size <= limits.save.packedBytes;
+    if (!isAsSaid) throw new SpoolUnreadable(`${path} is no file of ${save.bytes} bytes`);
+    const { sha256, md5 } = await readWhole(file, signal);
+    if (sha256 !== save.sha256) throw new SpoolUnreadable(`${path} is not the pack that its manifest names`);
+    return { sizeBytes: save.bytes, md5, read, close: () => file.close() };
+  } catch (error) {
+    await file.close();
+    signal.throwIfAborted();
+    const refusal = gunzipRefusal(error);
+    if (refusal instanceof ArchiveRefused) throw new SpoolUnreadable(`${path}: ${refusal.message}`, error);
+    throw error;
+  }
+}
+
+/** A pack may have a gigabyte: its pieces are read into the same memory, and what was unpacked gives its own back at once. */
+async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha256: string; md5: string }> {
+  const [sha256, md5] = [createHash("sha256"), createHash("md5")];
+  const gunzip = createStrictGunzip();
+  const reader = createArchiveReader(saveArchiveRules);
+  await pipeline(piecesOf(file, [sha256, md5]), gunzip, async (chunks: AsyncIterable<Buffer>) => {
+    let last: Buffer | undefined;
+    for await (const chunk of chunks) {
+      reader.write(chunk, gunzip.bytesWritten);
+      // The gunzip may go on filling a piece of memory after it handed out its start: only a chunk elsewhere tells that it is done.
+      if (last !== undefined && last.buffer !== chunk.buffer) releaseMemory(last.buffer);
+      last = chunk;
+    }
+  }, { signal });
+  reader.finish();
+  return { sha256: sha256.digest("hex"), md5: md5.digest("base64") };
+}
+
+/** A gunzip takes the next piece when it has done with the last one; the rest is to spare. */
+const piecesInUse = 4;
+
+async function* piecesOf(file: FileHandle, hashes: readonly Hash[]): AsyncGenerator<Buffer> {
+  const nextBuffer = ringOfPieces(piecesInUse);
+  for (let position = 0; ;) {
+    const { buffer, bytesRead } = await file.read(nextBuffer(), 0, pieceBytes, position);
+    if (bytesRead === 0) return;
+    const piece = buffer.subarray(0, bytesRead);
+    for (const hash of hashes) hash.update(piece);
+    position += bytesRead;
+    yield piece;
+  }
+}
+
+async function openPack(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, openUntrusted);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw new SpoolUnreadable(`${path} cannot be opened`, error);
+  }
+}

@@ -1,0 +1,149 @@
+import { labels } from "#contracts/crd/names.ts";
+import type { Pod } from "#kube/builtin.ts";
+import { slept, type Clock } from "#kube/clock.ts";
+import { isConflict, isNotFound } from "#kube/errors.ts";
+import type { Logger } from "#kube/logger.ts";
+import type { Stored } from "#kube/object.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Source } from "#kube/source.ts";
+import type { ProbeConfig } from "../config.ts";
+import type { OperatorMetrics } from "../metrics.ts";
+import { buildProbePod, outcomeOf, type ProbeRole } from "./probePod.ts";
+
+/** What sessions that may open connections have to expect. `Awaited` passes by itself. */
+export type InternetPermission = "Allowed" | "Awaited" | "NotAllowed" | "NotEnforced";
+
+const pace = {
+  lookMs: 500,
+  /** For both pods to be scheduled, to pull their image and to end. */
+  roundMs: 60_000,
+  /** Between rounds, and after one that found nothing out. */
+  repeatMs: 600_000,
+  retryMs: 60_000,
+  /** So long what was found out counts when later rounds find nothing out. */
+  trustMs: 1_800_000,
+};
+
+export interface NetworkProbeDeps {
+  pods: ResourceClient<Pod>;
+  namespace: string;
+  /** Undefined where no game gets the internet: nothing is probed then. */
+  config: ProbeConfig | undefined;
+  /** Keys of the sessions that wait for the answer. */
+  waiting: () => string[];
+  metrics: Pick<OperatorMetrics, "networkPoliciesEnforced">;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * Finds out, again and again, whether the cluster enforces NetworkPolicies for session pods: of two pods that try to reach the operator
+ * the one that a policy allows it succeeds, and the one that looks like a session with internet does not. Only a leader probes.
+ */
+export class NetworkProbe implements Source {
+  readonly #deps: NetworkProbeDeps;
+  readonly #stopping = new AbortController();
+  readonly #listeners = new Set<(key: string) => void>();
+  #permission: InternetPermission;
+  #foundAtMs = -Infinity;
+  #running: Promise<void> | undefined;
+
+  constructor(deps: NetworkProbeDeps) {
+    this.#deps = deps;
+    this.#permission = deps.config === undefined ? "NotAllowed" : "Awaited";
+  }
+
+  /** Whether a session may start that opens connections. */
+  get permission(): InternetPermission {
+    return this.#permission;
+  }
+
+  async waitForSync(): Promise<void> {
+    // Sessions wait for the answer one by one.
+  }
+
+  /** Tells of the sessions that waited, whenever the answer changes. */
+  subscribe(enqueue: (key: string) => void): () => void {
+    this.#listeners.add(enqueue);
+    return () => this.#listeners.delete(enqueue);
+  }
+
+  keys(): string[] {
+    return [];
+  }
+
+  /** Begins to probe; nothing where no game gets the internet. */
+  start(): void {
+    const { config } = this.#deps;
+    if (config !== undefined) this.#running ??= this.#run(config);
+  }
+
+  /** Ends a round under way, and removes its pods. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(config: ProbeConfig): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#stopping;
+    let isEnforced: boolean | undefined;
+    do {
+      isEnforced = await this.#round(config, signal);
+      if (!signal.aborted) this.#conclude(isEnforced);
+    } while (await slept(clock, isEnforced === undefined ? pace.retryMs : pace.repeatMs, signal));
+  }
+
+  #conclude(isEnforced: boolean | undefined): void {
+    const { clock, logger, metrics, waiting } = this.#deps;
+    if (isEnforced === undefined && clock.monotonicMs() - this.#foundAtMs < pace.trustMs) return;
+    if (isEnforced !== undefined) this.#foundAtMs = clock.monotonicMs();
+    const permission = isEnforced === true ? "Allowed" : "NotEnforced";
+    metrics.networkPoliciesEnforced(isEnforced === true);
+    if (permission === this.#permission) return;
+    this.#permission = permission;
+    if (isEnforced === true) logger.info({}, "The cluster enforces NetworkPolicies: games that need the internet may start.");
+    else if (isEnforced === false) logger.error({}, "The cluster does not enforce NetworkPolicies: games that need the internet are refused.");
+    else logger.error({}, "Whether the cluster enforces NetworkPolicies could not be found out: games that need the internet are refused.");
+    for (const key of waiting()) for (const enqueue of this.#listeners) enqueue(key);
+  }
+
+  /** Undefined when nothing was found out. */
+  async #round(config: ProbeConfig, signal: AbortSignal): Promise<boolean | undefined> {
+    const { logger } = this.#deps;
+    try {
+      await this.#removePods(); // of a former leader that died
+      const [control, covered] = await Promise.all([this.#outcome("control", config, signal), this.#outcome("covered", config, signal)]);
+      if (control !== true || covered === undefined) {
+        if (!signal.aborted) logger.warn({ control, covered }, "The network probe has found nothing out; it is repeated.");
+        return undefined;
+      }
+      return !covered;
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error }, "The network probe failed; it is repeated.");
+      return undefined;
+    } finally {
+      await this.#removePods().catch((error: unknown) => logger.warn({ err: error }, "The network probe's pods could not be removed; the next round does it."));
+    }
+  }
+
+  async #outcome(role: ProbeRole, config: ProbeConfig, signal: AbortSignal): Promise<boolean | undefined> {
+    const { pods, namespace, clock } = this.#deps;
+    let pod: Stored<Pod> | undefined = await pods.create(buildProbePod(role, namespace, config), { signal });
+    const { metadata } = pod;
+    const endMs = clock.monotonicMs() + pace.roundMs;
+    while (pod !== undefined && outcomeOf(pod) === undefined && pod.status?.phase !== "Failed" && clock.monotonicMs() < endMs) {
+      if (!await slept(clock, pace.lookMs, signal)) return undefined;
+      pod = await pods.find(metadata, { signal });
+    }
+    return pod && outcomeOf(pod);
+  }
+
+  async #removePods(): Promise<void> {
+    const { pods, namespace } = this.#deps;
+    const { items } = await pods.listAll({ namespace, labelSelector: labels.networkProbe });
+    await Promise.all(items.map(({ metadata }) => pods.delete(metadata, { uid: metadata.uid }).catch((error: unknown) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    })));
+  }
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from "node:crypto";
+import { labels } from "#contracts/crd/names.ts";
+import type { Pod } from "#kube/builtin.ts";
+import type { Draft } from "#kube/object.ts";
+import { sessionPodLabels } from "../controllers/gameSession/pod.ts";
+import type { ProbeConfig } from "../config.ts";
+import { exitCodes } from "./exitCodes.ts";
+
+/** `covered`: looks to the policies like the pod of a session with internet. `control`: a policy of its own lets it reach the operator. */
+export type ProbeRole = "control" | "covered";
+
+/** After this the cluster ends the pod, should nobody be left to remove it. */
+const longestSeconds = 60;
+
+/** A short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
+export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, nodeSelector, target }: ProbeConfig): Draft<Pod> {
+  return {
+    metadata: { name: `network-probe-${role}-${randomBytes(4).toString("hex")}`, namespace, labels: labelsOf(role) },
+    spec: {
+      restartPolicy: "Never",
+      activeDeadlineSeconds: longestSeconds,
+      terminationGracePeriodSeconds: 1,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: { runAsNonRoot: true, runAsUser: 10_000, runAsGroup: 10_000, seccompProfile: { type: "RuntimeDefault" } },
+      nodeSelector,
+      tolerations: [{ operator: "Exists", effect: "NoSchedule" }],
+      containers: [{
+        name: "probe",
+        image,
+        imagePullPolicy,
+        command: ["node", "api/dist/programs/networkProbe.js", target.host, String(target.port)],
+        securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+        resources: { requests: { cpu: "10m", memory: "48Mi" }, limits: { memory: "128Mi" } },
+      }],
+    },
+  };
+}
+
+/** Without the label that names a session: nobody is to take a probe for one. */
+function labelsOf(role: ProbeRole): Record<string, string> {
+  const common = { "app.kubernetes.io/name": "joypod", "app.kubernetes.io/part-of": "joypod", "app.kubernetes.io/managed-by": "joypod-operator" };
+  const looks = role === "covered" ? sessionPodLabels("Internet") : { ...common, "app.kubernetes.io/component": "network-probe" };
+  return { ...looks, [labels.networkProbe]: role };
+}
+
+/** Whether the probe could connect; undefined while it has not ended, and when it ended by something else. */
+export function outcomeOf({ status }: Pod): boolean | undefined {
+  const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode;
+  if (exitCode === exitCodes.connected) return true;
+  return exitCode === exitCodes.refused ? false : undefined;
+}

@@ -1,0 +1,14 @@
+// What `helm test` runs, as `networkTest.js ALLOWED DENIED`, two endpoints HOST:PORT of which the pod's policy allows the first alone.
+import { lastTry } from "../networkProbe/lastTry.ts";
+import type { Endpoint } from "../networkProbe/canConnect.ts";
+import { networkTestResult } from "./networkTestResult.ts";
+
+const [allowed, denied] = process.argv.slice(2).map((text): Endpoint => {
+  const colon = text.lastIndexOf(":");
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(text.slice(colon + 1)) };
+});
+if (allowed === undefined || denied === undefined) throw new Error("Name two endpoints, HOST:PORT.");
+const [isAllowedOpen, isDeniedOpen] = await Promise.all([lastTry(allowed), lastTry(denied)]);
+const { isEnforced, sentence } = networkTestResult(isAllowedOpen, isDeniedOpen);
+process.stdout.write(`${sentence}\n`);
+process.exitCode = isEnforced ? 0 : 1;

@@ -1,0 +1,21 @@
+/** Packs a folder once, as the last pack of its session, and ends: for saves that lie on the node's disk. */
+import { parsePackOnceConfig } from "./config.ts";
+import { createLogger } from "./log.ts";
+import { createSavePacker } from "./pack/savePacker.ts";
+import { openSpool } from "./spool/spool.ts";
+
+const config = parsePackOnceConfig(process.env);
+const log = createLogger();
+
+process.umask(0o077);
+// Not awaited here: in a bundle the parts that are loaded later wait for this file's end.
+packOnce().catch((error: unknown) => {
+  log.fatal({ err: error }, "The folder was not packed.");
+  process.exitCode = 1;
+});
+
+async function packOnce(): Promise<void> {
+  const { saveDirectory, spool: directory, uid } = config;
+  const spool = await openSpool(directory, uid);
+  await createSavePacker({ saveDirectory, spool, log }).finish();
+}

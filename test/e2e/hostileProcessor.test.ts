@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import { eventually } from "#test/support/eventually.ts";
+import { publishHostile } from "./support/hostileGame.ts";
+import { hostileSessionsOfSuite } from "./support/hostileSession.ts";
+import { Neighbour } from "./support/neighbour.ts";
+import { platform } from "./support/platform.ts";
+import { Players } from "./support/players.ts";
+
+/** A rate over this time, as the share of a processor shows over some. */
+const windowSeconds = 15;
+
+/** podPidsLimit of tools/cluster/kindConfig.sh. */
+const podPidsLimit = 512;
+
+describe("a game that takes processes and processors", () => {
+  const launch = hostileSessionsOfSuite();
+  const players = new Players();
+  let slugs: Record<"forkbomb" | "spin", string>;
+  let neighbour: Neighbour;
+  let others: string[] = [];
+
+  before(async () => {
+    slugs = await publishHostile("forkbomb", "spin");
+    const { gameNodes } = await platform();
+    const nodes = (await gameNodes.list()).items.map(({ metadata }) => metadata.name);
+    await cordon(nodes, false); // a run that was killed may have left one closed
+    neighbour = await Neighbour.moveIn(players);
+    others = nodes.filter((name) => name !== neighbour.nodeName);
+    // Sessions go to the emptiest node; these must go to the neighbour's.
+    await cordon(others, true);
+  });
+
+  after(async () => {
+    await cordon(others, false);
+    await players.discard();
+  });
+
+  it("gets no more processes than its pod may have, and its neighbour's stream goes on", async () => {
+    const session = await launch(slugs.forkbomb);
+    expect(await session.nodeName()).to.equal(neighbour.nodeName);
+    const before = await neighbour.frameRate(windowSeconds);
+    await session.begin();
+    const told = (await session.tells(/^forkbomb processes/, 45_000)).get("forkbomb processes") ?? "";
+    expect(told, "what stopped it").to.match(/^\d+, EAGAIN$/);
+    expect(Number.parseInt(told), "processes").to.be.lessThan(podPidsLimit);
+    await expectFrames(before);
+    await session.finish();
+  });
+
+  it("gets its share of the processors with 64 threads, and its neighbour's stream goes on", async () => {
+    const session = await launch(slugs.spin);
+    expect(await session.nodeName()).to.equal(neighbour.nodeName);
+    const before = await neighbour.frameRate(windowSeconds);
+    await session.begin();
+    await session.tells("spin threads: 64");
+    await expectFrames(before);
+    await session.finish();
+  });
+
+  async function expectFrames(before: number): Promise<void> {
+    const during = await neighbour.frameRate(windowSeconds);
+    console.log(`      frames a second: ${before.toFixed(1)} before, ${during.toFixed(1)} during`);
+    expect(before, "frames a second before").to.be.greaterThan(10);
+    expect(during / before, "of the frames before").to.be.at.least(0.9);
+  }
+});
+
+/** Keeps new sessions off the nodes, or lets them on again, and waits until the operator knows. */
+async function cordon(nodes: readonly string[], isCordoned: boolean): Promise<void> {
+  const installed = await platform();
+  for (const node of nodes) {
+    await installed.kubectl([isCordoned ? "cordon" : "uncordon", node]);
+    await eventually(async () => (await installed.gameNodes.get({ name: node })).status?.capacity?.schedulable === !isCordoned,
+      { timeoutMs: 30_000, intervalMs: 200, what: `${node} to be ${isCordoned ? "cordoned" : "uncordoned"}` });
+  }
+}

@@ -1,0 +1,66 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+const namespace = "joypod-internet";
+const outside = "joypod-inet0";
+const inside = "joypod-inet1";
+const gateway = "203.0.113.1";
+
+/** Where it is: an address of the range that documents use. */
+export const internetAddress = "203.0.113.10";
+export const internetPort = 8443;
+
+const listener = `
+require("node:net").createServer((socket) => socket.on("error", () => {}).end("reached")).listen(${internetPort}, "${internetAddress}", () => console.log("listening"));
+`;
+
+/**
+ * Something public for pods to reach: a server in a network namespace of this machine. The namespace knows no other network and so answers
+ * nobody but the machine, which nodes stand behind.
+ */
+export class FakeInternet {
+  readonly #server: ChildProcess;
+
+  private constructor(server: ChildProcess) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<FakeInternet> {
+    await removeRemains();
+    await run("ip", ["netns", "add", namespace]);
+    await run("ip", ["link", "add", outside, "type", "veth", "peer", "name", inside, "netns", namespace]);
+    await run("ip", ["address", "add", `${gateway}/24`, "dev", outside]);
+    await run("ip", ["link", "set", outside, "up"]);
+    await run("ip", ["-n", namespace, "address", "add", `${internetAddress}/24`, "dev", inside]);
+    await run("ip", ["-n", namespace, "link", "set", inside, "up"]);
+    const server = spawn("ip", ["netns", "exec", namespace, process.execPath, "-e", listener], { stdio: ["ignore", "pipe", "inherit"] });
+    await Promise.race([once(server.stdout, "data"), once(server, "exit").then(() => { throw new Error("The fake internet did not start."); })]);
+    return new FakeInternet(server);
+  }
+
+  async stop(): Promise<void> {
+    const ended = this.#server.exitCode === null ? once(this.#server, "exit") : undefined;
+    this.#server.kill("SIGKILL");
+    await ended;
+    await removeRemains();
+  }
+}
+
+/** Also of a run that was killed: its server, its namespace, and with them both ends of the link. */
+async function removeRemains(): Promise<void> {
+  const { stdout } = await run("ip", ["netns", "pids", namespace]).catch(() => ({ stdout: "" }));
+  for (const pid of stdout.split("\n").filter((line) => line !== "")) {
+    try {
+      process.kill(Number(pid), "SIGKILL");
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error; // It has ended meanwhile.
+    }
+  }
+  const { stdout: names } = await run("ip", ["netns", "list"]);
+  if (new RegExp(`^${namespace}\\b`, "m").test(names)) await run("ip", ["netns", "delete", namespace]);
+  const { stdout: links } = await run("ip", ["-o", "link", "show"]);
+  if (links.includes(` ${outside}@`)) await run("ip", ["link", "delete", outside]);
+}

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { containerEngine } from "#test/support/session/containers.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
+
+const nodeRoot = "/var/lib/joypod";
+const warnLevel = 40;
+const LogLine = z.looseObject({ level: z.number() });
+
+let engine: ReturnType<typeof containerEngine> | undefined;
+
+/** A game node of the local cluster, which is a container, and the agent on it. */
+export class GameNodeHost {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Resident memory of the agent's process. */
+  async agentRssBytes(): Promise<number> {
+    const { name } = await this.#agent();
+    const status = await (await platform()).kubectl(["-n", releaseNamespace, "exec", name, "--", "cat", "/proc/1/status"]);
+    return kibibytes(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+  }
+
+  /** The agent's pod and how often its container was started again. */
+  async agentLife(): Promise<{ uid: string; restarts: number; isReady: boolean }> {
+    const { uid, restarts, isReady } = await this.#agent();
+    return { uid, restarts, isReady };
+  }
+
+  /** What the agent has logged of a session, from warnings upward. */
+  async agentWarnings(sessionId: string): Promise<string[]> {
+    const { name } = await this.#agent();
+    const log = await (await platform()).kubectl(["-n", releaseNamespace, "logs", name, "--since", "10m"]);
+    return log.split("\n").filter((line) => line.includes(sessionId) && line.startsWith("{") && LogLine.parse(JSON.parse(line)).level >= warnLevel);
+  }
+
+  /** Resident memory of the kubelet. */
+  async kubeletRssBytes(): Promise<number> {
+    return kibibytes((await this.#run("ps", "-C", "kubelet", "-o", "rss=")).trim());
+  }
+
+  /** Bytes on the node's disk below the agent's folder. */
+  async diskBytes(): Promise<number> {
+    return kibibytes((await this.#run("du", "-sk", nodeRoot)).split("\t")[0]);
+  }
+
+  /** Bytes of the logs of a session's containers. */
+  async logBytes(sessionId: string): Promise<number> {
+    return kibibytes((await this.#run("sh", "-c", `du -skc /var/log/pods/${sessionsNamespace}_${sessionId}_* | tail -n 1`)).split("\t")[0]);
+  }
+
+  /** Waits until the node keeps nothing of the session any more. */
+  async forgets(sessionId: string): Promise<void> {
+    await eventually(async () => {
+      const left = await this.#run("find", nodeRoot, "-maxdepth", "4", "-name", `*${sessionId}*`);
+      if (left !== "") throw new Error(left);
+      return true;
+    }, { timeoutMs: 60_000, intervalMs: 1000, what: `${this.name} to keep nothing of ${sessionId}` });
+  }
+
+  async #run(...command: string[]): Promise<string> {
+    engine ??= containerEngine();
+    return (await engine).run("exec", this.name, ...command);
+  }
+
+  async #agent(): Promise<{ name: string; uid: string; restarts: number; isReady: boolean }> {
+    const { items } = await (await platform()).pods.list({ namespace: releaseNamespace, labelSelector: "app.kubernetes.io/component=node-agent" });
+    const pod = items.find(({ spec, metadata }) => spec?.nodeName === this.name && metadata.deletionTimestamp === undefined);
+    if (pod === undefined) throw new Error(`There is no agent on ${this.name}.`);
+    const container = pod.status?.containerStatuses?.[0];
+    return { name: pod.metadata.name, uid: pod.metadata.uid, restarts: container?.restartCount ?? 0, isReady: container?.ready ?? false };
+  }
+}
+
+function kibibytes(text: string | undefined): number {
+  const value = Number(text);
+  if (text === undefined || text === "" || !Number.isFinite(value)) throw new Error(`"${text ?? ""}" is no number of KiB.`);
+  return value * 1024;
+}

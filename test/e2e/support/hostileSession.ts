@@ -1,0 +1,110 @@
+import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { PlayerHttp } from "#test/support/playerHttp.ts";
+import { platform, sessionsNamespace } from "./platform.ts";
+
+/** Well below the idle timeout of test/e2e/values.yaml. */
+const keepaliveMs = 15_000;
+
+/** A session of the hostile game, of a player who has no browser. */
+export class HostileSession {
+  readonly id: string;
+  readonly player: PlayerHttp;
+  readonly #keepalive: NodeJS.Timeout;
+
+  private constructor(id: string, player: PlayerHttp) {
+    this.id = id;
+    this.player = player;
+    this.#keepalive = setInterval(() => void player.keepAlive(id).catch(() => undefined), keepaliveMs).unref();
+  }
+
+  /** A session that runs, whose game waits to be told to begin. */
+  static async launch(slug: string): Promise<HostileSession> {
+    const installed = await platform();
+    const player = await PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer());
+    const session = new HostileSession(await player.launch(slug), player);
+    await player.whenRunning(session.id);
+    await session.tells("waits");
+    return session;
+  }
+
+  async object(): Promise<GameSession> {
+    return (await platform()).gameSessions.get({ namespace: sessionsNamespace, name: this.id });
+  }
+
+  /** The node that it was placed on. */
+  async nodeName(): Promise<string> {
+    const name = (await this.object()).status?.nodeName;
+    if (name === undefined) throw new Error(`${this.id} has no node.`);
+    return name;
+  }
+
+  async podIp(): Promise<string> {
+    const ip = (await this.object()).status?.podIp;
+    if (ip === undefined) throw new Error(`${this.id} has no address.`);
+    return ip;
+  }
+
+  /** Tells the game to do what it does. */
+  async begin(): Promise<void> {
+    await this.#kubectl("exec", this.id, "-c", "game", "--", "touch", "/tmp/begin");
+  }
+
+  /** What the game has told so far: results by names, of a name that it told twice the later one. */
+  async results(): Promise<Map<string, string>> {
+    const log = await this.#kubectl("logs", this.id, "-c", "game", "--tail", "5000");
+    const lines = log.split("\n").flatMap((line) => /^act (.+?): (.*)$/.exec(line)?.slice(1, 3) ?? []);
+    return new Map(Array.from({ length: lines.length / 2 }, (_, index) => [lines[2 * index] ?? "", lines[2 * index + 1] ?? ""]));
+  }
+
+  /** Waits until the game has told a line with this result, and returns what it has told. */
+  tells(result: string | RegExp, timeoutMs = 30_000): Promise<Map<string, string>> {
+    const isIt = (line: string): boolean => typeof result === "string" ? line === result : result.test(line);
+    return eventually(async () => {
+      const results = await this.results();
+      if (![...results].some(([name, value]) => isIt(value) || isIt(`${name}: ${value}`))) throw new Error(JSON.stringify([...results]));
+      return results;
+    }, { timeoutMs, intervalMs: 500, what: `${this.id} to tell ${String(result)}` });
+  }
+
+  /** Waits until a save of the session, which the act is to leave alone, is in the object store. */
+  storesProgress(): Promise<string> {
+    return eventually(async () => (await this.object()).status?.save?.objectKey, { timeoutMs: 45_000, intervalMs: 500, what: `${this.id} to have a stored save` });
+  }
+
+  /** Waits for the end, after asking for it unless the game has ended by itself. */
+  async finish({ isAsked = true } = {}): Promise<GameSession> {
+    if (isAsked) await this.player.stop(this.id);
+    const finished = await eventually(async () => {
+      const object = await this.object();
+      if (conditionStatus(object, "Finished") !== "True") throw new Error(JSON.stringify(object.status));
+      return object;
+    }, { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to be finished` });
+    clearInterval(this.#keepalive);
+    return finished;
+  }
+
+  /** Ends what is left of it, whatever the test came to. */
+  async discard(): Promise<void> {
+    clearInterval(this.#keepalive);
+    await this.player.stop(this.id).catch(() => undefined);
+  }
+
+  async #kubectl(...args: string[]): Promise<string> {
+    return (await platform()).kubectl(["-n", sessionsNamespace, ...args]);
+  }
+}
+
+/** Launches sessions of the hostile game and ends, after each test, what it left running. */
+export function hostileSessionsOfSuite(): (slug: string) => Promise<HostileSession> {
+  const sessions: HostileSession[] = [];
+  afterEach(async () => {
+    await Promise.all(sessions.splice(0).map((session) => session.discard()));
+  });
+  return async (slug) => {
+    const session = await HostileSession.launch(slug);
+    sessions.push(session);
+    return session;
+  };
+}

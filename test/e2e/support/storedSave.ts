@@ -1,0 +1,31 @@
+import { Client } from "minio";
+import { platform, releaseNamespace } from "./platform.ts";
+
+/**
+ * Reads a file out of a stored save by its name; undefined when the save has none of that name. The store can be reached from inside the
+ * cluster alone, so the API's pod fetches, by an address that is signed here.
+ */
+export async function readStoredSave(objectKey: string, file: string): Promise<string | undefined> {
+  const installed = await platform();
+  const script = 'set -o pipefail; node -e \'fetch(process.argv[1]).then((r) => { if (!r.ok) process.exit(9); return r.body.pipeTo(new WritableStream({ write: (b) => new Promise((done) => process.stdout.write(b, done)) })); })\' "$1" | tar -xzOf - --no-anchored "$2"';
+  try {
+    return await installed.kubectl([
+      "-n", releaseNamespace, "exec", "deploy/joypod-api", "-c", "api", "--", "bash", "-c", script, "bash", await signedAddress(objectKey), file,
+    ]);
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("Not found in archive")) return undefined;
+    throw error;
+  }
+}
+
+/** An address that reads the object for ten minutes; nothing is asked of the store for it. */
+async function signedAddress(objectKey: string): Promise<string> {
+  const installed = await platform();
+  const { data } = JSON.parse(await installed.kubectl(["-n", releaseNamespace, "get", "secret", "joypod-s3", "-o", "json"])) as { data: Record<string, string> };
+  const value = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
+  const { hostname, port } = new URL(value("endpoint"));
+  const client = new Client({
+    endPoint: hostname, port: Number(port), useSSL: false, region: value("region"), accessKey: value("accessKey"), secretKey: value("secretKey"),
+  });
+  return client.presignedGetObject(value("bucket"), objectKey, 600);
+}

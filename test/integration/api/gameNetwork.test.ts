@@ -1,0 +1,119 @@
+import { expect } from "chai";
+import { limits } from "#contracts/limits.ts";
+import { saveKey } from "#contracts/objectKeys.ts";
+import { moveSlot } from "../../../api/src/stores/gameSessionRecord.ts";
+import { aGame, aPartner, aSaveSlot, type TestPartner } from "../../factories/catalog.ts";
+import type { TestApi } from "../../support/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { LaunchStage } from "../../support/launchStage.ts";
+
+const path = "/api/partners/games";
+const metadata = { developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };
+const mebibyte = 2 ** 20;
+
+describe("network and save limit of a game", function () {
+  this.timeout(60_000);
+  let stage: LaunchStage;
+  let api: TestApi;
+  let partner: TestPartner;
+  let client: ApiClient;
+
+  before(async () => {
+    stage = await LaunchStage.start({ env: { GAME_NETWORK: "internet", LAUNCHES_PER_MINUTE: "100" } });
+    ({ api } = stage);
+  });
+  beforeEach(async () => {
+    partner = await aPartner(api.deps);
+    client = api.asPartner(partner);
+    await stage.newPlayer();
+  });
+  after(() => stage.stop());
+
+  async function specOf(id: string) {
+    return (await stage.operator.session(id)).spec;
+  }
+
+  it("are registered, shown, changed and taken back", async () => {
+    const slug = `net-${partner.keyId}`;
+    const created = await client.post(path, { ...metadata, title: "Net", slug, network: "internet", saveLimitMb: 512 });
+    expect(created.status, created.text).to.equal(201);
+    const before = await client.get(`${path}/${slug}`);
+    expect(before.json()).to.include({ network: "internet", saveLimitMb: 512 });
+    const changed = await client.patch(`${path}/${slug}`, { saveLimitMb: 16 });
+    expect(changed.json()).to.include({ network: "internet", saveLimitMb: 16 });
+    expect(changed.headers.get("etag"), "the tag follows them").to.not.equal(before.headers.get("etag"));
+    expect((await client.patch(`${path}/${slug}`, { network: null, saveLimitMb: null })).json()).to.include({ network: "none", saveLimitMb: null });
+    for (const body of [{ network: "lan" }, { saveLimitMb: 15 }, { saveLimitMb: 1025 }, { saveLimitMb: "64" }]) {
+      const response = await client.patch(`${path}/${slug}`, body);
+      expectRefusal(response, 400, "invalid_request");
+      expect(response.json<{ details: { path: string }[] }>().details[0]?.path).to.equal(Object.keys(body)[0]);
+    }
+  });
+
+  it("reach the session, and are none and the default unless said", async () => {
+    const net = await aGame(api.deps);
+    await api.deps.postgres.prisma.game.update({ where: { id: net.id }, data: { network: "internet", saveLimitMb: 64 } });
+    expect(await specOf(await stage.launched({ gameSlug: net.slug }))).to.include({ network: "Internet", saveVolumeBytes: 64 * mebibyte });
+    await stage.newPlayer();
+    expect(await specOf(await stage.launched())).to.include({ network: "None", saveVolumeBytes: limits.save.volumeBytes.default });
+  });
+
+  it("leave room for the save that the slot has", async () => {
+    const { id: slotId } = await aSaveSlot(api.deps, { user: stage.user, game: stage.game });
+    const stored = {
+      objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence: 1, attempt: 1 }), sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1,
+      unpackedBytes: 700 * mebibyte + 1, persistedAt: new Date().toISOString(), final: true,
+    };
+    expect(await moveSlot(api.deps.postgres.pool, slotId, "gs-a", stored)).to.be.true;
+    expect(await specOf(await stage.launched())).to.include({ saveVolumeBytes: 701 * mebibyte });
+  });
+
+  it("move a slot on to a later pack of the same sequence, and not back", async () => {
+    const { id: slotId } = await aSaveSlot(api.deps, { user: stage.user, game: stage.game });
+    const move = (sequence: number, attempt: number): Promise<boolean> => moveSlot(api.deps.postgres.pool, slotId, "gs-a", {
+      objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence, attempt }), sha256: "a".repeat(64), bytes: 10, generation: 1, sequence,
+      persistedAt: new Date().toISOString(), final: false,
+    });
+    expect([await move(2, 1), await move(2, 1), await move(2, 2), await move(2, 1), await move(1, 9), await move(3, 1)])
+      .to.deep.equal([true, false, true, false, false, true]);
+  });
+
+  describe("where the site gives games no network", () => {
+    let closed: LaunchStage;
+
+    before(async () => {
+      closed = await LaunchStage.start({ game: { launcher: "play.sh" } });
+      await closed.newPlayer();
+    });
+    after(() => closed.stop());
+
+    it("are refused at registration and change, naming the field and who can allow it", async () => {
+      const theirs = await aPartner(closed.api.deps);
+      const asked = closed.api.asPartner(theirs);
+      const { slug } = await aGame(closed.api.deps, { partnerId: theirs.id });
+      for (const response of [
+        await asked.post(path, { ...metadata, title: "Net", slug: `net-${theirs.keyId}`, network: "internet" }), await asked.patch(`${path}/${slug}`, { network: "internet" }),
+      ]) {
+        expectRefusal(response, 400, "invalid_request");
+        const { message, details } = response.json<{ message: string; details: { path: string }[] }>();
+        expect(message).to.contain("games.network");
+        expect(details[0]?.path).to.equal("network");
+      }
+      expect((await asked.get(path)).json()).to.include({ total: 1 });
+      expect((await asked.get(`${path}/${slug}`)).json()).to.include({ network: "none" });
+      expect((await asked.patch(`${path}/${slug}`, { network: "none" })).status).to.equal(200);
+    });
+
+    it("keep a game that has it from being launched, with a reason and without a trace", async () => {
+      const { prisma } = closed.api.deps.postgres;
+      await prisma.game.update({ where: { id: closed.game.id }, data: { network: "internet" } });
+      const response = await closed.player.post("/api/game/launch", { gameSlug: closed.game.slug });
+      expectRefusal(response, 409, "conflict");
+      expect(response.json<{ message: string }>().message).to.contain("games.network");
+      expect(await prisma.gameSession.count({ where: { userId: closed.user.id } })).to.equal(0);
+      expect(await prisma.saveSlot.count({ where: { userId: closed.user.id } })).to.equal(0);
+      await prisma.game.update({ where: { id: closed.game.id }, data: { network: "none" } });
+      expect(await closed.launched()).to.be.a("string");
+    });
+  });
+});

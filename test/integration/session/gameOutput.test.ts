@@ -1,0 +1,97 @@
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { eventually } from "#test/support/eventually.ts";
+import { compileSupervisor } from "#test/support/session/compileC.ts";
+import { superviseGame, type SupervisedGame } from "#test/support/session/supervisedGame.ts";
+
+const megabyte = 1024 * 1024;
+
+describe("what a supervised game prints and leaves", function () {
+  this.timeout(60_000);
+  let supervisor: string;
+  let game: SupervisedGame | undefined;
+
+  before(async () => { supervisor = await compileSupervisor(); });
+  afterEach(async () => {
+    await game?.remove();
+    game = undefined;
+  });
+
+  async function play(script: string, environment: Record<string, string> = {}): Promise<SupervisedGame> {
+    const folder = await mkdtemp(join(tmpdir(), "joypod-game-"));
+    execFileSync("chmod", ["755", folder]);
+    await writeFile(join(folder, "game.sh"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    return game = await superviseGame(supervisor, [join(folder, "game.sh")], environment);
+  }
+
+  it("reaches the log, of both streams and to the last word", async () => {
+    const { exit, output } = await play("echo out; echo err >&2; i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done; printf last; exit 4");
+    expect(await exit()).to.equal(4);
+    expect(output()).to.match(/^out\nerr\nline 0\n/).and.to.contain("line 499\nlast");
+  });
+
+  it("is cut when it is too much, without holding the game up", async () => {
+    const startedAt = performance.now();
+    const { exit, output, account } = await play("head -c 100000000 /dev/zero | tr '\\0' x");
+    expect(await exit()).to.equal(0);
+    const seconds = (performance.now() - startedAt) / 1000;
+    expect(seconds).to.be.lessThan(20);
+    expect(output().length).to.be.within(megabyte / 2, megabyte + 65_536 * (seconds + 1));
+    const [, dropped] = /prints more than is kept: (\d+) bytes of it were dropped/.exec(output()) ?? [];
+    expect(Number(dropped)).to.be.greaterThan(90_000_000);
+    expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 0 });
+  });
+
+  it("counts lines for more than their length", async () => {
+    const { exit, output } = await play("head -c 10000000 /dev/zero | tr '\\0' '\\n'");
+    expect(await exit()).to.equal(0);
+    expect(output().split("\n").length).to.be.lessThan(megabyte / 65 + 20_000);
+  });
+
+  it("does not keep the game from being stopped, nor the account from being written, while it floods", async () => {
+    const { exit, signal, account } = await play("trap '' TERM; yes", { GAME_GRACE_SECONDS: "1" });
+    await eventually(async () => ((await account())?.wallSeconds ?? 0) > 2, { what: "a second account" });
+    signal("SIGTERM");
+    expect(await exit()).to.equal(0);
+    expect(await account()).to.include({ state: "ended", reason: "stopped-by-kill" });
+  });
+
+  it("does not keep the supervisor from ending when a process that left the group still holds the output", async () => {
+    const { exit, output } = await play("setsid sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do echo still here; sleep 1; done' & sleep 1; echo bye");
+    const startedAt = performance.now();
+    expect(await exit()).to.equal(0);
+    expect(performance.now() - startedAt).to.be.lessThan(5_000);
+    expect(output()).to.contain("bye");
+  });
+
+  it("neither waits for nor follows what the game puts in the account's place", async () => {
+    const { exit, signal, account, reports } = await play("echo up; exec sleep 60");
+    await eventually(async () => (await account())?.state === "running", { what: "the first account" });
+    execFileSync("sh", ["-c", "rm -f game.json.new; mkfifo game.json.new", "sh"], { cwd: reports });
+    await eventually(async () => ((await account())?.wallSeconds ?? 0) > 2, { what: "an account in spite of the FIFO" });
+    execFileSync("sh", ["-c", "ln -sf /dev/zero game.json.new; ln -sf /dev/zero game.json"], { cwd: reports });
+    await mkdir(join(reports, "other"));
+    signal("SIGTERM");
+    expect(await exit()).to.equal(0);
+    expect(await account()).to.include({ state: "ended", reason: "stopped" });
+  });
+
+  it("still ends when a directory is in the account's place", async () => {
+    const { exit, signal, output, reports } = await play("rm -f $GAME_REPORT_DIR/*; mkdir -p $GAME_REPORT_DIR/game.json/a $GAME_REPORT_DIR/game.json.new/a; echo made; exec sleep 60");
+    await eventually(() => output().includes("made"), { what: `the directories in ${reports}` });
+    signal("SIGTERM");
+    expect(await exit()).to.equal(0);
+    expect(output()).to.contain("game ended");
+  });
+
+  it("has its processes reaped while it makes ever more of them", async () => {
+    const { exit, signal, account } = await play("while :; do (sleep 0 &) ; done", { GAME_GRACE_SECONDS: "1" });
+    await eventually(async () => ((await account())?.wallSeconds ?? 0) > 2, { what: "a second account" });
+    signal("SIGTERM");
+    expect(await exit()).to.equal(0);
+    expect(await account()).to.include({ state: "ended", reason: "stopped" });
+  });
+});

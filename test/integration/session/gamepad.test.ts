@@ -1,0 +1,71 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { expect } from "chai";
+import { pino } from "pino";
+import { eventually } from "#test/support/eventually.ts";
+import { openGamepad, type Gamepad } from "../../../streamer/src/input/gamepad.ts";
+import { readGamepad } from "../../../streamer/src/input/gamepadState.ts";
+
+describe("the gamepad of a hostile game", () => {
+  let folder: string;
+  let path: string;
+  let gamepad: Gamepad;
+  let sockets: Socket[];
+  let lines: number;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "joypod-pad-"));
+    path = join(folder, "pad0");
+    mkdirSync(join(path, "in", "the", "way"), { recursive: true });
+    sockets = [];
+    lines = 0;
+    const log = pino(new Writable({ write(_line, _encoding, done) {
+      lines++;
+      done();
+    } }));
+    gamepad = await openGamepad({ socketPath: path, log, now: Date.now });
+  });
+  afterEach(() => {
+    for (const socket of sockets) socket.destroy();
+    gamepad.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function open(): Socket {
+    const socket = connect(path).on("error", () => undefined);
+    sockets.push(socket);
+    return socket;
+  }
+
+  it("is opened by few at a time and told of in few lines, however often it is opened", async () => {
+    for (let round = 0; round < 20; round++) {
+      const many = Array.from({ length: 100 }, open);
+      await eventually(() => many.filter(({ closed }) => closed).length >= 84, { what: "all but 16 to be sent away" });
+      for (const socket of many) socket.destroy();
+      await eventually(() => !gamepad.isOpen(), { what: "the pad to be closed" });
+    }
+    expect(lines).to.be.within(1, 20);
+  });
+
+  it("sends away who writes to it", async () => {
+    const socket = open();
+    await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
+    socket.write(Buffer.alloc(1_000_000));
+    await eventually(() => socket.closed && !gamepad.isOpen(), { what: "the writer's end" });
+  });
+
+  it("keeps little for who does not read, and leads the next one to the present state", async () => {
+    open().pause();
+    await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
+    const before = process.memoryUsage().rss;
+    for (let tick = 0; tick < 200_000; tick++) gamepad.set(readGamepad({ t: "pad", s: [tick % 30_000, 0, 0, 0], l: 0, r: 0, b: 0 }));
+    expect(process.memoryUsage().rss - before).to.be.lessThan(200_000_000);
+    let received = 0;
+    open().on("data", (chunk) => { received += chunk.length; });
+    await eventually(() => received > 0, { what: "the state" });
+    expect(received).to.be.lessThan(1_000);
+  });
+});

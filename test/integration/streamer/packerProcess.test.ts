@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { getPriority } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { pino } from "pino";
+import { startPacker, type PackerProcess } from "../../../streamer/src/saves/packerProcess.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { createPackerStage, packerUid, type PackerStage } from "#test/support/packerStage.ts";
+
+describe("the streamer's packer", () => {
+  let stage: PackerStage;
+  let packer: PackerProcess | undefined;
+
+  beforeEach(() => {
+    stage = createPackerStage();
+    stage.order();
+  });
+
+  afterEach(() => {
+    packer?.close();
+    packer = undefined;
+    stage.remove();
+  });
+
+  function start(packDeadlineMs = 20_000): PackerProcess {
+    const environment = { SAVE_VOLUME: stage.volume, SPOOL_DIR: stage.spool, SESSION_UID: packerUid, NODE_COMPILE_CACHE: "" };
+    return packer = startPacker({ saves: { environment, packDeadlineMs }, log: pino({ level: "silent" }), now: () => performance.now(), random: Math.random });
+  }
+
+  /** The only child that runs the packer for this stage. */
+  function pid(): number | undefined {
+    const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number);
+    return children.find((child) => existsSync(`/proc/${child}/environ`) && readFileSync(`/proc/${child}/environ`, "utf8").includes(stage.spool));
+  }
+
+  it("restores at full speed, then steps back with all its threads", async () => {
+    start();
+    const child = await eventually(pid);
+    await eventually(() => existsSync(stage.saves));
+    await eventually(() => readdirSync(`/proc/${child}/task`).every((thread) => getPriority(Number(thread)) > 0));
+  });
+
+  it("packs for the last time when it is told to finish", async () => {
+    const started = start();
+    await eventually(() => existsSync(stage.saves));
+    writeFileSync(join(stage.saves, "a"), "last");
+    await started.finish();
+    expect(stage.manifest()).to.include({ final: true });
+    expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ a: "last" });
+  });
+
+  it("is replaced when it dies, before the end and after it was told", async () => {
+    const started = start();
+    await eventually(() => stage.manifest()?.attempt === 1);
+    process.kill(await eventually(pid), "SIGKILL");
+    await eventually(() => stage.manifest()?.attempt === 2);
+    process.kill(await eventually(pid), "SIGSTOP");
+    const finished = started.finish();
+    process.kill(await eventually(pid), "SIGKILL");
+    await finished;
+    expect(stage.manifest()).to.include({ attempt: 3, final: true });
+  });
+
+  it("is waited for no longer than the deadline", async () => {
+    const started = start(300);
+    const child = await eventually(pid);
+    await eventually(() => stage.manifest());
+    process.kill(child, "SIGSTOP");
+    await started.finish();
+    await eventually(() => pid() === undefined);
+    expect(stage.manifest()).to.include({ final: false });
+  });
+});

@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const supervisorFolder = join(root, "images/session/supervisor");
+const strict = ["-O2", "-Wall", "-Wextra", "-Werror"];
+const install = "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests of the game's supervisor compile it.";
+
+/** Compiles the supervisor as its image does; gives the path of the program, which any user may run. */
+export async function compileSupervisor(): Promise<string> {
+  const sources = (await readdir(supervisorFolder)).filter((name) => name.endsWith(".c")).map((name) => join(supervisorFolder, name));
+  return compile("supervise", ["-static", ...sources, "-lseccomp"]);
+}
+
+/** Compiles the program that prints the supervisor's filter. */
+export function compileFilterExport(): Promise<string> {
+  const sources = [join(root, "test/support/session/exportFilter.c"), join(supervisorFolder, "systemCallFilter.c")];
+  return compile("exportFilter", ["-static", "-I", supervisorFolder, ...sources, "-lseccomp"]);
+}
+
+/** Compiles a game of one source file in this folder. */
+export function compileProbe(name: string): Promise<string> {
+  return compile(name, ["-static", join(root, "test/support/session", `${name}.c`)]);
+}
+
+async function compile(name: string, args: string[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "joypod-compiled-"));
+  await chmod(folder, 0o755);
+  const program = join(folder, name);
+  try {
+    await run("gcc", [...strict, "-o", program, ...args]);
+  } catch (error) {
+    throw new Error(`${name} could not be compiled. ${install}`, { cause: error });
+  }
+  return program;
+}

@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { chown, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sessionUserId } from "#contracts/nodeLayout.ts";
+import { parseGameTermination, type GameTermination } from "#contracts/termination.ts";
+
+/** A game under the supervisor, outside of containers: no runtime's own walls hide a missing one. */
+export interface SupervisedGame {
+  pid: number;
+  /** Where the account lies; the game may write there too. */
+  reports: string;
+  /** What has reached the log so far. */
+  output: () => string;
+  account: () => Promise<GameTermination | undefined>;
+  signal: (signal: NodeJS.Signals) => void;
+  /** Waits for the supervisor's end; undefined for one that a signal ended. */
+  exit: () => Promise<number | undefined>;
+  remove(): Promise<void>;
+}
+
+let nextDisplay = 0;
+
+/** Starts the compiled supervisor with this launcher, with the sockets that it waits for in place. */
+export async function superviseGame(supervisor: string, launcher: string[], environment: Record<string, string> = {}): Promise<SupervisedGame> {
+  const folder = await mkdtemp(join(tmpdir(), "joypod-supervised-"));
+  await chown(folder, sessionUserId, sessionUserId);
+  const number = 100_000 + process.pid % 10_000 * 100 + nextDisplay++ % 100;
+  await mkdir("/tmp/.X11-unix", { recursive: true, mode: 0o1777 });
+  const servers = [await listen(`/tmp/.X11-unix/X${number}`), await listen(join(folder, "pulse.sock"))];
+  const reports = join(folder, "reports");
+  await mkdir(reports);
+  await chown(reports, sessionUserId, sessionUserId);
+
+  const child = spawn(supervisor, launcher, {
+    uid: sessionUserId, gid: sessionUserId, cwd: "/",
+    env: { PATH: process.env.PATH, DISPLAY: `:${number}`, RUN_DIR: folder, GAME_REPORT_DIR: reports, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (chunk: string) => { output += chunk; });
+  const ended = new Promise<number | undefined>((resolve, reject) => {
+    child.on("error", reject).on("close", (code) => resolve(code ?? undefined));
+  });
+  return {
+    pid: child.pid ?? 0,
+    reports,
+    output: () => output,
+    account: async () => parseGameTermination(await readFile(join(reports, "game.json"), "utf8").catch(() => "")),
+    signal: (signal) => { child.kill(signal); },
+    exit: () => ended,
+    async remove() {
+      child.kill("SIGTERM");
+      await ended;
+      for (const server of servers) server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function listen(path: string): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(path, resolve));
+  return server;
+}

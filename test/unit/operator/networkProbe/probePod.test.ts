@@ -1,0 +1,38 @@
+import { expect } from "chai";
+import type { Pod } from "#kube/builtin.ts";
+import { isSessionPod } from "../../../../operator/src/controllers/gameSession/podState.ts";
+import { buildProbePod, outcomeOf, type ProbeRole } from "../../../../operator/src/networkProbe/probePod.ts";
+
+const config = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", nodeSelector: { gpu: "true" }, target: { host: "10.0.0.9", port: 8081 } } as const;
+const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config);
+
+function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"): Pod {
+  const status = { name: "probe", image: "", imageID: "", ready: false, restartCount: 0, state: { terminated: { exitCode } } };
+  return { apiVersion: "v1", kind: "Pod", metadata: { name: "probe" }, status: { phase, containerStatuses: [status] } };
+}
+
+describe("buildProbePod", () => {
+  for (const role of ["control", "covered"] as const) {
+    it(`holds nothing and ends by itself as ${role}`, () => {
+      const { metadata, spec } = build(role);
+      expect(spec).to.include({ automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Never", activeDeadlineSeconds: 60 });
+      expect(spec?.securityContext).to.deep.include({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+      expect(spec?.containers[0]?.securityContext).to.deep.equal({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } });
+      expect(spec?.containers[0]?.resources?.limits).to.have.property("memory");
+      expect(spec?.containers[0]?.command).to.include.members(["10.0.0.9", "8081"]);
+      expect(isSessionPod({ ...build(role), apiVersion: "v1", kind: "Pod", metadata })).to.be.false;
+    });
+  }
+
+  it("makes only the covered one look like a session with internet", () => {
+    expect(build("covered").metadata.labels).to.include({ "app.kubernetes.io/component": "game-session", "joypod.dev/network": "internet", "joypod.dev/network-probe": "covered" });
+    expect(build("control").metadata.labels).to.include({ "joypod.dev/network-probe": "control" }).and.not.have.property("joypod.dev/network");
+  });
+});
+
+describe("outcomeOf", () => {
+  it("is what the probe's exit code says, and unknown for any other end", () => {
+    expect([ended(0), ended(3), ended(1), ended(137)].map(outcomeOf)).to.deep.equal([true, false, undefined, undefined]);
+    expect(outcomeOf({ apiVersion: "v1", kind: "Pod", metadata: { name: "probe" }, status: { phase: "Failed", reason: "DeadlineExceeded" } })).to.equal(undefined);
+  });
+});
