@@ -1,11 +1,12 @@
 // Runs everything that proves the project and ends with one line, `N passed, N failed`. A failing stage hides no other. The cluster
 // for the end-to-end tests is prepared in the background, by its own name (JOYPOD_CLUSTER, default joypod-test), and is removed
-// at the end unless JOYPOD_KEEP is set. What takes many minutes by its nature, the soak tests, runs beside integration and e2e.
+// at the end unless JOYPOD_KEEP is set. Most integration tests wait more than they work, so two lanes that share nothing run at once, and
+// what takes many minutes by its nature, the soak tests, beside them; streams, whose rates are measured, run when both are done.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { endRunningStages, runCheck, runTests, type StageOptions, type StageResult } from "./stage.ts";
 
-type Tier = "unit" | "integration" | "soak" | "e2e";
+type Tier = "unit" | "integration:api" | "integration:others" | "integration:streams" | "soak" | "e2e";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -37,15 +38,14 @@ await tests("unit", 15);
 
 announce("cluster and images (in the background since the start; log in test-results/prepare.log)");
 report(await prepared);
-const soakLog = join(results, "soak.log");
-const soaked = runTests(mochaStage("soak", { timeoutMinutes: 40, logFile: soakLog }));
-await tests("integration", 40);
+const soak = testsInBackground("soak", 40);
+const others = testsInBackground("integration:others", 40);
+await tests("integration:api", 40);
+await others.end();
+await soak.end();
+await tests("integration:streams", 20);
 await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml") });
 await tests("e2e", 45, cluster);
-announce("soak (in the background since the integration tests)");
-const soakResult = await soaked;
-process.stdout.write(readFileSync(soakLog));
-report(soakResult);
 if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");
@@ -64,9 +64,23 @@ async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv 
   report(await runTests(mochaStage(tier, { timeoutMinutes, env })));
 }
 
+/** Begins tests whose output comes, all together, when their end is waited for. */
+function testsInBackground(tier: Tier, timeoutMinutes: number): { end: () => Promise<void> } {
+  const logFile = join(results, `${tier.replace(":", "-")}.log`);
+  const running = runTests(mochaStage(tier, { timeoutMinutes, logFile }));
+  return {
+    end: async () => {
+      announce(`${tier} (in the background until now)`);
+      const result = await running;
+      process.stdout.write(readFileSync(logFile));
+      report(result);
+    },
+  };
+}
+
 function mochaStage(tier: Tier, options: Omit<StageOptions, "name" | "command">): StageOptions & { summaryFile: string } {
   const command: StageOptions["command"] = ["npm", "run", "--silent", tier, "--", "--reporter", "tools/test/reporter.ts"];
-  return { ...options, name: tier, command, summaryFile: join(results, `${tier}.json`) };
+  return { ...options, name: tier, command, summaryFile: join(results, `${tier.replace(":", "-")}.json`) };
 }
 
 function announce(name: string): void {
