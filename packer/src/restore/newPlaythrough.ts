@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, renameSync } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreReport } from "#contracts/spool.ts";
 import { parseOrder } from "../spool/order.ts";
-import { readSmallFile, writeDurably } from "../spool/spoolFiles.ts";
+import { readSmallFile, writeWhole } from "../spool/spoolFiles.ts";
 
 export interface NewPlaythrough {
   saveVolume: string;
@@ -21,7 +21,7 @@ export function beginNewPlaythrough({ saveVolume, spool, uid }: NewPlaythrough):
     if (order?.uid !== uid || order.save !== undefined) return false;
     if ([directory, draft, `${spool}/${spoolNames.report}`].some((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)) return false;
     mkdirSync(draft, { mode: 0o700 });
-    writeDurably(`${spool}/${spoolNames.report}`, { version: 1, uid } satisfies RestoreReport);
+    writeWhole(`${spool}/${spoolNames.report}`, { version: 1, uid } satisfies RestoreReport);
     renameSync(draft, directory);
     return true;
   } catch {

@@ -32,7 +32,16 @@ describe("the streamer's packer", () => {
   /** The only child that runs the packer for this stage. */
   function pid(): number | undefined {
     const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number);
-    return children.find((child) => existsSync(`/proc/${child}/environ`) && readFileSync(`/proc/${child}/environ`, "utf8").includes(stage.spool));
+    return children.find((child) => environmentOf(child).includes(stage.spool));
+  }
+
+  /** Empty for a child that has ended meanwhile. */
+  function environmentOf(child: number): string {
+    try {
+      return readFileSync(`/proc/${child}/environ`, "utf8");
+    } catch {
+      return "";
+    }
   }
 
   it("restores at full speed, then steps back with all its threads", async () => {
