@@ -15,12 +15,17 @@ contentOf() {
 }
 
 pack() {
-  local game=$1 archive=$2 mounts=()
+  local game=$1 archive=$2 mounts=() try
   writeBuildSecrets
   if [ -f "$buildSecrets/ca" ]; then mounts+=(-v "$buildSecrets/ca:/run/secrets/ca:ro"); fi
   if [ -f "$buildSecrets/apt" ]; then mounts+=(-v "$buildSecrets/apt:/etc/apt/apt.conf.d/95build-host:ro"); fi
-  nice -n 10 "$containerEngine" run --rm --user 0:0 --network host --entrypoint /bin/bash \
-    -v "$games:/games:ro" -v "$(dirname "$archive"):/out" "${mounts[@]}" "$image" /games/packing.sh "$game" "/out/$(basename "$archive")"
+  # Twice, as a package mirror may be away for a moment.
+  for try in 1 2; do
+    nice -n 10 "$containerEngine" run --rm --user 0:0 --network host --entrypoint /bin/bash \
+      -v "$games:/games:ro" -v "$(dirname "$archive"):/out" "${mounts[@]}" "$image" /games/packing.sh "$game" "/out/$(basename "$archive")" && return 0
+    echo "Try $try of packing the game $game failed." >&2
+  done
+  return 1
 }
 
 ensureGame() {

@@ -39,7 +39,7 @@ const Environment = z.object({
   IMAGE_PULL_POLICY: z.enum(["Always", "IfNotPresent", "Never"]).default("IfNotPresent"),
   SESSION_POD_PRIORITY_CLASS: z.string().trim().default(""),
   SESSION_RUNTIME_CLASS: z.string().trim().default(""),
-  SESSION_GRACE_SECONDS: whole(30, 5, 600),
+  SESSION_GRACE_SECONDS: whole(120, 15, 900),
   GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
   INTERNET_NAMESERVERS: addressList,
   PROBE_IMAGE: z.string().trim().default(""),

@@ -49,6 +49,7 @@ export type Config = ReturnType<typeof parseConfig>;
 
 /** Where a session's saves are, and where they go. */
 export interface SavesConfig {
+  place: { saveVolume: string; spool: string; uid: string };
   /** The packer's whole environment. */
   environment: Record<string, string>;
   /** How long the last pack is waited for. */
@@ -61,7 +62,10 @@ function savesOf(env: z.infer<typeof Environment>): SavesConfig | undefined {
   if (SAVE_VOLUME === undefined || SPOOL_DIR === undefined || SESSION_UID === undefined) {
     throw new Error("The streamer would lose the session's saves: set all of SAVE_VOLUME, SPOOL_DIR and SESSION_UID, or none.");
   }
-  return { environment: { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE }, packDeadlineMs: PACK_DEADLINE_SECONDS * 1_000 };
+  return {
+    place: { saveVolume: SAVE_VOLUME, spool: SPOOL_DIR, uid: SESSION_UID },
+    environment: { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE }, packDeadlineMs: PACK_DEADLINE_SECONDS * 1_000,
+  };
 }
 
 /** Reads the environment once, at start. Throws one message that names every variable that is wrong. */

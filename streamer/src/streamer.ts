@@ -16,6 +16,8 @@ import type { Logger } from "./log.ts";
 const accountEveryMs = 2_000;
 /** An offer that comes while the streamer starts waits so long for it; the API waits a little longer for the answer. */
 const holdMs = 8_000;
+/** The game starts when the streamer has; after that there are processors for what can wait. */
+const calmAfterMs = 1_500;
 /** Lets the last notice leave before the transport closes. */
 const farewellMs = 700;
 
@@ -38,11 +40,12 @@ export interface Streamer {
 /** Serves probes and status at once, then starts the stage; ready when an offer would be answered. */
 export function startStreamer({ config, log, now, onStopped }: StreamerOptions): Streamer {
   const startedAt = now();
-  const packer = config.saves && startPacker({ saves: config.saves, log, now, random: Math.random });
   const readUsage = createUsageReader();
   const writeAccount = createTerminationLog(config.terminationLog, log);
   let stage: Stage | undefined;
   const settled = Promise.withResolvers<undefined>();
+  const calm = settled.promise.then(() => delay(calmAfterMs, undefined, { ref: false }));
+  const packer = config.saves && startPacker({ saves: config.saves, calm, log, now, random: Math.random });
   let stopping: EndReason | undefined;
   let toldEndAt: number | undefined;
 

@@ -1,6 +1,6 @@
 // Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
-// `ONLY=launch` (or writes, streams, copy, A1 … A6, C3; several with commas) measures that alone, and what does not name the running
+// `ONLY=launch` (or writes, streams, spool, copy, A1 … A6, C3; several with commas) measures that alone, and what does not name the running
 // platform needs none; launches are also told stage by stage. `ROUNDS` is the number of launches.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -18,6 +18,7 @@ import { measureCatalogClient, measureCatalogPages } from "./catalogPages.ts";
 import { measureNodeCopy } from "./nodeCopy.ts";
 import { measureUpload } from "./uploadArchive.ts";
 import { measureLoopbackFirstFrame, measureLoopbackPhoton, measureStreamPhoton } from "./photon.ts";
+import { measureSpooling } from "./spooling.ts";
 import { atLeastRow, atMostRow, countRow, median, table, type BenchRow } from "./row.ts";
 import { LaunchTimeline } from "./launchTimeline.ts";
 import { beginLaunch, keepAlive, launch, stop, whenRunning } from "./session.ts";
@@ -44,6 +45,7 @@ async function measureAll(): Promise<void> {
   if (isWanted("A4")) rows.push(await measureCatalogClient());
   if (isWanted("A5")) rows.push(...await measureCatalogPages());
   if (["launch", "writes", "streams"].some(isWanted)) await measurePlatform();
+  if (isWanted("spool")) rows.push(await measureSpooling());
   if (isWanted("copy")) {
     const { agentSeconds, peerSeconds } = await measureNodeCopy({ rounds: 3 });
     rows.push(atLeastRow("node copy of 0.5 GB, curl | tar xz", agentSeconds * 1000, peerSeconds * 1000, 2));

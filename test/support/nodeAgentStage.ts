@@ -8,6 +8,7 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionSpec, StoredSave } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { contentDirectory, podVolumes, sessionDirectory, sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
+import { SpoolManifest } from "#contracts/spool.ts";
 import { events, pods, type Event, type Pod } from "#kube/builtin.ts";
 import { systemClock } from "#kube/clock.ts";
 import { findCondition } from "#kube/conditions.ts";
@@ -225,8 +226,13 @@ export class NodeAgentStage {
 
   /** The game ends, its saves are packed for the last time, and the kubelet says so. */
   async endGame(name: string): Promise<void> {
-    await this.#packers.get(name)?.finish();
+    await this.finishPacker(name);
     await this.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
+  }
+
+  /** The game ends, and its saves are packed for the last time. */
+  async finishPacker(name: string): Promise<void> {
+    await this.#packers.get(name)?.finish();
   }
 
   async killPacker(name: string): Promise<void> {
@@ -270,6 +276,12 @@ export class NodeAgentStage {
       const save = (await this.session(name)).status?.save;
       return save !== undefined && save.sequence >= sequence && save;
     }, { timeoutMs: 20_000, what: `save ${sequence} to be stored` });
+  }
+
+  /** Waits until the packer's manifest names a pack of a session. */
+  async packed(name: string): Promise<void> {
+    const manifest = `${this.folder(name)}/${spoolNames.manifest}`;
+    await eventually(() => existsSync(manifest) && SpoolManifest.parse(JSON.parse(readFileSync(manifest, "utf8"))).save !== undefined, { timeoutMs: 20_000, what: "a pack" });
   }
 
   /** Names of the packs in the session's folder. */

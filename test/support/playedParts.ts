@@ -23,6 +23,8 @@ import type { CountedTransport } from "./countedTransport.ts";
 export interface Behaviour {
   /** Nodes whose agent never gets the game's files. */
   nodesWithoutContent: Set<string>;
+  /** Nodes whose agent cannot fetch saves, and says so. */
+  nodesWithoutSaves: Set<string>;
   /** Nodes where neither kubelet nor agent does anything. */
   silentNodes: Set<string>;
   /** UDP ports that something else has on its node: the scheduler finds no room. */
@@ -42,7 +44,7 @@ export interface Behaviour {
 /** Scheduler, kubelets, node agents and the API's recorder, played on a real API server: they write what the real ones would. */
 export class PlayedParts {
   readonly behaviour: Behaviour = {
-    nodesWithoutContent: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreAway: false,
+    nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreAway: false,
     cached: [], kubeletLooksAway: undefined, probes: undefined, isRecorderAway: false,
   };
   readonly #sessionStore = new Store<GameSession>();
@@ -114,7 +116,8 @@ export class PlayedParts {
       if (!isStored && conditions?.some(({ reason }) => reason === "StoreUnreachable")) return;
       await this.#reportSession(session, { SavePersisted: isStored ? ["True", "Stored"] : ["False", "StoreUnreachable"] }, isStored);
     } else if (!isOver && !isConditionTrue(conditions, "ContentReady") && !this.behaviour.nodesWithoutContent.has(nodeName)) {
-      await this.#reportSession(session, { ContentReady: ["True", "Cached"], SaveRestored: ["True", "NothingToRestore"] }, false);
+      const isStuck = this.behaviour.nodesWithoutSaves.has(nodeName);
+      await this.#reportSession(session, { ContentReady: ["True", "Cached"], SaveRestored: isStuck ? ["False", "StoreUnreachable"] : ["True", "NothingToRestore"] }, false);
     }
   }
 

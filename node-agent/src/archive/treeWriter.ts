@@ -1,5 +1,5 @@
-import { constants, mkdirSync, utimesSync } from "node:fs";
-import { chmod, chown, open, type FileHandle } from "node:fs/promises";
+import { constants, mkdirSync } from "node:fs";
+import { chmod, open, type FileHandle } from "node:fs/promises";
 import type { ArchiveEntry } from "#contracts/archive/archiveInspector.ts";
 import type { ArchiveSink } from "#contracts/archive/archiveReader.ts";
 import { createLanes } from "./lanes.ts";
@@ -10,12 +10,6 @@ export interface TreeStyle {
   fileMode: number;
   executableMode: number;
   directoryMode: number;
-  /** Owner of everything; the agent itself unless given. */
-  userId?: number | undefined;
-  /** Sets the files' times to what the archive says. */
-  keepsTimes: boolean;
-  /** Waits for the disk; not needed where a crash starts the work anew. */
-  isDurable: boolean;
 }
 
 /** Writes what an ArchiveReader lets through below one fresh directory. */
@@ -94,15 +88,13 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
 
   async function write(file: PendingFile, pieces: Buffer[], isComplete: boolean): Promise<void> {
     const { entry } = file;
-    const { path, isExecutable, mtimeSeconds } = entry;
+    const { path, isExecutable } = entry;
     const handle = file.handle ??= await open(`${root}/${path}`, createNew, isExecutable ? style.executableMode : style.fileMode);
     openHandles.add(handle);
     for (const piece of pieces) await writeWhole(handle, piece);
     if (!isComplete) return;
-    if (style.userId !== undefined) await handle.chown(style.userId, style.userId);
-    if (style.keepsTimes) await handle.utimes(mtimeSeconds, mtimeSeconds);
     openHandles.delete(handle);
-    await (style.isDurable ? syncer.add(handle, entry.size) : handle.close());
+    await syncer.add(handle, entry.size);
   }
 
   async function finish(): Promise<void> {
@@ -110,13 +102,9 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
     // Deepest first: a directory is closed to writing after everything in it.
     const inner = [...directories].sort((left, right) => right.length - left.length).map((path) => `${root}/${path}`);
     const paths = [...inner, root];
-    for (const path of paths) {
-      if (style.userId !== undefined) await chown(path, style.userId, style.userId);
-      await chmod(path, style.directoryMode);
-      if (style.keepsTimes) utimesSync(path, 0, 0);
-    }
+    for (const path of paths) await chmod(path, style.directoryMode);
     // Several at a time share one commit of the file system's journal.
-    for (let start = 0; style.isDurable && start < paths.length; start += filesAtOnce) {
+    for (let start = 0; start < paths.length; start += filesAtOnce) {
       await settleAll(paths.slice(start, start + filesAtOnce).map(syncDirectory));
     }
   }

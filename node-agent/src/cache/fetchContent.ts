@@ -37,7 +37,7 @@ export class FetchFailed extends Error {
 }
 
 /** Readable for everybody, writable for nobody. */
-const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryMode: 0o555, keepsTimes: false, isDurable: true };
+const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryMode: 0o555 };
 
 /** Downloads, checks and publishes one version; throws FetchFailed and leaves nothing, or throws the abort reason. */
 export async function fetchContent(options: FetchOptions): Promise<Manifest> {

@@ -8,7 +8,7 @@ import { keepStored } from "./steps/keepStored.ts";
 import { prepare, recordOf } from "./steps/prepare.ts";
 import { resolveAbsence } from "./steps/resolveAbsence.ts";
 import { reportNothing, settle } from "./steps/settle.ts";
-import type { SessionDeps, Step } from "./steps/step.ts";
+import { retryMs, type SessionDeps, type Step } from "./steps/step.ts";
 import { packFormerSaves, refuseSpool, storeLast } from "./steps/storeLast.ts";
 import type { SessionWorld } from "./world.ts";
 
@@ -22,7 +22,10 @@ export function createSessionReconciler(deps: SessionDeps): (key: string, contex
     const world = await observe(deps, key);
     const step = stepFor(world);
     const { session } = world;
-    if (step === "wait" || step === "nothing") return undefined;
+    // Also after a restart of the agent, when the packer has long been at work.
+    if (world.record !== undefined) deps.watcher.follow(key, deps.files.packedFolder(world.record.gameSession));
+    if (step === "nothing") return undefined;
+    if (step === "wait") return { requeueAfterMs: retryMs };
     if (step === "resolveAbsence") return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
     if (session === undefined) return undefined;
     // Of a session that is prepared anew the previous release's record is replaced.

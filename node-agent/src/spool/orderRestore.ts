@@ -4,7 +4,6 @@ import { limits } from "#contracts/limits.ts";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
 import type { Clock } from "#kube/clock.ts";
-import { syncDirectory } from "../archive/treeWriter.ts";
 import { ChecksumMismatch, ObjectStoreError } from "../store/errors.ts";
 import type { ObjectLocation, ObjectStore } from "../store/objectStore.ts";
 import { readObject } from "../store/readObject.ts";
@@ -36,16 +35,15 @@ export async function orderRestore(options: OrderOptions): Promise<void> {
   const bytes = save && await fetchArchive(options, save);
   const order: RestoreOrder = { version: 1, uid, ...save && bytes !== undefined && { save: { sha256: save.sha256, bytes } } };
   const draft = `${sessionFolder}/${spoolNames.order}.new`;
-  await writeThrough(draft, async (write) => write(Buffer.from(`${JSON.stringify(order)}\n`)));
+  await writeReadable(draft, async (write) => write(Buffer.from(`${JSON.stringify(order)}\n`)));
   await rename(draft, `${sessionFolder}/${spoolNames.order}`);
-  await syncDirectory(sessionFolder);
 }
 
 async function fetchArchive({ sessionFolder, store, clock, random, signal }: OrderOptions, { location, sha256 }: NonNullable<OrderOptions["save"]>): Promise<number> {
   const path = `${sessionFolder}/${spoolNames.orderedArchive}`;
   const hash = createHash("sha256");
   let bytes = 0;
-  await writeThrough(path, async (write) => {
+  await writeReadable(path, async (write) => {
     for await (const chunk of readObject({ store, location, clock, random, signal })) {
       bytes += chunk.length;
       if (bytes > limits.save.packedBytes) throw new ObjectStoreError("Refused", `The stored save ${location.key} is larger than ${limits.save.packedBytes} bytes.`);
@@ -59,12 +57,11 @@ async function fetchArchive({ sessionFolder, store, clock, random, signal }: Ord
   throw new ChecksumMismatch(sha256, actual);
 }
 
-/** Writes a file that everybody may read, through to the disk. */
-async function writeThrough(path: string, fill: (write: (bytes: Buffer) => Promise<void>) => Promise<void>): Promise<void> {
+/** Writes a file that everybody may read. It need not reach the disk: a loss of power ends the pod that it is for. */
+async function writeReadable(path: string, fill: (write: (bytes: Buffer) => Promise<void>) => Promise<void>): Promise<void> {
   const file = await open(path, "w", 0o444);
   try {
     await fill(async (bytes) => file.writeFile(bytes));
-    await file.datasync();
   } finally {
     await file.close();
   }

@@ -3,7 +3,7 @@ import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder, RestoreReport } from "#contracts/spool.ts";
 import { codeOf, Refusal } from "../refusal.ts";
 import { lookAtSave } from "../save/look.ts";
-import { writeDurably } from "../spool/spoolFiles.ts";
+import { writeWhole } from "../spool/spoolFiles.ts";
 import { unpackSave } from "./unpackSave.ts";
 
 /** Where a save is restored to. */
@@ -22,7 +22,7 @@ export interface Restored {
 }
 
 /**
- * Makes the save directory as ordered. The report is on disk before the directory appears, and the game starts only after that: a life
+ * Makes the save directory as ordered. The report is there before the directory appears, and the game starts only after that: a life
  * of the packer that finds no report knows that no game ran, and one that finds it restores nothing.
  */
 export async function restoreSave(place: RestorePlace, { uid, save }: RestoreOrder): Promise<Restored> {
@@ -31,7 +31,7 @@ export async function restoreSave(place: RestorePlace, { uid, save }: RestoreOrd
   const { refused } = restored;
   const report: RestoreReport = { version: 1, uid, ...refused && { refused: { reason: refused.reason, message: refused.message } } };
   if (refused) rmSync(draft, { recursive: true, force: true });
-  writeDurably(`${place.spool}/${spoolNames.report}`, report);
+  writeWhole(`${place.spool}/${spoolNames.report}`, report);
   if (!refused) renameSync(draft, place.saveDirectory);
   return restored;
 }

@@ -26,16 +26,26 @@ export function readSmallFile(path: string): string | undefined {
 
 /** Writes a small file so that it appears complete, and stays through a loss of power. */
 export function writeDurably(path: string, value: unknown): void {
+  const draft = writeDraft(path, value, fsyncSync);
+  moveDurably(draft, path);
+}
+
+/** Writes a small file so that it appears complete: enough for what is of no use after a loss of power, which takes the save volume with it. */
+export function writeWhole(path: string, value: unknown): void {
+  renameSync(writeDraft(path, value), path);
+}
+
+function writeDraft(path: string, value: unknown, sync?: (file: number) => void): string {
   const draft = `${path}.new`;
   rmSync(draft, { force: true });
   const file = openSync(draft, createNew, 0o600);
   try {
     writeSync(file, JSON.stringify(value));
-    fsyncSync(file);
+    sync?.(file);
   } finally {
     closeSync(file);
   }
-  moveDurably(draft, path);
+  return draft;
 }
 
 /** Renames within a folder, through a loss of power. */

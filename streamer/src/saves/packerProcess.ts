@@ -4,6 +4,7 @@ import { setPriority } from "node:os";
 import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
 import type { SavesConfig } from "../config.ts";
 import type { Logger } from "../log.ts";
+import { beginNewPlaythrough } from "#packer/restore/newPlaythrough.ts";
 import { childFlags } from "../media/childFlags.ts";
 
 /** A program of its own, beside the streamer's in the image. */
@@ -16,6 +17,8 @@ const maxPauseMs = 5_000;
 
 export interface PackerProcessOptions {
   saves: SavesConfig;
+  /** Resolves when the launch no longer needs the processors. */
+  calm: Promise<unknown>;
   log: Logger;
   /** Milliseconds, monotonic. */
   now: () => number;
@@ -31,14 +34,17 @@ export interface PackerProcess {
   close(): void;
 }
 
-/** Starts the packer. */
-export function startPacker({ saves, log, now, random }: PackerProcessOptions): PackerProcess {
+/** Starts the packer: at once when there is a save to restore, else when the launch is over, as it has nothing to pack before. */
+export function startPacker({ saves, calm, log, now, random }: PackerProcessOptions): PackerProcess {
   const done = Promise.withResolvers<undefined>();
   let shortLives = 0;
   let isFinishing = false;
   let isClosed = false;
   let pause: NodeJS.Timeout | undefined;
-  let child = spawn();
+  let child = beginNewPlaythrough(saves.place) ? undefined : spawn();
+  void calm.then(() => {
+    if (!isClosed) child ??= spawn();
+  });
 
   function spawn(): ChildProcess {
     const bornAt = now();
@@ -66,14 +72,15 @@ export function startPacker({ saves, log, now, random }: PackerProcessOptions): 
   function close(): void {
     isClosed = true;
     clearTimeout(pause);
-    child.kill("SIGKILL"); // What it had to do is done, or must not be waited for.
+    child?.kill("SIGKILL"); // What it had to do is done, or must not be waited for.
     done.resolve(undefined);
   }
 
   return {
     async finish() {
       isFinishing = true;
-      if (child.connected) tellEnd(child);
+      if (child === undefined) child = spawn();
+      else if (child.connected) tellEnd(child);
       const deadline = setTimeout(() => {
         log.error({ deadlineMs: saves.packDeadlineMs }, "The last pack of the saves took too long.");
         close();

@@ -88,7 +88,7 @@ describe("the archive reader and GNU tar", function () {
     mkdirSync(directory);
     await unpackArchive({
       source: Readable.from([packed]), sha256: digestOf(packed), directory, rules,
-      style: { fileMode: 0o600, executableMode: 0o700, directoryMode: 0o700, keepsTimes: false, isDurable: false },
+      style: { fileMode: 0o600, executableMode: 0o700, directoryMode: 0o700 },
     });
     const tree = readTree(directory);
     rmSync(directory, { recursive: true });

@@ -187,6 +187,18 @@ describe("Node agent: sessions", function () {
     await eventually(async () => (await stage.eventsOf(stage.node)).includes("OrphanedSave"), { what: "the admin to be told" });
   });
 
+  it("hears of the last pack after a restart, before the kubelet says that the pod has ended", async () => {
+    await stage.startAgent();
+    const name = await aRunningSession();
+    await stage.stopAgent();
+    await stage.startAgent();
+    writeFileSync(`${stage.saves(name)}/progress`, "level 4");
+    await storedSave(name, 1);
+    await stage.sessions.mergePatch({ name, namespace: stage.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await stage.finishPacker(name);
+    await stage.condition(name, "SavePersisted", "True", "Stored");
+  });
+
   it("stores a save of many megabytes to the byte", async () => {
     await stage.startAgent();
     const name = await aRunningSession();
@@ -221,7 +233,7 @@ describe("Node agent: sessions", function () {
     await stage.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${stage.saves(name)}/progress`, "level 3");
-    await eventually(() => stage.packsOf(name).length > 0, { timeoutMs: 20_000, what: "a pack" });
+    await stage.packed(name);
     await stage.tearPodAway(name);
     await stage.condition(name, "SavePersisted", "True", "LastAutosave");
     const { status } = await stage.session(name);

@@ -54,7 +54,7 @@ describe("Node agent: session folders that hold what nobody of ours wrote", func
     stage.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
     const name = await stage.aRunningSession();
     writeFileSync(`${stage.saves(name)}/progress`, "level 1");
-    await eventually(() => stage.packsOf(name).length > 0, { timeoutMs: 20_000, what: "a pack" });
+    await stage.packed(name);
     await stage.killPacker(name);
     const pack = `${stage.folder(name)}/packed/${stage.packsOf(name)[0] ?? ""}`;
     const bytes = readFileSync(pack);

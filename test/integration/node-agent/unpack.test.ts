@@ -23,7 +23,7 @@ describe("unpacking an archive", () => {
       const archive = gzipSync(await packTar(files.map(({ name, body }) => ({ header: { name, size: body.length }, body }))));
       const { unpackedBytes } = await unpackArchive({
         source: Readable.from(slices(archive, 300_007)), sha256: sha256(archive), directory, rules: gameArchiveRules({}),
-        style: { fileMode: 0o600, executableMode: 0o700, directoryMode: 0o700, keepsTimes: false, isDurable: true },
+        style: { fileMode: 0o600, executableMode: 0o700, directoryMode: 0o700 },
       });
       expect(unpackedBytes).to.equal(files.reduce((total, { body }) => total + body.length, 0));
       for (const { name, body } of files) expect(sha256(await readFile(join(directory, name))), name).to.equal(sha256(body));

@@ -77,7 +77,7 @@ describe("GameSession controller", function () {
     await set({ nodes: 2 });
     const [first = "", second = ""] = stage.nodeNames;
     stage.parts.behaviour.cached.push(aCacheEntry());
-    stage.parts.behaviour.nodesWithoutContent.add(first).add(second);
+    stage.parts.behaviour.nodesWithoutSaves.add(first).add(second);
     await stage.startOperator();
     const { metadata: { name } } = await stage.launch({ startDeadlineSeconds: 600 });
     await stage.session(name, ({ status }) => status?.podIp !== undefined, "address of the first pod");

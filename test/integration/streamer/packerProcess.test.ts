@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { pino } from "pino";
 import { startPacker, type PackerProcess } from "../../../streamer/src/saves/packerProcess.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/eventually.ts";
 import { createPackerStage, packerUid, type PackerStage } from "#test/support/packerStage.ts";
 
@@ -22,15 +23,25 @@ describe("the streamer's packer", () => {
     stage.remove();
   });
 
-  function start(packDeadlineMs = 20_000): PackerProcess {
+  function start(packDeadlineMs = 20_000, calm: Promise<unknown> = Promise.resolve()): PackerProcess {
     const environment = { SAVE_VOLUME: stage.volume, SPOOL_DIR: stage.spool, SESSION_UID: packerUid, NODE_COMPILE_CACHE: "" };
-    return packer = startPacker({ saves: { environment, packDeadlineMs }, log: pino({ level: "silent" }), now: () => performance.now(), random: Math.random });
+    const place = { saveVolume: stage.volume, spool: stage.spool, uid: packerUid };
+    return packer = startPacker({ saves: { place, environment, packDeadlineMs }, calm, log: pino({ level: "silent" }), now: () => performance.now(), random: Math.random });
   }
 
   /** The only child that runs the packer for this stage. */
   function pid(): number | undefined {
     const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number);
-    return children.find((child) => existsSync(`/proc/${child}/environ`) && readFileSync(`/proc/${child}/environ`, "utf8").includes(stage.spool));
+    return children.find((child) => environmentOf(child).includes(stage.spool));
+  }
+
+  /** Empty for a child that has ended meanwhile. */
+  function environmentOf(child: number): string {
+    try {
+      return readFileSync(`/proc/${child}/environ`, "utf8");
+    } catch {
+      return "";
+    }
   }
 
   it("restores at full speed, then steps back with all its threads", async () => {
@@ -38,6 +49,25 @@ describe("the streamer's packer", () => {
     const child = await eventually(pid);
     await eventually(() => existsSync(stage.saves));
     await eventually(() => readdirSync(`/proc/${child}/task`).every((thread) => getPriority(Number(thread)) > 0));
+  });
+
+  it("lets a new playthrough begin without a packer, which comes when the launch is over, or at its end", async () => {
+    const launch = Promise.withResolvers<undefined>();
+    const started = start(20_000, launch.promise);
+    expect(existsSync(stage.saves), "at once").to.equal(true);
+    expect(stage.report()).to.deep.equal({ version: 1, uid: packerUid });
+    expect(pid()).to.equal(undefined);
+    writeFileSync(join(stage.saves, "a"), "early");
+    await started.finish();
+    expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ a: "early" });
+    launch.resolve(undefined);
+  });
+
+  it("leaves the restore of a save to a packer that starts at once", async () => {
+    stage.order(aTarGz([{ name: "a", body: "level 1" }]));
+    start(20_000, new Promise(() => undefined));
+    await eventually(() => existsSync(stage.saves));
+    expect(readFileSync(join(stage.saves, "a"), "utf8")).to.equal("level 1");
   });
 
   it("packs for the last time when it is told to finish", async () => {

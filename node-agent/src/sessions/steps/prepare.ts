@@ -14,6 +14,7 @@ import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.t
 export const prepare: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
+  // Before the order, so that no word of the packer's is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));
   const content = await findContent(deps, session, signal);
   // The order comes last: the save directory that follows it starts the game.

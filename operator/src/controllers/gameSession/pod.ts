@@ -13,6 +13,8 @@ type EnvVar = NonNullable<Container["env"]>[number];
 export const signalPort = 8080;
 
 const display = ":99";
+/** Of the pod's grace, for all but the last pack: the game's own grace, and the streamer's farewell. */
+const endSeconds = 10;
 const gamepad = `${podPaths.run}/pad0`;
 
 /** Where the session's pod goes: decided and in the session's status before the pod is made. */
@@ -142,6 +144,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         SAVE_VOLUME: podPaths.session,
         SPOOL_DIR: podPaths.spool,
         SESSION_UID: metadata.uid,
+        PACK_DEADLINE_SECONDS: config.graceSeconds - endSeconds,
         TERMINATION_LOG: "/dev/termination-log",
       }),
     ],

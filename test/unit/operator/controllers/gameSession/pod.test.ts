@@ -30,7 +30,7 @@ describe("buildPod", () => {
 
   it("holds no token and gives neither container any privilege", () => {
     const { spec, game, streamer } = podOf();
-    expect(spec).to.include({ automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Never", terminationGracePeriodSeconds: 30 });
+    expect(spec).to.include({ automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Never", terminationGracePeriodSeconds: 120 });
     expect(spec).to.not.have.property("activeDeadlineSeconds");
     expect(spec.securityContext).to.deep.include({ runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: "RuntimeDefault" } });
     for (const { securityContext } of [game, streamer]) {

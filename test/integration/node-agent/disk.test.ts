@@ -1,0 +1,137 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { systemClock } from "#kube/clock.ts";
+import { silentLogger } from "#kube/logger.ts";
+import { eventually } from "#test/support/eventually.ts";
+import { createKeptFolders } from "../../../node-agent/src/disk/keptFolders.ts";
+import { holdRootLock } from "../../../node-agent/src/disk/rootLock.ts";
+import { createTreeRemover, type TreeRemover } from "../../../node-agent/src/disk/treeRemover.ts";
+
+const lockModule = new URL("../../../node-agent/src/disk/rootLock.ts", import.meta.url).href;
+
+describe("Node agent: the disk", function () {
+  this.timeout(60_000);
+  let folder: string;
+  let remover: TreeRemover;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "joypod-disk-"));
+    remover = await createTreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+  });
+
+  afterEach(async () => {
+    await remover.stop();
+    execFileSync("rm", ["-rf", folder]);
+  });
+
+  const isTrashEmpty = (): Promise<unknown> => eventually(() => readdirSync(join(folder, "trash")).length === 0, { timeoutMs: 40_000, what: "the trash to be empty" });
+
+  it("takes folders apart that are deeper than any path can say", async () => {
+    mkdirSync(join(folder, "deep"));
+    execFileSync("bash", ["-c", "cd \"$1\"; n=$(printf %0200d 0); for i in $(seq 300); do mkdir $n; cd -P $n; done", "-", join(folder, "deep")]);
+    await remover.remove(join(folder, "deep"));
+    expect(existsSync(join(folder, "deep"))).to.equal(false);
+    await isTrashEmpty();
+  });
+
+  it("takes folders of many, long and odd names apart, and grows little by it", async () => {
+    const broad = join(folder, "broad");
+    mkdirSync(broad);
+    execFileSync("python3", ["-c", `
+import os, sys
+for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%0200d" % i + bytes([255, 10])))
+`, broad]);
+    const before = process.memoryUsage().rss;
+    await remover.remove(broad);
+    await isTrashEmpty();
+    expect(process.memoryUsage().rss - before).to.be.lessThan(32 * 2 ** 20);
+  });
+
+  it("goes on after a restart with what was not taken apart", async () => {
+    await remover.stop();
+    mkdirSync(join(folder, "trash/left/over"), { recursive: true });
+    remover = await createTreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+    await isTrashEmpty();
+  });
+
+  it("keeps at most 32 folders, the newest, and no more than 4 GiB of them", async () => {
+    const kept = await createKeptFolders(join(folder, "kept"), remover);
+    const take = async (name: string, bytes = 0): Promise<void> => {
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, "file"), "");
+      if (bytes > 0) execFileSync("fallocate", ["--length", String(bytes), join(folder, name, "file")]);
+      else truncateSync(join(folder, name, "file"), 2 ** 40); // sparse: takes nothing
+      await kept.take(join(folder, name), name);
+    };
+    for (let index = 0; index < 34; index++) await take(`gs-${index}`);
+    expect(readdirSync(join(folder, "kept"))).to.have.members(Array.from({ length: 32 }, (_, index) => `gs-${index + 2}`));
+    await take("gs-large", 3 * 2 ** 30);
+    await take("gs-larger", 2 * 2 ** 30);
+    expect(readdirSync(join(folder, "kept"))).to.deep.equal(["gs-larger"]);
+  });
+
+  describe("its root's lock", () => {
+    const holders: ChildProcess[] = [];
+    const path = (): string => join(folder, "v1/lock");
+
+    afterEach(() => {
+      for (const holder of holders.splice(0)) holder.kill("SIGKILL");
+    });
+
+    /** Another agent, as far as the lock is concerned; resolves when it holds it. */
+    async function anotherHolder(): Promise<ChildProcess> {
+      const code = `import { holdRootLock } from ${JSON.stringify(lockModule)};
+        await holdRootLock({ path: process.argv[1], onWait() {}, onLost: () => process.exit(3), signal: new AbortController().signal });
+        console.log("held"); setInterval(() => {}, 1000);`;
+      const holder = spawn(process.execPath, ["--input-type=module", "--eval", code, path()], { stdio: ["ignore", "pipe", "inherit"] });
+      holders.push(holder);
+      await once(holder.stdout, "data");
+      return holder;
+    }
+
+    function hold(signal = new AbortController().signal) {
+      const told = { isWaiting: false, isHeld: false };
+      const lock = holdRootLock({ path: path(), onWait: () => void (told.isWaiting = true), onLost: () => undefined, signal }).then((held) => {
+        told.isHeld = true;
+        return held;
+      });
+      return { told, lock };
+    }
+
+    for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+      it(`is had only when the one before has ended by ${signal}, even if that one was frozen`, async () => {
+        const before = await anotherHolder();
+        before.kill("SIGSTOP");
+        const { told, lock } = hold();
+        await eventually(() => told.isWaiting, { what: "the agent to wait" });
+        expect(told.isHeld).to.equal(false);
+        before.kill(signal);
+        before.kill("SIGCONT");
+        await (await lock).release();
+      });
+    }
+
+    it("ends its holder when it is lost", async () => {
+      const holder = await anotherHolder();
+      const children = execFileSync("pgrep", ["--parent", String(holder.pid)], { encoding: "utf8" }).trim().split("\n");
+      const ended = once(holder, "exit");
+      for (const child of children) process.kill(Number(child), "SIGKILL");
+      expect((await ended)[0]).to.equal(3);
+    });
+
+    it("is waited for no longer than the agent is wanted", async () => {
+      await anotherHolder();
+      const stopping = new AbortController();
+      const { told, lock } = hold(stopping.signal);
+      await eventually(() => told.isWaiting, { what: "the agent to wait" });
+      stopping.abort(new Error("no longer wanted"));
+      const failure = await lock.then(() => undefined, (error: unknown) => error);
+      expect(failure).to.be.an("error").with.property("message", "no longer wanted");
+      rmSync(path());
+    });
+  });
+});
