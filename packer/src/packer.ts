@@ -4,7 +4,8 @@ import type { PackerConfig } from "./config.ts";
 import type { Logger } from "./log.ts";
 import { createSavePacker, type SavePacker } from "./pack/savePacker.ts";
 import { nextPauseMs } from "./pause.ts";
-import { finishRestore, restoreSave, type Restored, type RestorePlace } from "./restore/restoreSave.ts";
+import { restorePlace, type RestorePlace } from "./restore/restorePlace.ts";
+import { finishRestore, restoreSave, type Restored } from "./restore/restoreSave.ts";
 import { Refusal } from "./refusal.ts";
 import { readReport } from "./spool/history.ts";
 import { awaitOrder } from "./spool/order.ts";
@@ -21,7 +22,7 @@ export interface PackerOptions {
 /** One life of a session's packer: restores, packs what changes, and resolves after the last pack. */
 export async function runPacker(options: PackerOptions): Promise<void> {
   const { config, log, ended, report } = options;
-  const place = { saveVolume: config.saveVolume, saveDirectory: `${config.saveVolume}/save`, spool: config.spool };
+  const place = restorePlace(config);
   const restored = await ensureRestored(place, options);
   if (restored === undefined) return; // Nobody ordered anything, so no game ran.
   report({ t: "restored" });

@@ -3,7 +3,8 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 
 /** How a save that is not kept as the player left it is told: while the game is played, and after it. */
 interface Notice {
-  playing: string;
+  /** Absent where it comes with the end alone. */
+  playing?: string;
   ended: string;
 }
 
@@ -26,7 +27,6 @@ const notices: Readonly<Record<string, Notice>> = {
   [saveReasons.spoolFull]: notStored,
   [saveReasons.spoolFailed]: notStored,
   [saveReasons.lastAutosave]: {
-    playing: "",
     ended: "The game server ended without notice: you have what was saved some seconds before.",
   },
 };
@@ -35,6 +35,5 @@ const notices: Readonly<Record<string, Notice>> = {
 export function saveNoticeOf({ status }: GameSession, isPlayed: boolean): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === "SavePersisted");
   const notice = condition && notices[condition.reason];
-  const sentence = isPlayed ? notice?.playing : notice?.ended;
-  return sentence === "" ? undefined : sentence;
+  return isPlayed ? notice?.playing : notice?.ended;
 }

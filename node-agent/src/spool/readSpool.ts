@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, type FileHandle } from "node:fs/promises";
 import type { z } from "zod";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import { RestoreReport, SpoolManifest, spoolFileBytes } from "#contracts/spool.ts";
@@ -19,7 +19,7 @@ export class SpoolUnreadable extends Error {
 }
 
 /** Nothing is followed, and nothing that is opened can block: the folder belongs to the user that games run as. */
-export const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Reads what the packer has said of this session; files of another session of the name count as absent. Throws SpoolUnreadable. */
 export async function readSpool(sessionFolder: string, uid: string): Promise<Spool> {
@@ -39,7 +39,7 @@ async function readWord<T extends { uid: string }>(path: string, schema: z.ZodTy
 
 /** Returns the text of a small regular file; undefined when it is not there. */
 async function readBounded(path: string): Promise<string | undefined> {
-  const file = await openFile(path);
+  const file = await openSpoolFile(path);
   if (file === undefined) return undefined;
   try {
     const stat = await file.stat();
@@ -51,7 +51,8 @@ async function readBounded(path: string): Promise<string | undefined> {
   }
 }
 
-async function openFile(path: string): Promise<Awaited<ReturnType<typeof open>> | undefined> {
+/** Opens a file of the packer's folder to be read, whatever it is; returns undefined when it is not there. Throws SpoolUnreadable. */
+export async function openSpoolFile(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, openUntrusted);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { open, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
@@ -10,7 +10,7 @@ import { limits } from "#contracts/limits.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 import { ringOfPieces } from "../archive/pieces.ts";
 import { releaseMemory } from "../releaseMemory.ts";
-import { openUntrusted, SpoolUnreadable } from "./readSpool.ts";
+import { openSpoolFile, SpoolUnreadable } from "./readSpool.ts";
 
 /** A pack that can be restored, as its bytes have shown. */
 export interface VerifiedPack {
@@ -27,7 +27,7 @@ export interface VerifiedPack {
  * has taken its place. Throws SpoolUnreadable.
  */
 export async function verifyPacked(path: string, save: PackedSave, signal: AbortSignal): Promise<VerifiedPack | undefined> {
-  const file = await openPack(path);
+  const file = await openSpoolFile(path);
   if (file === undefined) return undefined;
   const read = (): Readable => file.createReadStream({ start: 0, autoClose: false });
   try {
@@ -76,14 +76,5 @@ async function* piecesOf(file: FileHandle, hashes: readonly Hash[]): AsyncGenera
     for (const hash of hashes) hash.update(piece);
     position += bytesRead;
     yield piece;
-  }
-}
-
-async function openPack(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, openUntrusted);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw new SpoolUnreadable(`${path} cannot be opened`, error);
   }
 }

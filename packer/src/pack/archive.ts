@@ -3,6 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { saveReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { Refusal } from "../refusal.ts";
 import { tarSave, type SaveTar, type TarContent } from "./tarSave.ts";
@@ -36,7 +37,7 @@ export async function writeArchive({ saveDirectory, target, saveBytes, signal }:
     for await (const piece of pieces) {
       hash.update(piece);
       bytes += piece.length;
-      if (bytes > limits.save.packedBytes) throw new Refusal("SaveTooLarge", `The save directory packs to more than ${limits.save.packedBytes} bytes, which is more than a save may have.`);
+      if (bytes > limits.save.packedBytes) throw new Refusal(saveReasons.saveTooLarge, `The save directory packs to more than ${limits.save.packedBytes} bytes, which is more than a save may have.`);
       for (let rest = piece; rest.length > 0;) rest = rest.subarray((await target.write(rest)).bytesWritten);
     }
   }, { signal }));

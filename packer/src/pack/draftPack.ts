@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { saveReasons } from "#contracts/crd/reasons.ts";
 import { codeOf, Refusal } from "../refusal.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 import { writeArchive, type Archive, type WriteArchiveOptions } from "./archive.ts";
@@ -25,15 +26,12 @@ export async function draftPack(path: string, options: Omit<WriteArchiveOptions,
 /** Returns a Refusal for trouble with the node's disk, any other error as it is. */
 export function refusalOf(error: unknown): unknown {
   const code = codeOf(error);
-  if (code === "ENOSPC" || code === "EDQUOT") return new Refusal(spoolFull, "The node's disk is full: the save could not be packed.", { cause: error });
-  if (code !== undefined && /^E[A-Z0-9]+$/.test(code)) return new Refusal(spoolFailed, `The save could not be packed onto the node's disk: ${code}.`, { cause: error });
+  if (code === "ENOSPC" || code === "EDQUOT") return new Refusal(saveReasons.spoolFull, "The node's disk is full: the save could not be packed.", { cause: error });
+  if (code !== undefined && /^E[A-Z0-9]+$/.test(code)) return new Refusal(saveReasons.spoolFailed, `The save could not be packed onto the node's disk: ${code}.`, { cause: error });
   return error;
 }
 
 /** Whether the node's disk is to blame: then the same saves are tried again. */
 export function isSpoolTrouble({ reason }: Refusal): boolean {
-  return reason === spoolFull || reason === spoolFailed;
+  return reason === saveReasons.spoolFull || reason === saveReasons.spoolFailed;
 }
-
-const spoolFull = "SpoolFull";
-const spoolFailed = "SpoolFailed";

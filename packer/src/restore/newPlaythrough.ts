@@ -1,8 +1,8 @@
-import { lstatSync, mkdirSync, renameSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
-import type { RestoreReport } from "#contracts/spool.ts";
 import { parseOrder } from "../spool/order.ts";
-import { readSmallFile, writeWhole } from "../spool/spoolFiles.ts";
+import { readSmallFile } from "../spool/spoolFiles.ts";
+import { isThere, reportRestore, restorePlace, revealDraft } from "./restorePlace.ts";
 
 export interface NewPlaythrough {
   saveVolume: string;
@@ -15,14 +15,14 @@ export interface NewPlaythrough {
  * as a launch would wait for a packer to start; one that starts later finds the report. Anything unusual is left to the packer.
  */
 export function beginNewPlaythrough({ saveVolume, spool, uid }: NewPlaythrough): boolean {
-  const [directory, draft] = [`${saveVolume}/save`, `${saveVolume}/.restoring`];
+  const place = restorePlace({ saveVolume, spool });
   try {
     const order = parseOrder(readSmallFile(`${spool}/${spoolNames.order}`) ?? "");
     if (order?.uid !== uid || order.save !== undefined) return false;
-    if ([directory, draft, `${spool}/${spoolNames.report}`].some((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)) return false;
-    mkdirSync(draft, { mode: 0o700 });
-    writeWhole(`${spool}/${spoolNames.report}`, { version: 1, uid } satisfies RestoreReport);
-    renameSync(draft, directory);
+    if ([place.saveDirectory, place.draft, `${spool}/${spoolNames.report}`].some(isThere)) return false;
+    mkdirSync(place.draft, { mode: 0o700 });
+    reportRestore(place, { version: 1, uid });
+    revealDraft(place);
     return true;
   } catch {
     return false; // The packer meets the same, and tells of it.

@@ -1,3 +1,4 @@
+import { saveReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { Refusal } from "../refusal.ts";
 
@@ -20,11 +21,11 @@ export function createTally(): Tally {
   return {
     addName() {
       names += 1;
-      if (names > limits.save.entries) throw new Refusal("SaveTooLarge", `The save directory has more than ${limits.save.entries} names, which is more than a save may have.`);
+      if (names > limits.save.entries) throw new Refusal(saveReasons.saveTooLarge, `The save directory has more than ${limits.save.entries} names, which is more than a save may have.`);
     },
     addFile(size) {
       bytes += Math.ceil(size / pageBytes) * pageBytes;
-      if (bytes > limits.save.unpackedBytes) throw new Refusal("SaveTooLarge", `The save directory holds more than ${limits.save.unpackedBytes} bytes, which is more than a save may have.`);
+      if (bytes > limits.save.unpackedBytes) throw new Refusal(saveReasons.saveTooLarge, `The save directory holds more than ${limits.save.unpackedBytes} bytes, which is more than a save may have.`);
     },
     bytes: () => bytes,
   };

@@ -1,4 +1,5 @@
 import { closeSync, constants, lstatSync, openSync, opendirSync, type BigIntStats } from "node:fs";
+import { saveReasons } from "#contracts/crd/reasons.ts";
 import { codeOf, Refusal } from "../refusal.ts";
 import { reasonToLeaveOut } from "./entryRules.ts";
 import type { LeftOut } from "./leftOut.ts";
@@ -42,9 +43,9 @@ function openRoot(root: string): number {
     return openSync(root, openUntrusted | constants.O_DIRECTORY);
   } catch (error) {
     const code = codeOf(error) ?? String(error);
-    if (code === "ENOENT") throw new Refusal("SaveMissing", "The save directory is gone.", { cause: error });
-    if (code === "ENOTDIR" || code === "ELOOP") throw new Refusal("SaveMissing", "The save directory was replaced by something else.", { cause: error });
-    throw new Refusal("SaveUnreadable", `The save directory cannot be read: ${code}.`, { cause: error });
+    if (code === "ENOENT") throw new Refusal(saveReasons.saveMissing, "The save directory is gone.", { cause: error });
+    if (code === "ENOTDIR" || code === "ELOOP") throw new Refusal(saveReasons.saveMissing, "The save directory was replaced by something else.", { cause: error });
+    throw new Refusal(saveReasons.saveUnreadable, `The save directory cannot be read: ${code}.`, { cause: error });
   }
 }
 
