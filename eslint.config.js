@@ -100,7 +100,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["tools/**/*.ts", "games/**/*.ts", "test/**/*.ts", "api/src/cli.ts"],
+    files: ["tools/**/*.ts", "games/**/*.ts", "test/**/*.ts", "api/src/cli/cli.ts"],
     rules: { "no-console": "off" },
   },
 );

@@ -1,15 +1,15 @@
 import Koa from "koa";
 import compress from "koa-compress";
 import type { Deps } from "./deps.ts";
-import { allowOtherPages } from "./middleware/allowOtherPages.ts";
-import { answerErrors } from "./middleware/answerErrors.ts";
-import { observeRequests } from "./middleware/observeRequests.ts";
-import { setSecurityHeaders } from "./middleware/setSecurityHeaders.ts";
-import type { WebPages } from "./middleware/serveWeb.ts";
-import { serveWeb } from "./middleware/serveWeb.ts";
-import type { AppExtras, AppState } from "./routing/appContext.ts";
-import { createRouter } from "./routing/router.ts";
-import { createRoutes } from "./routes/table.ts";
+import { allowOtherPages } from "./http/cors.ts";
+import { answerErrors } from "./http/answerErrors.ts";
+import { observeRequests } from "./http/observeRequests.ts";
+import { setSecurityHeaders } from "./http/setSecurityHeaders.ts";
+import type { WebPages } from "./http/serveWeb.ts";
+import { serveWeb } from "./http/serveWeb.ts";
+import type { AppExtras, AppState } from "./http/appContext.ts";
+import { createRouter } from "./http/router.ts";
+import { createRoutes } from "./routes.ts";
 
 /** The web application: every request passes these, top to bottom. */
 export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState, AppExtras> {

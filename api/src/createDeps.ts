@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from "#kube/clock.ts";
+import { systemClock, type Clock } from "#runtime/clock.ts";
 import { AuthSessions } from "./auth/authSessions.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { CsrfTokens } from "./auth/csrfTokens.ts";
@@ -11,14 +11,14 @@ import { Turnstile } from "./auth/turnstile.ts";
 import { connectCluster } from "./cluster/connectCluster.ts";
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
-import type { Logger } from "./logger.ts";
-import { GameSessionEvents } from "./gameSessionEvents/gameSessionEvents.ts";
-import { Metrics } from "./metrics.ts";
-import { Audit } from "./stores/audit.ts";
-import { CatalogCounts } from "./stores/catalogCounts.ts";
+import type { Logger } from "./runtime/logger.ts";
+import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
+import { Metrics } from "./runtime/metrics.ts";
+import { Audit } from "./audit/audit.ts";
+import { CatalogCounts } from "./catalog/catalogCounts.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
 import { connectPostgres } from "./stores/postgres.ts";
-import { RateLimits } from "./stores/rateLimits.ts";
+import { RateLimits } from "./http/rateLimits.ts";
 import { connectRedis } from "./stores/redis.ts";
 import { StreamerClient } from "./stream/streamerClient.ts";
 

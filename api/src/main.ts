@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { format } from "node:util";
-import { compactHeap } from "#kube/compactHeap.ts";
+import { compactHeap } from "#runtime/compactHeap.ts";
 import { createApp } from "./app.ts";
-import { createBackground } from "./background.ts";
+import { createBackground } from "./background/background.ts";
 import { doubtsAbout, parseConfig } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
-import { lowerHelperThreads } from "./helperThreads.ts";
-import { createLogger } from "./logger.ts";
-import { createMetricsServer } from "./metricsServer.ts";
-import { readWebPages } from "./middleware/serveWeb.ts";
-import { close, createHttpServer, listen } from "./server.ts";
+import { lowerHelperThreads } from "./runtime/helperThreads.ts";
+import { createLogger } from "./runtime/logger.ts";
+import { createMetricsServer } from "./runtime/metricsServer.ts";
+import { readWebPages } from "./http/serveWeb.ts";
+import { close, createHttpServer, listen } from "./http/server.ts";
 
 lowerHelperThreads();
 const config = parseConfig(process.env);

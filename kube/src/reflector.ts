@@ -1,8 +1,8 @@
-import { type BackOff, backOffMs } from "./backOff.ts";
-import { type Clock, slept, systemClock } from "./clock.ts";
-import { DeadlineExceeded, withDeadline } from "./deadline.ts";
+import { type BackOff, backOffMs } from "#runtime/backOff.ts";
+import { type Clock, slept, systemClock } from "#runtime/clock.ts";
+import { DeadlineExceeded, withDeadline } from "#runtime/deadline.ts";
 import { isBadAnswer, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
-import { type Logger, silentLogger } from "./logger.ts";
+import { type Logger, silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, isOlderVersion } from "./object.ts";
 import type { Selection } from "./callOptions.ts";
 import type { ResourceClient } from "./resourceClient.ts";

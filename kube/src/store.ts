@@ -1,5 +1,5 @@
 import { type KubeObject, isOlderVersion, keyOf, type Stored } from "./object.ts";
-import { type Logger, silentLogger } from "./logger.ts";
+import { type Logger, silentLogger } from "#runtime/logger.ts";
 
 /** What became of an object. An object re-created under its name is a deletion and then an addition. */
 export type Change<T extends KubeObject> =

@@ -1,10 +1,10 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Dispatcher } from "undici";
 import { Authentication } from "./authentication.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import { withDeadline } from "./deadline.ts";
+import { type Clock, systemClock } from "#runtime/clock.ts";
+import { withDeadline } from "#runtime/deadline.ts";
 import { KubeError } from "./errors.ts";
-import { errorOfAnswer, errorOfTransport } from "./answer.ts";
+import { errorOfAnswer, errorOfTransport } from "./responseError.ts";
 import { readLines } from "./lines.ts";
 import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
 import { retryDelayMs } from "./retry.ts";

@@ -1,4 +1,4 @@
-import { errorOfStatus } from "./answer.ts";
+import { errorOfStatus } from "./responseError.ts";
 import { decodeObject, isRecord } from "./decode.ts";
 import { KubeError } from "./errors.ts";
 import type { KubeObject, Stored } from "./object.ts";

@@ -1,5 +1,5 @@
-import { type BackOff, backOffMs } from "./backOff.ts";
-import { type Clock, systemClock, type Timer } from "./clock.ts";
+import { type BackOff, backOffMs } from "#runtime/backOff.ts";
+import { type Clock, systemClock, type Timer } from "#runtime/clock.ts";
 
 /** Told of what happens in a queue. */
 export interface WorkQueueMetrics {

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 
 /** JSON lines on standard output, with the node's name in each. */
 export function createLogger({ level, node }: { level: string; node: string }): Logger {

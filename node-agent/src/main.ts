@@ -1,5 +1,5 @@
-import { systemClock } from "#kube/clock.ts";
-import { compactHeap } from "#kube/compactHeap.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { compactHeap } from "#runtime/compactHeap.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { startAgent, type Agent } from "./agent.ts";
 import { readConfig } from "./config.ts";

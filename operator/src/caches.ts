@@ -1,7 +1,7 @@
 import { labels } from "#contracts/crd/names.ts";
 import { nodes, pods } from "#kube/builtin.ts";
-import type { Clock } from "#kube/clock.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { KubeMetrics } from "#kube/metrics.ts";
 import type { KubeObject } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";

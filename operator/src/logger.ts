@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 
 /** JSON lines on standard output. */
 export function createLogger({ level }: { level: string }): Logger {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { systemClock } from "#kube/clock.ts";
-import { compactHeap } from "#kube/compactHeap.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { compactHeap } from "#runtime/compactHeap.ts";
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { KubeMetrics } from "#kube/metrics.ts";
 import { KubeTransport } from "#kube/transport.ts";

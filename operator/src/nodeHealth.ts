@@ -1,6 +1,6 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { Node } from "#kube/builtin.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 
 /** Lost takes two witnesses: the kubelet is silent (or the node is gone) and the node agent is silent too. */
 export type NodeHealth = "Well" | "Doubtful" | "Lost";

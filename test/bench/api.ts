@@ -2,7 +2,7 @@ import { measureApiCpu } from "./apiCpu.ts";
 import { countRedisCommands } from "./apiRedis.ts";
 import { measureSignIns } from "./apiSignIns.ts";
 import { measureTokens } from "./apiTokens.ts";
-import { prepareStage } from "./http/stage.ts";
+import { prepareStage } from "./http/fixture.ts";
 import type { BenchRow } from "./row.ts";
 
 const players = 32;

@@ -1,6 +1,6 @@
 import { LoadClient, sendAll, type LoadRequest } from "./http/load.ts";
 import type { ServedProgram } from "./http/servedProgram.ts";
-import type { BenchPlayer, BenchStage } from "./http/stage.ts";
+import type { BenchPlayer, BenchStage } from "./http/fixture.ts";
 import { atMostRow, median, type BenchRow } from "./row.ts";
 
 /** How a process is compiled and laid out in memory is chance, and stays: some are slower by a quarter for all their life. */

@@ -1,5 +1,5 @@
 import { LoadClient, sendAll } from "./http/load.ts";
-import type { BenchStage } from "./http/stage.ts";
+import type { BenchStage } from "./http/fixture.ts";
 import { countRow, type BenchRow } from "./row.ts";
 
 const requestsPerPlayer = 20;

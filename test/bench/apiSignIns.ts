@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { LoadClient } from "./http/load.ts";
 import { SignInClient } from "./http/signInClient.ts";
-import type { BenchStage } from "./http/stage.ts";
+import type { BenchStage } from "./http/fixture.ts";
 import { atMostRow, belowRow, median, milliseconds, percentile, type BenchRow } from "./row.ts";
 
 /** Whatever happens to a machine once a second makes up a single round's slowest hundredth. */

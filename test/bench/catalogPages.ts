@@ -1,9 +1,9 @@
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
-import { CatalogCounts } from "../../api/src/stores/catalogCounts.ts";
-import { listCatalog } from "../../api/src/stores/catalog.ts";
-import { listColumns } from "../../api/src/stores/catalogStatement.ts";
-import { createTestDatabase } from "../support/postgres.ts";
+import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
+import { listCatalog } from "#api/catalog/catalog.ts";
+import { listColumns } from "#api/catalog/catalogStatement.ts";
+import { createTestDatabase } from "../support/stores/postgres.ts";
 import { addManyGames, commonWord, rareWord } from "./manyGames.ts";
 import { atLeastRow, atMostRow, belowRow, median, percentile, type BenchRow } from "./row.ts";
 

@@ -4,7 +4,7 @@ import type { Pod } from "#kube/builtin.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { Store } from "#kube/store.ts";
 import { sessionsNamespace, type Platform } from "#test/e2e/support/platform.ts";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { median } from "./row.ts";
 import type { Launched } from "./session.ts";
 

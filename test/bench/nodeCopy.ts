@@ -10,12 +10,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { parseArgs, promisify } from "node:util";
-import { systemClock } from "#kube/clock.ts";
-import { fetchContent } from "../../node-agent/src/cache/fetchContent.ts";
-import { createObjectFiles } from "../../node-agent/src/cache/objectFiles.ts";
-import { nodePaths } from "../../node-agent/src/paths.ts";
-import { createObjectStore } from "../../node-agent/src/store/objectStore.ts";
-import { startMinio, type TestMinio } from "../support/minio.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { fetchContent } from "#node-agent/cache/fetchContent.ts";
+import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
+import { nodePaths } from "#node-agent/paths.ts";
+import { createObjectStore } from "#node-agent/store/objectStore.ts";
+import { startMinio, type TestMinio } from "../support/stores/minio.ts";
 import { median } from "./row.ts";
 
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { PlayerHttp } from "../support/playerHttp.ts";
+import { PlayerHttp } from "../support/http/playerHttp.ts";
 
 /** When the answer 202 and the event `running` came, in milliseconds of the epoch. */
 export interface Launched { sessionId: string; acceptedMs: number; runningMs: number; launchMs: number }

@@ -4,8 +4,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, setPriority } from "node:os";
 import { join } from "node:path";
 import { limits } from "#contracts/limits.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { createPackerStage } from "#test/support/packerStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { createPackerStage } from "#test/support/fixtures/packerFixture.ts";
 import { belowRow, type BenchRow } from "./row.ts";
 
 const mebibyte = 2 ** 20;

@@ -4,12 +4,12 @@
  */
 import { parseArgs } from "node:util";
 import { aGame, aPartner, type TestPartner } from "#test/factories/catalog.ts";
-import { TestApi } from "#test/support/api.ts";
-import { ApiProcess } from "#test/support/apiProcess.ts";
-import { archivedGame } from "#test/support/archives.ts";
-import type { TestMinio } from "#test/support/minio.ts";
-import { PackedGame } from "#test/support/packedGame.ts";
-import { sendPackedGame } from "#test/support/sendPackedGame.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { archivedGame } from "#test/support/fixtures/archives.ts";
+import type { TestMinio } from "#test/support/stores/minio.ts";
+import { PackedGame } from "#test/support/fixtures/packedGame.ts";
+import { sendPackedGame } from "#test/support/fixtures/sendPackedGame.ts";
 import { atLeastRow, median, table, type BenchRow } from "./row.ts";
 
 const gigabyte = 1e9;

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { conditionStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { TestCard } from "#test/support/testCard.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 import { publishTestCard } from "./support/games.ts";
 import type { GamePage } from "./support/gamePage.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";

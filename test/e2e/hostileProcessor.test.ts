@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishHostile } from "./support/hostileGame.ts";
 import { hostileSessionsOfSuite } from "./support/hostileSession.ts";
 import { Neighbour } from "./support/neighbour.ts";

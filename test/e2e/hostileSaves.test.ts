@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { findCondition } from "#kube/conditions.ts";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { GameNodeHost } from "./support/gameNodeHost.ts";
 import { publishHostile, type HostileAct } from "./support/hostileGame.ts";
 import { hostileSessionsOfSuite, type HostileSession } from "./support/hostileSession.ts";

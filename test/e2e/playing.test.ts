@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { conditionStatus } from "#contracts/crd/publicStatus.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { TestCard } from "#test/support/testCard.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 import { expectPlausible } from "./support/gamePage.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";

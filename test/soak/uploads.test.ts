@@ -5,12 +5,12 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { aGame, aPartner, type TestPartner } from "../factories/catalog.ts";
-import { TestApi } from "../support/api.ts";
-import { ApiProcess } from "../support/apiProcess.ts";
-import { anArchive, archivedGame } from "../support/archives.ts";
-import { answerTo } from "../support/httpAnswer.ts";
-import { PackedGame } from "../support/packedGame.ts";
-import { sendPackedGame } from "../support/sendPackedGame.ts";
+import { TestApi } from "../support/http/api.ts";
+import { ApiProcess } from "../support/http/apiProcess.ts";
+import { anArchive, archivedGame } from "../support/fixtures/archives.ts";
+import { answerTo } from "../support/http/httpResponse.ts";
+import { PackedGame } from "../support/fixtures/packedGame.ts";
+import { sendPackedGame } from "../support/fixtures/sendPackedGame.ts";
 
 /** What the image runs; `make soak` builds it. */
 const program = "api/dist/programs/api.js";

@@ -1,6 +1,6 @@
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { away, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../stores/rateLimits.ts";
+import { away, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../http/rateLimits.ts";
 import type { Redis } from "../stores/redis.ts";
 import { announceRevoked, authSessionCacheKey, revoked, revokeRowsOf } from "./revocations.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";

@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import type { AppContext } from "../routing/appContext.ts";
+import type { AppContext } from "../http/appContext.ts";
 
 /** Name of the session cookie. */
 export function sessionCookieName({ isSecure }: Pick<Config, "isSecure">): string {

@@ -3,7 +3,7 @@ import jsonwebtoken from "jsonwebtoken";
 import type { ParameterizedContext } from "koa";
 import koaJwt from "koa-jwt";
 import { z } from "zod";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 
 /** What a session token says. `sid` stays the same while the token is renewed: it names the sign-in. */
 export const TokenClaims = z.object({

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { createPartner } from "../commands/createPartner.ts";
-import { issuePartnerKey, listPartnerKeys, revokePartnerKey, type ListedKey } from "../commands/partnerKeys.ts";
-import { resumePartner, suspendPartner } from "../commands/suspendPartner.ts";
+import { createPartner } from "../partners/createPartner.ts";
+import { issuePartnerKey, listPartnerKeys, revokePartnerKey, type ListedKey } from "../partners/partnerKeys.ts";
+import { resumePartner, suspendPartner } from "../partners/suspendPartner.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 
 /** Adds `joypod partner …`. */

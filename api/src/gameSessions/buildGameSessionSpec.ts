@@ -1,5 +1,5 @@
 import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
-import type { LaunchWorld } from "../stores/launchStore.ts";
+import type { LaunchWorld } from "./launchStore.ts";
 import { resourcesFor } from "./resourceProfile.ts";
 import { saveVolumeBytesFor } from "./saveVolume.ts";
 import type { Slot } from "./slotChoice.ts";

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { isDatabaseAway } from "./databaseAway.ts";
+import { isDatabaseAway } from "./databaseUnavailable.ts";
 import { createSchemaEngine, type SchemaEngine } from "./schemaEngine.ts";
 
 const schemaFile = fileURLToPath(new URL("../../prisma/schema.prisma", import.meta.url));

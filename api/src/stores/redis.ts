@@ -1,5 +1,5 @@
 import { Redis as Client } from "ioredis";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 
 /** A connected client; commands fail in time instead of waiting for a server that is away. */
 export type Redis = Client;

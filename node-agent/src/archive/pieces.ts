@@ -1,4 +1,4 @@
-import { pieceBytes } from "#contracts/archive/gunzip.ts";
+import { pieceBytes } from "#archive/gunzip.ts";
 
 /** The same bytes in pieces of 1 MiB, each in memory that `nextBuffer` gives for it. */
 export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () => Buffer): AsyncGenerator<Buffer, void, void> {

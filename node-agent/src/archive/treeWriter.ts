@@ -1,7 +1,7 @@
 import { constants, mkdirSync } from "node:fs";
 import { chmod, open, type FileHandle } from "node:fs/promises";
-import type { ArchiveEntry } from "#contracts/archive/archiveInspector.ts";
-import type { ArchiveSink } from "#contracts/archive/archiveReader.ts";
+import type { ArchiveEntry } from "#archive/archiveInspector.ts";
+import type { ArchiveSink } from "#archive/archiveReader.ts";
 import { createLanes } from "./lanes.ts";
 import { createSyncer } from "./syncer.ts";
 

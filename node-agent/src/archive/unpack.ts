@@ -1,10 +1,10 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Gunzip } from "node:zlib";
-import type { ArchiveSummary } from "#contracts/archive/archiveInspector.ts";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
-import type { ArchiveRules } from "#contracts/archive/archiveRules.ts";
-import { createStrictGunzip, gunzipRefusal } from "#contracts/archive/gunzip.ts";
+import type { ArchiveSummary } from "#archive/archiveInspector.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import type { ArchiveRules } from "#archive/archiveRules.ts";
+import { createStrictGunzip, gunzipRefusal } from "#archive/gunzip.ts";
 import { ChecksumMismatch } from "../store/errors.ts";
 import { createChunksInUse } from "./chunksInUse.ts";
 import { inPieces, ringOfPieces } from "./pieces.ts";

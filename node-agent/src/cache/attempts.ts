@@ -1,4 +1,4 @@
-import { backOffMs, type BackOff } from "#kube/backOff.ts";
+import { backOffMs, type BackOff } from "#runtime/backOff.ts";
 
 /** Why a download failed, as a CamelCase reason. */
 export type FailureReason = "ChecksumMismatch" | "ArchiveRefused" | "StoreUnreachable" | "SourceMissing" | "InsufficientSpace" | "DownloadFailed";

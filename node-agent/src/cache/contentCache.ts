@@ -1,8 +1,8 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { limits } from "#contracts/limits.ts";
-import type { Clock, Timer } from "#kube/clock.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Clock, Timer } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../store/objectStore.ts";
 import { createThrottle } from "../store/throttle.ts";
 import type { Failure } from "./attempts.ts";

@@ -1,7 +1,7 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { gameArchiveRules, type ArchiveRules } from "#contracts/archive/archiveRules.ts";
-import type { Clock } from "#kube/clock.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { gameArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { TreeStyle } from "../archive/treeWriter.ts";
 import { UnverifiedRefusal, unpackArchive } from "../archive/unpack.ts";
 import { ChecksumMismatch, isStoreUnreachable, ObjectStoreError } from "../store/errors.ts";

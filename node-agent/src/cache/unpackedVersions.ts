@@ -1,4 +1,4 @@
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { ObjectFiles } from "./objectFiles.ts";
 
 /** A version that lies unpacked on this node. */

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rename } from "node:fs/promises";
-import { backOffMs } from "#kube/backOff.ts";
-import { slept, type Clock } from "#kube/clock.ts";
-import type { Logger } from "#kube/logger.ts";
+import { backOffMs } from "#runtime/backOff.ts";
+import { slept, type Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
 
 /** Removes folders whose content somebody else chose. */
 export interface TreeRemover {

@@ -1,7 +1,7 @@
 import type { Condition } from "#contracts/crd/condition.ts";
 import { gameSessionConditions, type GameSession, type NodeAgentConditionType, type StoredSave } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import type { Stored } from "#kube/object.ts";

@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, open, rename, rm } from "node:fs/promises";
 import { limits } from "#contracts/limits.ts";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { ChecksumMismatch, ObjectStoreError } from "../store/errors.ts";
 import type { ObjectLocation, ObjectStore } from "../store/objectStore.ts";
 import { readObject } from "../store/readObject.ts";

@@ -2,10 +2,10 @@ import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeConditions, type GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
-import { toApiTime, type Clock, type Timer } from "#kube/clock.ts";
+import { toApiTime, type Clock, type Timer } from "#runtime/clock.ts";
 import { setCondition } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 

@@ -1,5 +1,5 @@
-import { backOffMs } from "#kube/backOff.ts";
-import type { Clock } from "#kube/clock.ts";
+import { backOffMs } from "#runtime/backOff.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { releaseMemory } from "../releaseMemory.ts";
 import { isStoreUnreachable, ObjectStoreError } from "./errors.ts";
 import type { ObjectLocation, ObjectStore } from "./objectStore.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "#kube/clock.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "./objectStore.ts";
 
 /** Asks the object store at intervals whether it is there. */

@@ -1,8 +1,8 @@
 import { labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/builtin.ts";
-import { slept, type Clock } from "#kube/clock.ts";
+import { slept, type Clock } from "#runtime/clock.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Source } from "#kube/source.ts";

@@ -1,6 +1,6 @@
 import { closeSync, futimesSync, mkdirSync, openSync, writeSync } from "node:fs";
-import type { ArchiveEntry } from "#contracts/archive/archiveInspector.ts";
-import type { ArchiveSink } from "#contracts/archive/archiveReader.ts";
+import type { ArchiveEntry } from "#archive/archiveInspector.ts";
+import type { ArchiveSink } from "#archive/archiveReader.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 
 /** Writes what an archive reader lets through below one fresh directory, which nobody else writes to yet. */

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
-import { saveArchiveRules } from "#contracts/archive/archiveRules.ts";
-import { createStrictGunzip, gunzipRefusal, pieceBytes } from "#contracts/archive/gunzip.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import { saveArchiveRules } from "#archive/archiveRules.ts";
+import { createStrictGunzip, gunzipRefusal, pieceBytes } from "#archive/gunzip.ts";
 import { codeOf, Refusal } from "../refusal.ts";
 import { createTreeWriter } from "./treeWriter.ts";
 

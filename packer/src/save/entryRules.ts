@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { parseEntryName } from "#contracts/archive/entryName.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { parseEntryName } from "#archive/entryName.ts";
 
 const maxDepth = 64;
 

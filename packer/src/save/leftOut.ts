@@ -1,4 +1,4 @@
-import { quoteEntry } from "#contracts/archive/archiveRefused.ts";
+import { quoteEntry } from "#archive/archiveRefused.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 
 /** What of a save directory is not packed: a count and one example, however much it is. */

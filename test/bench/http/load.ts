@@ -1,5 +1,5 @@
 import { Agent, request } from "node:http";
-import type { BenchPlayer } from "./stage.ts";
+import type { BenchPlayer } from "./fixture.ts";
 
 /** One request of a player. */
 export interface LoadRequest {

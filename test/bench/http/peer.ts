@@ -1,5 +1,5 @@
 // A peer of the API in the benches: `node peer.ts fastify|bare`, configured by the API's own environment.
-import { parseConfig } from "../../../api/src/config.ts";
+import { parseConfig } from "#api/config.ts";
 import { listenBare } from "./barePeer.ts";
 import { listenFastify } from "./fastifyPeer.ts";
 import { PeerStores } from "./peerStores.ts";

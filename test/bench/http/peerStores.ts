@@ -2,13 +2,13 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
 import type { KeepaliveResponse } from "#contracts/http/gameSessions.ts";
-import { authSessionIdOf } from "../../../api/src/auth/tokens.ts";
-import type { Config } from "../../../api/src/config.ts";
-import { presentGames } from "../../../api/src/presenters/catalog.ts";
-import { presentKeepalive } from "../../../api/src/presenters/gameSession.ts";
-import { CatalogCounts } from "../../../api/src/stores/catalogCounts.ts";
-import { listCatalog } from "../../../api/src/stores/catalog.ts";
-import { extendGameSession } from "../../../api/src/stores/gameSessionStore.ts";
+import { authSessionIdOf } from "#api/auth/tokens.ts";
+import type { Config } from "#api/config.ts";
+import { presentGames } from "#api/catalog/present.ts";
+import { presentKeepalive } from "#api/gameSessions/present.ts";
+import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
+import { listCatalog } from "#api/catalog/catalog.ts";
+import { extendGameSession } from "#api/gameSessions/gameSessionStore.ts";
 
 /** What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins. */
 export class PeerStores {

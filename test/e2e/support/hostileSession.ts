@@ -1,7 +1,7 @@
 import { conditionStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { PlayerHttp } from "#test/support/playerHttp.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
 
 /** Well below the idle timeout of test/e2e/values.yaml. */

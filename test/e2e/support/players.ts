@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { launchBrowser } from "#test/support/browser.ts";
-import { pageScript } from "#test/support/pageScripts.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { launchBrowser } from "#test/support/browser/browser.ts";
+import { pageScript } from "#test/support/browser/pageScripts.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { GamePage } from "./gamePage.ts";
 import { platform, type Player } from "./platform.ts";
 

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { GameDetail, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
-import { listCatalog } from "../../../api/src/stores/catalog.ts";
-import { refreshPopularity } from "../../../api/src/stores/popularity.ts";
-import type { Queryable } from "../../../api/src/stores/queryable.ts";
+import { listCatalog } from "#api/catalog/catalog.ts";
+import { refreshPopularity } from "#api/catalog/popularity.ts";
+import type { Queryable } from "#api/stores/queryable.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
 
 const sortIndexes = ["title", "created", "created_desc", "popular", "popular_desc"].map((name) => `games_catalog_${name}`);
 

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import pg from "pg";
 import { GamesQuery, type GameListItem } from "#contracts/http/catalog.ts";
-import { CatalogCounts } from "../../../api/src/stores/catalogCounts.ts";
-import { listCatalog } from "../../../api/src/stores/catalog.ts";
+import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
+import { listCatalog } from "#api/catalog/catalog.ts";
 import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
 
 interface Row {
   slug: string;

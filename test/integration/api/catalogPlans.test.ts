@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
-import { CatalogCounts, type KnownCount } from "../../../api/src/stores/catalogCounts.ts";
-import { listCatalog } from "../../../api/src/stores/catalog.ts";
-import { catalogStatement } from "../../../api/src/stores/catalogStatement.ts";
+import { CatalogCounts, type KnownCount } from "#api/catalog/catalogCounts.ts";
+import { listCatalog } from "#api/catalog/catalog.ts";
+import { catalogStatement } from "#api/catalog/catalogStatement.ts";
 import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
 
 /** As `EXPLAIN (FORMAT JSON)` tells it, as far as it is looked at here. */
 interface PlanNode {

@@ -4,15 +4,15 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import pg from "pg";
-import { CliError } from "../../../api/src/cli/cliError.ts";
-import { importUsers } from "../../../api/src/commands/importUsers.ts";
+import { CliError } from "#api/cli/cliError.ts";
+import { importUsers } from "#api/accounts/importUsers.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { postSignIn } from "../../support/authForms.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { postSignIn } from "../../support/http/authForms.ts";
+import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
 import { rowsOf } from "../../support/openapi/storedState.ts";
-import { createEmptyDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { repositoryRoot } from "../../support/programs.ts";
+import { createEmptyDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
 
 interface Outcome {
   code: number | null;

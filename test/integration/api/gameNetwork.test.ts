@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
-import { moveSlot } from "../../../api/src/stores/gameSessionRecord.ts";
+import { moveSlot } from "#api/gameSessions/gameSessionRecord.ts";
 import { aGame, aPartner, aSaveSlot, type TestPartner } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { LaunchStage } from "../../support/fixtures/launchFixture.ts";
 
 const path = "/api/partners/games";
 const metadata = { developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };

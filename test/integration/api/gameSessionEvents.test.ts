@@ -1,18 +1,18 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { findGameSession } from "../../../api/src/stores/gameSessionStore.ts";
+import { findGameSession } from "#api/gameSessions/gameSessionStore.ts";
 import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
-import type { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { EventReader } from "../../support/eventReader.ts";
-import { eventually } from "../../support/eventually.ts";
-import { JumpClock } from "../../support/jumpClock.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
-import { RawClient } from "../../support/rawHttp.ts";
-import { startReplica, stopReplica } from "../../support/replica.ts";
-import { StatementLog } from "../../support/statementLog.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { EventReader } from "../../support/http/eventReader.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { JumpClock } from "../../support/clocks/jumpClock.ts";
+import { LaunchStage } from "../../support/fixtures/launchFixture.ts";
+import type { PlayedOperator } from "../../support/cluster/fakeOperator.ts";
+import { RawClient } from "../../support/http/rawHttp.ts";
+import { startReplica, stopReplica } from "../../support/http/replica.ts";
+import { StatementLog } from "../../support/stores/statementLog.ts";
 
 describe("GET /api/game/events", function () {
   this.timeout(60_000);

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { sweepIdempotencyKeys } from "../../../api/src/recorder/sweeper.ts";
+import { sweepIdempotencyKeys } from "#api/background/sweeper.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchStage } from "../../support/fixtures/launchFixture.ts";
 
 describe("Idempotency-Key", function () {
   this.timeout(60_000);

@@ -2,11 +2,11 @@ import { expect } from "chai";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiResponse } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchStage } from "../../support/fixtures/launchFixture.ts";
+import type { PlayedOperator } from "../../support/cluster/fakeOperator.ts";
 
 const path = "/api/game/launch";
 

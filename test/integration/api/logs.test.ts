@@ -2,16 +2,16 @@ import { expect } from "chai";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { TestApi } from "../../support/api.ts";
-import { ApiClient } from "../../support/apiClient.ts";
-import { ApiProcess } from "../../support/apiProcess.ts";
-import { csrfToken, postProviderSignIn, postSignIn, postSignOut } from "../../support/authForms.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { ApiClient } from "../../support/http/apiClient.ts";
+import { ApiProcess } from "../../support/http/apiProcess.ts";
+import { csrfToken, postProviderSignIn, postSignIn, postSignOut } from "../../support/http/authForms.ts";
 import { providersEnv } from "../../support/oidc/providersFile.ts";
 import { answerJson, WildIssuer, type Misbehaviour } from "../../support/oidc/wildIssuer.ts";
 import { wholeInterface } from "../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../support/openapi/interfaceStage.ts";
+import { ownedThings, type Owned } from "../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../support/openapi/sampleRequest.ts";
-import { exchange } from "../../support/rawHttp.ts";
+import { exchange } from "../../support/http/rawHttp.ts";
 
 /** In whatever a client sends that might be a secret, or be taken for a line of the log. */
 const canary = "canary";

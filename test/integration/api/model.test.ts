@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { TestApi } from "../../support/api.ts";
-import { eventually } from "../../support/eventually.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 import { games, platformCommands, users } from "../../support/model/commands.ts";
 import type { PlatformModel } from "../../support/model/platformModel.ts";
 import { RealPlatform } from "../../support/model/realPlatform.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { operatorOf, type PlayedOperator } from "../../support/cluster/fakeOperator.ts";
 
 /** The same worlds in every run; another seed is another set of them. */
 const seed = 20_261_121;

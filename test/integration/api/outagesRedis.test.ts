@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { postSignIn, postSignOut } from "../../support/authForms.ts";
-import { eventually } from "../../support/eventually.ts";
-import { startRedis, type TestRedis } from "../../support/redis.ts";
-import { TcpRelay } from "../../support/tcpRelay.ts";
-import { sendTraffic } from "../../support/traffic.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { postSignIn, postSignOut } from "../../support/http/authForms.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { startRedis, type TestRedis } from "../../support/stores/redis.ts";
+import { TcpRelay } from "../../support/stores/tcpRelay.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
 
 const cookieName = "auth.session-token";
 const limit = 30;

@@ -2,16 +2,16 @@ import { expect } from "chai";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import pg from "pg";
-import { sweepUploads } from "../../../api/src/recorder/sweeper.ts";
-import { connectObjectStore } from "../../../api/src/stores/objectStore.ts";
+import { sweepUploads } from "#api/background/sweeper.ts";
+import { connectObjectStore } from "#api/stores/objectStore.ts";
 import { aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
-import { anArchive } from "../../support/archives.ts";
-import { postSignIn } from "../../support/authForms.ts";
-import { eventually } from "../../support/eventually.ts";
-import { sendTraffic } from "../../support/traffic.ts";
-import { UploadStage } from "../../support/uploadStage.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
+import { anArchive } from "../../support/fixtures/archives.ts";
+import { postSignIn } from "../../support/http/authForms.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
+import { UploadStage } from "../../support/fixtures/uploadFixture.ts";
 
 /** Words of ours or of a library that tell more than a caller may know. */
 const insides = /ECONN|postgres|127\.0\.0\.1|node_modules|\.ts|SELECT|UPDATE|prisma|minio|stack|at async/i;

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { request as httpRequest } from "node:http";
 import { aGame, aPartner, type TestPartner } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { answerTo } from "../../support/httpAnswer.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { answerTo } from "../../support/http/httpResponse.ts";
 
 const path = "/api/partners/games";
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { aGame, aPartner, aUser, type TestPartner } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/cluster/fakeOperator.ts";
 
 const path = "/api/partners/games";
 const metadata = { title: "The Long Night", developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };

@@ -2,15 +2,15 @@ import { expect } from "chai";
 import { readFileSync, writeFileSync } from "node:fs";
 import { limits } from "#contracts/limits.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
-import { ApiProcess } from "../../support/apiProcess.ts";
-import { postSignIn, postSignOut } from "../../support/authForms.ts";
-import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
-import { startRedis, type TestRedis } from "../../support/redis.ts";
-import { TcpRelay } from "../../support/tcpRelay.ts";
-import { sendTraffic } from "../../support/traffic.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
+import { ApiProcess } from "../../support/http/apiProcess.ts";
+import { postSignIn, postSignOut } from "../../support/http/authForms.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/cluster/fakeOperator.ts";
+import { startRedis, type TestRedis } from "../../support/stores/redis.ts";
+import { TcpRelay } from "../../support/stores/tcpRelay.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
 
 const cookieName = "auth.session-token";
 

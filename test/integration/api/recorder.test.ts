@@ -3,12 +3,12 @@ import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition, aGameSessionSpec } from "../../factories/gameSession.ts";
-import { launchGame } from "../../../api/src/commands/launchGame.ts";
-import { recordGameSession } from "../../../api/src/recorder/recordGameSession.ts";
-import type { TestApi } from "../../support/api.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
+import { launchGame } from "#api/gameSessions/launchGame.ts";
+import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchStage } from "../../support/fixtures/launchFixture.ts";
+import type { PlayedOperator } from "../../support/cluster/fakeOperator.ts";
 
 function aSave(sequence: number, overrides: Partial<StoredSave> = {}): StoredSave {
   return {

@@ -5,14 +5,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal } from "../../support/apiClient.ts";
-import { freePort } from "../../support/childProgram.ts";
-import { eventually } from "../../support/eventually.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { repositoryRoot } from "../../support/programs.ts";
-import { exchange, RawClient } from "../../support/rawHttp.ts";
-import { sharedRedis } from "../../support/redis.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal } from "../../support/http/apiClient.ts";
+import { freePort } from "../../support/processes/childProgram.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
+import { exchange, RawClient } from "../../support/http/rawHttp.ts";
+import { sharedRedis } from "../../support/stores/redis.ts";
 
 describe("serving", () => {
   let api: TestApi;

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aGame, aPartner, aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { anArchive, archivedGame } from "../../support/archives.ts";
-import { eventually } from "../../support/eventually.ts";
-import { medianOf } from "../../support/mannWhitney.ts";
-import { RawClient } from "../../support/rawHttp.ts";
-import { slowHttpTest, unsentBytesAt } from "../../support/slowHttpTest.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { anArchive, archivedGame } from "../../support/fixtures/archives.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { medianOf } from "../../bench/mannWhitney.ts";
+import { RawClient } from "../../support/http/rawHttp.ts";
+import { slowHttpTest, unsentBytesAt } from "../../support/http/slowHttpTest.ts";
 
 const slowClients = 40;
 const env = {

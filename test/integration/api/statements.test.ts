@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { aUser, type TestGame } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/api.ts";
-import type { ApiClient } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import { startReplica, stopReplica } from "../../support/replica.ts";
-import { StatementLog } from "../../support/statementLog.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import type { ApiClient } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchStage } from "../../support/fixtures/launchFixture.ts";
+import { startReplica, stopReplica } from "../../support/http/replica.ts";
+import { StatementLog } from "../../support/stores/statementLog.ts";
 
 describe("statements per request", function () {
   this.timeout(60_000);

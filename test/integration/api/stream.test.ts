@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectRefusal, type ApiResponse } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { operatorOf, type PlayedOperator } from "../../support/cluster/fakeOperator.ts";
 
 /** Loopback addresses that stand for pods: every pod's streamer has the same port. */
 const podIp = "127.77.0.1";

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import pg from "pg";
 import { saveKey } from "#contracts/objectKeys.ts";
-import { sweepSaves } from "../../../api/src/recorder/sweepSaves.ts";
-import { moveSlot } from "../../../api/src/stores/gameSessionRecord.ts";
-import { claimDueSweep, endSweep } from "../../../api/src/stores/saveSweepStore.ts";
+import { sweepSaves } from "#api/saves/sweepSaves.ts";
+import { moveSlot } from "#api/gameSessions/gameSessionRecord.ts";
+import { claimDueSweep, endSweep } from "#api/saves/saveSweepStore.ts";
 import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { eventually } from "../../support/eventually.ts";
-import type { TestMinio } from "../../support/minio.ts";
-import { createTestDatabase } from "../../support/postgres.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import type { TestMinio } from "../../support/stores/minio.ts";
+import { createTestDatabase } from "../../support/stores/postgres.ts";
 
 const hourMs = 3600_000;
 const dayMs = 24 * hourMs;

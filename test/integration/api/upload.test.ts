@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { createHash, randomBytes } from "node:crypto";
-import { createPartnerKey } from "../../../api/src/partners/keys.ts";
-import { sweepUploads, sweepVersions } from "../../../api/src/recorder/sweeper.ts";
+import { createPartnerKey } from "#api/partners/keys.ts";
+import { sweepUploads, sweepVersions } from "#api/background/sweeper.ts";
 import { aUser } from "../../factories/catalog.ts";
-import { expectRefusal } from "../../support/apiClient.ts";
-import { ApiProcess } from "../../support/apiProcess.ts";
-import { anArchive, sha256Of } from "../../support/archives.ts";
-import { eventually } from "../../support/eventually.ts";
-import { UploadStage } from "../../support/uploadStage.ts";
+import { expectRefusal } from "../../support/http/apiClient.ts";
+import { ApiProcess } from "../../support/http/apiProcess.ts";
+import { anArchive, sha256Of } from "../../support/fixtures/archives.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { UploadStage } from "../../support/fixtures/uploadFixture.ts";
 
 describe("PUT /api/partners/games/:slug/upload", function () {
   this.timeout(180_000);

@@ -5,17 +5,17 @@ import { setImmediate } from "node:timers/promises";
 import { constants, deflateRawSync, gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
 import { limits } from "#contracts/limits.ts";
-import type { RateLimitName } from "../../../api/src/stores/rateLimits.ts";
+import type { RateLimitName } from "#api/http/rateLimits.ts";
 import { hostileEntries } from "../../factories/hostileArchives.ts";
 import { aTar, aTarGz, tarEntry, type TarEntrySpec } from "../../factories/tarArchive.ts";
-import { expectRefusal } from "../../support/apiClient.ts";
-import { ApiProcess } from "../../support/apiProcess.ts";
-import { anArchive } from "../../support/archives.ts";
-import { eventually } from "../../support/eventually.ts";
-import { medianOf } from "../../support/mannWhitney.ts";
-import { answersIn } from "../../support/rawAnswers.ts";
-import { exchange, RawClient } from "../../support/rawHttp.ts";
-import { UploadStage } from "../../support/uploadStage.ts";
+import { expectRefusal } from "../../support/http/apiClient.ts";
+import { ApiProcess } from "../../support/http/apiProcess.ts";
+import { anArchive } from "../../support/fixtures/archives.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { medianOf } from "../../bench/mannWhitney.ts";
+import { answersIn } from "../../support/http/rawResponses.ts";
+import { exchange, RawClient } from "../../support/http/rawHttp.ts";
+import { UploadStage } from "../../support/fixtures/uploadFixture.ts";
 
 const maxBytes = 16 * 2 ** 20;
 /** What makes an archive a game. */

@@ -7,13 +7,13 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
-import { gameArchiveRules } from "#contracts/archive/archiveRules.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { anEditedTar, badEntries, editedEntries, goodEntries } from "#test/factories/tarArbitrary.ts";
 import { aTar } from "#test/factories/tarArchive.ts";
-import { ArchiveInspection } from "../../../api/src/upload/archiveInspection.ts";
-import { unpackArchive } from "../../../node-agent/src/archive/unpack.ts";
+import { ArchiveInspection } from "#api/games/upload/archiveInspection.ts";
+import { unpackArchive } from "#node-agent/archive/unpack.ts";
 
 const game = { launcher: "play.sh", engineDir: "engine" };
 const rules = gameArchiveRules(game);

@@ -7,13 +7,13 @@ import { fieldManagers } from "#contracts/crd/names.ts";
 import { isForbidden, isInvalid } from "#kube/errors.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { startKubeApiServer, type KubeApiServer } from "#test/support/kubeApiServer.ts";
-import { programPath, repositoryRoot } from "#test/support/programs.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { startKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
-import { parseConfig } from "../../../operator/src/config.ts";
-import { buildPod } from "../../../operator/src/controllers/gameSession/pod.ts";
-import { buildProbePod } from "../../../operator/src/networkProbe/probePod.ts";
+import { parseConfig } from "#operator/config.ts";
+import { buildPod } from "#operator/controllers/gameSession/pod.ts";
+import { buildProbePod } from "#operator/networkProbe/probePod.ts";
 
 const run = promisify(execFile);
 const digest = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea";

@@ -5,12 +5,12 @@ import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
-import { sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { NetworkPolicies, type Connection, type NetworkEnd, type NetworkPolicy } from "#test/support/networkPolicies.ts";
-import { programPath, repositoryRoot } from "#test/support/programs.ts";
-import { parseConfig } from "../../../operator/src/config.ts";
-import { buildPod } from "../../../operator/src/controllers/gameSession/pod.ts";
-import { buildProbePod, type ProbeRole } from "../../../operator/src/networkProbe/probePod.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { NetworkPolicies, type Connection, type NetworkEnd, type NetworkPolicy } from "#test/support/cluster/networkPolicies.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { parseConfig } from "#operator/config.ts";
+import { buildPod } from "#operator/controllers/gameSession/pod.ts";
+import { buildProbePod, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
 const run = promisify(execFile);
 const chart = join(repositoryRoot, "charts/joypod");

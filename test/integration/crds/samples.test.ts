@@ -7,8 +7,8 @@ import { gameNodeKind } from "#contracts/crd/gameNode.ts";
 import { gameSessionKind } from "#contracts/crd/gameSession.ts";
 import type { Kind, KindObject } from "#contracts/crd/kind.ts";
 import { isKubeError } from "#kube/errors.ts";
-import { sharedKubeApiServer, type KubeApiServer } from "#test/support/kubeApiServer.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 type Sample = KindObject<Record<string, unknown>, unknown>;
 

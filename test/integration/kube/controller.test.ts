@@ -3,16 +3,16 @@ import { type ConfigMap, configMaps } from "#kube/builtin.ts";
 import { isConditionTrue, setCondition } from "#kube/conditions.ts";
 import { Controller } from "#kube/controller.ts";
 import { addFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
-import { silentLogger } from "#kube/logger.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { ownedBy, refOf } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { fromCache, toOwner } from "#kube/source.ts";
 import { Store } from "#kube/store.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { type KubeApiServer, startKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { type Widget, widgetDefinition, widgets } from "#test/support/widgets.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { type KubeApiServer, startKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { type Widget, widgetDefinition, widgets } from "#test/support/session/widgets.ts";
 
 const finalizer = "kube.test/tidy";
 const rules = [

@@ -3,9 +3,9 @@ import { type ConfigMap, configMaps, type Event, events } from "#kube/builtin.ts
 import { EventRecorder, type EventNote } from "#kube/eventRecorder.ts";
 import type { Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { FaultyApi } from "#test/support/faultyApi.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const note: EventNote = { type: "Normal", reason: "Downloaded", action: "Download", note: "The game is there." };
 

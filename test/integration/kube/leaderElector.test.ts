@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { type Lease, leases } from "#kube/builtin.ts";
 import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { FaultyApi } from "#test/support/faultyApi.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const times = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 200 };
 

@@ -3,10 +3,10 @@ import { type ConfigMap, configMaps } from "#kube/builtin.ts";
 import { Reflector, type ReflectorOptions } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { type Change, Store } from "#kube/store.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
-import { FaultyApi, listOf, watchOf } from "#test/support/faultyApi.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { FaultyApi, listOf, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const isList = listOf("configmaps");
 const isWatch = watchOf("configmaps");

@@ -10,9 +10,9 @@ import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { Store } from "#kube/store.ts";
 import { decodeWatchLine } from "#kube/watchEvent.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { type Widget, widgetDefinition, widgets } from "#test/support/widgets.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { type Widget, widgetDefinition, widgets } from "#test/support/session/widgets.ts";
 
 describe("ResourceClient", () => {
   let server: KubeApiServer;

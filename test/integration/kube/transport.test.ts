@@ -9,10 +9,10 @@ import { isUnreachable, KubeError } from "#kube/errors.ts";
 import { KubeMetrics } from "#kube/metrics.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
-import { FaultyApi, listOf } from "#test/support/faultyApi.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { TlsCounter } from "#test/support/tlsCounter.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { FaultyApi, listOf } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { TlsCounter } from "#test/support/stores/tlsCounter.ts";
 
 const isList = listOf("configmaps");
 

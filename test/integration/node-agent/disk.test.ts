@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { systemClock } from "#kube/clock.ts";
-import { silentLogger } from "#kube/logger.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { createKeptFolders } from "../../../node-agent/src/disk/keptFolders.ts";
-import { holdRootLock } from "../../../node-agent/src/disk/rootLock.ts";
-import { createTreeRemover, type TreeRemover } from "../../../node-agent/src/disk/treeRemover.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { silentLogger } from "#runtime/logger.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { createKeptFolders } from "#node-agent/disk/keptFolders.ts";
+import { holdRootLock } from "#node-agent/disk/rootLock.ts";
+import { createTreeRemover, type TreeRemover } from "#node-agent/disk/treeRemover.ts";
 
 const lockModule = new URL("../../../node-agent/src/disk/rootLock.ts", import.meta.url).href;
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { conditionStatusOf } from "#test/support/conditionStatusOf.ts";
-import { eventually } from "#test/support/eventually.ts";
-import type { TestMinio } from "#test/support/minio.ts";
-import { NodeAgentStage } from "#test/support/nodeAgentStage.ts";
-import { storeArchive } from "#test/support/storedArchive.ts";
+import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import type { TestMinio } from "#test/support/stores/minio.ts";
+import { NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 
 describe("Node agent: status of its node", function () {

@@ -6,10 +6,10 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
-import { eventually } from "#test/support/eventually.ts";
-import type { TestMinio } from "#test/support/minio.ts";
-import { NodeAgentStage } from "#test/support/nodeAgentStage.ts";
-import { sha256Of } from "#test/support/storedArchive.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import type { TestMinio } from "#test/support/stores/minio.ts";
+import { NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
 describe("Node agent: sessions", function () {
   this.timeout(90_000);

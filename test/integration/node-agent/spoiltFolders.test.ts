@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from "node:path";
 import { expect } from "chai";
 import { findCondition } from "#kube/conditions.ts";
-import { eventually } from "#test/support/eventually.ts";
-import type { TestMinio } from "#test/support/minio.ts";
-import { NodeAgentStage } from "#test/support/nodeAgentStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import type { TestMinio } from "#test/support/stores/minio.ts";
+import { NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 describe("Node agent: session folders that hold what nobody of ours wrote", function () {
   this.timeout(90_000);

@@ -6,8 +6,8 @@ import type { Stored } from "#kube/object.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aDigest } from "#test/factories/gameSession.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorStage } from "#test/support/fixtures/operatorFixture.ts";
 
 const slug = "the-question";
 

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/object.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorStage } from "#test/support/fixtures/operatorFixture.ts";
 
 describe("GameNode controller", function () {
   this.timeout(60_000);

@@ -5,8 +5,8 @@ import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts"
 import { finalizers } from "#contracts/crd/names.ts";
 import type { StreamerStatus } from "#contracts/stream.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorStage } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 const isFinished = (session: GameSession): boolean => conditionStatus(session, "Finished") === "True";

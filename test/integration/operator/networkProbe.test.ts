@@ -4,11 +4,11 @@ import { createServer, type AddressInfo } from "node:net";
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { exitCodes } from "../../../operator/src/networkProbe/exitCodes.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
-import { freePort } from "#test/support/childProgram.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { exitCodes } from "#operator/networkProbe/exitCodes.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorStage } from "#test/support/fixtures/operatorFixture.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 const isFinished = (session: GameSession): boolean => conditionStatus(session, "Finished") === "True";

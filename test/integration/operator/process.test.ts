@@ -4,11 +4,11 @@ import { expect } from "chai";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { leases } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { freePort } from "#test/support/childProgram.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { OperatorStage } from "#test/support/fixtures/operatorFixture.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 interface Running {
   process: ChildProcess;

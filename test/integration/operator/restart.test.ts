@@ -3,8 +3,8 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isNotFound } from "#kube/errors.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorStage } from "#test/support/fixtures/operatorFixture.ts";
 
 /** More than any of the stories needs, so that the last rounds show a life without a crash. */
 const mostWrites = 12;

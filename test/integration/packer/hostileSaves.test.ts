@@ -5,8 +5,8 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { sessionUserId } from "#contracts/nodeLayout.ts";
 import type { PackedSave } from "#contracts/spool.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { archivesIn, createPackerStage, type PackerLife, type PackerStage } from "#test/support/packerStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { archivesIn, createPackerStage, type PackerLife, type PackerStage } from "#test/support/fixtures/packerFixture.ts";
 
 const mib = 2 ** 20;
 

@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { packedArchiveName } from "#contracts/nodeLayout.ts";
 import { limits } from "#contracts/limits.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { archivesIn, createPackerStage, packerUid, type PackerStage, type PackerStageOptions } from "#test/support/packerStage.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { archivesIn, createPackerStage, packerUid, type PackerStage, type PackerStageOptions } from "#test/support/fixtures/packerFixture.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 describe("the packer packs", () => {
   let stage: PackerStage;

@@ -5,8 +5,8 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { packTar, type TarEntry } from "modern-tar";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { createPackerStage, packerUid, type PackerStage, type PackerStageOptions } from "#test/support/packerStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { createPackerStage, packerUid, type PackerStage, type PackerStageOptions } from "#test/support/fixtures/packerFixture.ts";
 
 describe("the packer restores", () => {
   let stage: PackerStage;

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { parseConfig as parseApiConfig } from "../../../api/src/config.ts";
-import { readConfig as readAgentConfig } from "../../../node-agent/src/config.ts";
-import { parseConfig as parseOperatorConfig } from "../../../operator/src/config.ts";
-import { programPath, repositoryRoot } from "../../support/programs.ts";
+import { parseConfig as parseApiConfig } from "#api/config.ts";
+import { readConfig as readAgentConfig } from "#node-agent/config.ts";
+import { parseConfig as parseOperatorConfig } from "#operator/config.ts";
+import { programPath, repositoryRoot } from "../../support/processes/programs.ts";
 
 const run = promisify(execFile);
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { createPartnerKey } from "../../../api/src/partners/keys.ts";
-import { repositoryRoot } from "../../support/programs.ts";
+import { createPartnerKey } from "#api/partners/keys.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
 
 const run = promisify(execFile);
 

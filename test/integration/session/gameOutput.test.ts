@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { compileSupervisor } from "#test/support/session/compileC.ts";
 import { superviseGame, type SupervisedGame } from "#test/support/session/supervisedGame.ts";
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { anAccount } from "#test/factories/sessionPod.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { watchGame, type GameWatcher } from "../../../streamer/src/control/gameWatcher.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { watchGame, type GameWatcher } from "#streamer/control/gameWatcher.ts";
 
 const running = anAccount({ state: "running", reason: null, exitCode: null });
 

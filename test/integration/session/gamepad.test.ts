@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
-import { eventually } from "#test/support/eventually.ts";
-import { openGamepad, type Gamepad } from "../../../streamer/src/input/gamepad.ts";
-import { readGamepad } from "../../../streamer/src/input/gamepadState.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { openGamepad, type Gamepad } from "#streamer/input/gamepad.ts";
+import { readGamepad } from "#streamer/input/gamepadState.ts";
 
 describe("the gamepad of a hostile game", () => {
   let folder: string;

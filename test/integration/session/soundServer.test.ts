@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { pino } from "pino";
-import { soundSink, startSoundServer } from "../../../streamer/src/display/soundServer.ts";
-import type { ServerProcess } from "../../../streamer/src/display/serverProcess.ts";
+import { soundSink, startSoundServer } from "#streamer/display/soundServer.ts";
+import type { ServerProcess } from "#streamer/display/serverProcess.ts";
 
 const run = promisify(execFile);
 

@@ -3,11 +3,11 @@ import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
 import type { Client } from "x11";
-import { eventually } from "#test/support/eventually.ts";
-import { startXServer } from "../../../streamer/src/display/xServer.ts";
-import type { ServerProcess } from "../../../streamer/src/display/serverProcess.ts";
-import { startWindowManager } from "../../../streamer/src/display/windowManager.ts";
-import { connectDisplay, isBehind, promised, type XConnection } from "../../../streamer/src/display/xConnection.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { startXServer } from "#streamer/display/xServer.ts";
+import type { ServerProcess } from "#streamer/display/serverProcess.ts";
+import { startWindowManager } from "#streamer/display/windowManager.ts";
+import { connectDisplay, isBehind, promised, type XConnection } from "#streamer/display/xConnection.ts";
 
 const [width, height] = [640, 480];
 const windowType = 33;

@@ -3,10 +3,10 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { pino } from "pino";
-import { startPacker, type PackerProcess } from "../../../streamer/src/saves/packerProcess.ts";
+import { startPacker, type PackerProcess } from "#streamer/saves/packerProcess.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { createPackerStage, packerUid, type PackerStage } from "#test/support/packerStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { createPackerStage, packerUid, type PackerStage } from "#test/support/fixtures/packerFixture.ts";
 
 describe("the streamer's packer", () => {
   let stage: PackerStage;

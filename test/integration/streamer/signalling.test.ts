@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { connect } from "node:net";
 import { whep, WhepError } from "#contracts/stream.ts";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { aGame, aPartner, aSaveSlot, aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
-import { eventually } from "../../support/eventually.ts";
-import { signInAs } from "../../support/pages.ts";
-import { buildWeb } from "../../support/web.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { signInAs } from "../../support/browser/pages.ts";
+import { buildWeb } from "../../support/browser/web.ts";
 
 describe("the catalogue's pages", () => {
   let api: TestApi;

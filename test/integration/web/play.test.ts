@@ -2,12 +2,12 @@ import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { aGame, aUser } from "../../factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
-import { eventually } from "../../support/eventually.ts";
-import { sessionIdOf, signInAs } from "../../support/pages.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
-import { PlayPage } from "../../support/playPage.ts";
-import { PlayStage } from "../../support/playStage.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
+import type { PlayedOperator } from "../../support/cluster/fakeOperator.ts";
+import { PlayPage } from "../../support/browser/playPage.ts";
+import { PlayStage } from "../../support/fixtures/playFixture.ts";
 import { imageBuildMs } from "../../support/session/containers.ts";
 import type { SessionPair } from "../../support/session/sessionPair.ts";
 

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
-import { freePort } from "../../support/childProgram.ts";
-import { eventually } from "../../support/eventually.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { freePort } from "../../support/processes/childProgram.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 import { providersEnv } from "../../support/oidc/providersFile.ts";
 import { WildIssuer } from "../../support/oidc/wildIssuer.ts";
-import { signInAs } from "../../support/pages.ts";
-import { buildWeb } from "../../support/web.ts";
+import { signInAs } from "../../support/browser/pages.ts";
+import { buildWeb } from "../../support/browser/web.ts";
 
 describe("signing in on the page", () => {
   let api: TestApi;

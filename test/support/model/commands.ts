@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { anArchive } from "../archives.ts";
-import { eventually } from "../eventually.ts";
+import { anArchive } from "../fixtures/archives.ts";
+import { eventually } from "../clocks/eventually.ts";
 import { activeSession, endSession, pairOf, slotsOf, type ModelGame, type ModelSession, type PlatformModel } from "./platformModel.ts";
 import type { RealPlatform } from "./realPlatform.ts";
 

@@ -1,4 +1,4 @@
-import { ApiClient, type ApiResponse } from "../apiClient.ts";
+import { ApiClient, type ApiResponse } from "../http/apiClient.ts";
 
 /** A player at the provider's pages, in a browser with cookies of its own there. */
 export class ProviderVisitor {

@@ -1,7 +1,7 @@
 import addFormats from "ajv-formats";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { errors } from "#contracts/http/errors.ts";
-import type { OpenApiDocument } from "../../../api/src/openapi/document.ts";
+import type { OpenApiDocument } from "#api/http/openapi/document.ts";
 import { wholeInterface } from "./interfaceDocument.ts";
 import { strictlyObjects } from "./strictSchemas.ts";
 

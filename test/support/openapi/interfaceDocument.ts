@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { parseConfig, type Config } from "../../../api/src/config.ts";
-import { buildDocument, type OpenApiDocument } from "../../../api/src/openapi/document.ts";
-import type { Route } from "../../../api/src/routing/route.ts";
-import { createRoutes } from "../../../api/src/routes/table.ts";
+import { parseConfig, type Config } from "#api/config.ts";
+import { buildDocument, type OpenApiDocument } from "#api/http/openapi/document.ts";
+import type { Route } from "#api/http/route.ts";
+import { createRoutes } from "#api/routes.ts";
 
 /** A configuration with every default and no real store. */
 export function configWith(env: Record<string, string> = {}): Config {

@@ -8,8 +8,8 @@ import { StreamerStatus } from "#contracts/stream.ts";
 import {
   parseGameTermination, parseStreamerTermination, type GameTermination, type StreamerTermination,
 } from "#contracts/termination.ts";
-import { freePort } from "../childProgram.ts";
-import { eventually } from "../eventually.ts";
+import { freePort } from "../processes/childProgram.ts";
+import { eventually } from "../clocks/eventually.ts";
 import type { SessionImages } from "./containers.ts";
 
 const run = promisify(execFile);

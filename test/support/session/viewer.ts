@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { z } from "zod";
 import { StreamNotice, type StreamInput } from "#contracts/stream.ts";
-import type { Picture, PictureArea } from "../picture.ts";
+import type { Picture, PictureArea } from "../browser/picture.ts";
 
 const chromiumPath = "/usr/bin/chromium";
 

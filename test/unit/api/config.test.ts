@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { doubtsAbout, parseCliConfig, parseConfig } from "../../../api/src/config.ts";
+import { doubtsAbout, parseCliConfig, parseConfig } from "#api/config.ts";
 
 const environment = {
   DATABASE_URL: "postgres://u:p@db:5432/joypod", REDIS_URL: "redis://redis:6379", S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
-import { silentLogger } from "#kube/logger.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, ownedBy } from "#kube/object.ts";
 import { type Cache, fromCache, toOwner } from "#kube/source.ts";
 import { Store } from "#kube/store.ts";
 import { aStored } from "#test/factories/stored.ts";
-import { FakeClock, settle } from "#test/support/fakeClock.ts";
+import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
 
 describe("Controller", () => {
   let clock: FakeClock;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { backOffMs } from "#kube/backOff.ts";
+import { backOffMs } from "#runtime/backOff.ts";
 import { KubeError } from "#kube/errors.ts";
 import { parseRetryAfter, retryDelayMs } from "#kube/retry.ts";
 import type { KubeRequest } from "#kube/request.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WorkQueue } from "#kube/workQueue.ts";
-import { FakeClock, settle } from "#test/support/fakeClock.ts";
+import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
 
 describe("WorkQueue", () => {
   let clock: FakeClock;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parseConfig } from "../../../operator/src/config.ts";
+import { parseConfig } from "#operator/config.ts";
 
 const required = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 

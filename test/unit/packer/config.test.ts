@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { parseConfig, parsePackOnceConfig } from "../../../packer/src/config.ts";
+import { parseConfig, parsePackOnceConfig } from "#packer/config.ts";
 
 const enough = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" };
 

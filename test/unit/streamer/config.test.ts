@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parseConfig } from "../../../streamer/src/config.ts";
+import { parseConfig } from "#streamer/config.ts";
 
 const enough = { UDP_PORT: "30000", HOST_IP: "192.0.2.1" };
 

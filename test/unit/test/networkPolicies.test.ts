@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { NetworkPolicies, type NetworkEnd, type NetworkPolicy } from "#test/support/networkPolicies.ts";
+import { NetworkPolicies, type NetworkEnd, type NetworkPolicy } from "#test/support/cluster/networkPolicies.ts";
 
 const pod = (ip: string, labels: Record<string, string> = {}, namespace = "a"): NetworkEnd => ({ ip, pod: { namespace, labels } });
 const [one, two] = [pod("10.0.0.1", { app: "one" }), pod("10.0.0.2", { app: "two", tier: "back" })];

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { parseConfig } from "../../../api/src/config.ts";
-import { buildDocument, type OpenApiDocument } from "../../../api/src/openapi/document.ts";
-import { errorCodesOf } from "../../../api/src/openapi/refusals.ts";
-import { tagOf, tags } from "../../../api/src/openapi/tags.ts";
-import type { Route } from "../../../api/src/routing/route.ts";
-import { createRoutes } from "../../../api/src/routes/table.ts";
+import { buildDocument, type OpenApiDocument } from "#api/http/openapi/document.ts";
+import { errorCodesOf } from "#api/http/openapi/errorResponses.ts";
+import { tagOf, tags } from "#api/http/openapi/tags.ts";
+import type { Route } from "#api/http/route.ts";
+import { createRoutes } from "#api/routes.ts";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { routeSection, routeTable } from "./routeSection.ts";
 import { meaningWords, typeWords, type SchemaNode } from "./schemaWords.ts";

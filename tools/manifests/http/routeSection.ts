@@ -1,8 +1,8 @@
-import type { OpenApiDocument } from "../../../api/src/openapi/document.ts";
-import { documentPath } from "../../../api/src/openapi/document.ts";
-import { errorCodesOf } from "../../../api/src/openapi/refusals.ts";
-import { toAnswer, type Answer } from "../../../api/src/routing/answers.ts";
-import type { Route } from "../../../api/src/routing/route.ts";
+import type { OpenApiDocument } from "#api/http/openapi/document.ts";
+import { documentPath } from "#api/http/openapi/document.ts";
+import { errorCodesOf } from "#api/http/openapi/errorResponses.ts";
+import { toAnswer, type Answer } from "#api/http/responses.ts";
+import type { Route } from "#api/http/route.ts";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { meaningWords, typeWords, type SchemaNode } from "./schemaWords.ts";
 

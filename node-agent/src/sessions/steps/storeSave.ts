@@ -2,7 +2,7 @@ import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { packedArchiveName } from "#contracts/nodeLayout.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
 import type { PackedSave } from "#contracts/spool.ts";
-import { toApiTime } from "#kube/clock.ts";
+import { toApiTime } from "#runtime/clock.ts";
 import { verifyPacked } from "../../spool/verifyPacked.ts";
 import type { SessionRecord } from "../record.ts";
 import type { RecordContext } from "./step.ts";

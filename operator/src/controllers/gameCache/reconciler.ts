@@ -1,6 +1,6 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isNotFound } from "#kube/errors.ts";

@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { Config } from "../../config.ts";

@@ -1,7 +1,7 @@
 import type { Pod } from "#kube/builtin.ts";
-import { type Clock, slept } from "#kube/clock.ts";
+import { type Clock, slept } from "#runtime/clock.ts";
 import { isDeleting } from "#kube/finalizers.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import type { Source } from "#kube/source.ts";
 import type { Change, Store } from "#kube/store.ts";

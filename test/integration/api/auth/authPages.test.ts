@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { createHash } from "node:crypto";
 import type { Browser } from "playwright-core";
 import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal } from "../../../support/apiClient.ts";
-import { launchBrowser, openWindow } from "../../../support/browser.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal } from "../../../support/http/apiClient.ts";
+import { launchBrowser, openWindow } from "../../../support/browser/browser.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
 import { WildIssuer } from "../../../support/oidc/wildIssuer.ts";
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import jsonwebtoken from "jsonwebtoken";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../../support/apiClient.ts";
-import { postSignIn, postSignOut } from "../../../support/authForms.ts";
-import { FakeClock } from "../../../support/fakeClock.ts";
-import { startRedis, type TestRedis } from "../../../support/redis.ts";
-import { createTestDatabase, type TestDatabase } from "../../../support/postgres.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal, type ApiClient } from "../../../support/http/apiClient.ts";
+import { postSignIn, postSignOut } from "../../../support/http/authForms.ts";
+import { FakeClock } from "../../../support/clocks/fakeClock.ts";
+import { startRedis, type TestRedis } from "../../../support/stores/redis.ts";
+import { createTestDatabase, type TestDatabase } from "../../../support/stores/postgres.ts";
 
 const cookieName = "auth.session-token";
 const dayMs = 24 * 3600 * 1000;

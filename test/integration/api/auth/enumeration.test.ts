@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
-import { csrfToken } from "../../../support/authForms.ts";
-import { mannWhitneyZ, medianErrorOf, medianOf } from "../../../support/mannWhitney.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { csrfToken } from "../../../support/http/authForms.ts";
+import { mannWhitneyZ, medianErrorOf, medianOf } from "../../../bench/mannWhitney.ts";
 
 const kinds = ["known", "unknown", "withoutPassword"] as const;
 type Kind = (typeof kinds)[number];

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
-import { csrfToken, postSignIn } from "../../../support/authForms.ts";
-import { FakeClock } from "../../../support/fakeClock.ts";
-import { startRedis, type TestRedis } from "../../../support/redis.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { csrfToken, postSignIn } from "../../../support/http/authForms.ts";
+import { FakeClock } from "../../../support/clocks/fakeClock.ts";
+import { startRedis, type TestRedis } from "../../../support/stores/redis.ts";
 
 const minuteMs = 60_000;
 

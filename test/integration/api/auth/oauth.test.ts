@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
-import { postProviderSignIn, postSignOut } from "../../../support/authForms.ts";
-import { freePort } from "../../../support/childProgram.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { postProviderSignIn, postSignOut } from "../../../support/http/authForms.ts";
+import { freePort } from "../../../support/processes/childProgram.ts";
 import { clientId, clientSecret, IdentityProvider, type ProviderAccount } from "../../../support/oidc/identityProvider.ts";
 import { ProviderVisitor } from "../../../support/oidc/providerPages.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { OAuthFailure } from "../../../../api/src/auth/oauth/oauthFailure.ts";
-import { OAuthProvider } from "../../../../api/src/auth/oauth/oauthProvider.ts";
-import type { Profile } from "../../../../api/src/auth/oauth/profile.ts";
-import { readProviders } from "../../../../api/src/auth/oauth/providerConfig.ts";
-import { FakeClock } from "../../../support/fakeClock.ts";
+import { OAuthFailure } from "#api/auth/oauth/oauthFailure.ts";
+import { OAuthProvider } from "#api/auth/oauth/oauthProvider.ts";
+import type { Profile } from "#api/auth/oauth/profile.ts";
+import { readProviders } from "#api/auth/oauth/providerConfig.ts";
+import { FakeClock } from "../../../support/clocks/fakeClock.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
 import { WildIssuer, type Misbehaviour } from "../../../support/oidc/wildIssuer.ts";
 

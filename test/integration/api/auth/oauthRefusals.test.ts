@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { createHash, generateKeyPairSync } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
-import { postProviderSignIn } from "../../../support/authForms.ts";
-import { freePort } from "../../../support/childProgram.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { postProviderSignIn } from "../../../support/http/authForms.ts";
+import { freePort } from "../../../support/processes/childProgram.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
 import { everythingStored } from "../../../support/openapi/storedState.ts";
 import { answerJson, WildIssuer, type Misbehaviour } from "../../../support/oidc/wildIssuer.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { AuthSession, ProvidersResponse } from "#contracts/http/auth.ts";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
-import { csrfToken, postSignIn, postSignOut } from "../../../support/authForms.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { csrfToken, postSignIn, postSignOut } from "../../../support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal } from "../../../support/apiClient.ts";
-import { postSignIn } from "../../../support/authForms.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal } from "../../../support/http/apiClient.ts";
+import { postSignIn } from "../../../support/http/authForms.ts";
 
 const signIns = 20;
 

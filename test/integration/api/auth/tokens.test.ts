@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import jsonwebtoken, { type SignOptions } from "jsonwebtoken";
 import { generateKeyPairSync, randomBytes, createHmac } from "node:crypto";
-import { deriveKey } from "../../../../api/src/auth/tokens.ts";
+import { deriveKey } from "#api/auth/tokens.ts";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
-import { postSignIn } from "../../../support/authForms.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { postSignIn } from "../../../support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
 const masterKey = randomBytes(32);

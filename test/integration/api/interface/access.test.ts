@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import type { Route } from "../../../../api/src/routing/route.ts";
+import type { Route } from "#api/http/route.ts";
 import { aPartner, aUser, type TestPartner, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { ApiClient, expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { ApiClient, expectRefusal, type ApiResponse } from "../../../support/http/apiClient.ts";
 import { checkAgainstDocument } from "../../../support/openapi/documentCheck.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, unknownNames, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { ownedThings, unknownNames, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest, type KnownValues } from "../../../support/openapi/sampleRequest.ts";
 
 /** Names of things that belong to somebody: for anybody else they do not exist. */

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import type { Route } from "../../../../api/src/routing/route.ts";
-import { TestApi } from "../../../support/api.ts";
-import type { ApiClient, ApiResponse } from "../../../support/apiClient.ts";
-import { csrfToken } from "../../../support/authForms.ts";
+import type { Route } from "#api/http/route.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import type { ApiClient, ApiResponse } from "../../../support/http/apiClient.ts";
+import { csrfToken } from "../../../support/http/authForms.ts";
 import { validRequests } from "../../../support/openapi/arbitraries.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { mutationsOf } from "../../../support/openapi/mutations.ts";
-import { isPlayed, PlayedPlatform, type Sender } from "../../../support/openapi/playedPlatform.ts";
+import { isPlayed, PlayedPlatform, type Sender } from "../../../support/openapi/fakePlatform.ts";
 import { sampleRequest, type SampleRequest } from "../../../support/openapi/sampleRequest.ts";
 import { stateOf } from "../../../support/openapi/storedState.ts";
 

@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TestApi } from "../../../support/api.ts";
-import { type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
-import { eventually } from "../../../support/eventually.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { eventually } from "../../../support/clocks/eventually.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { answersIn } from "../../../support/rawAnswers.ts";
-import { exchange, RawClient } from "../../../support/rawHttp.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { answersIn } from "../../../support/http/rawResponses.ts";
+import { exchange, RawClient } from "../../../support/http/rawHttp.ts";
+import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
 
 const always = {

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import type { ApiClient, ApiResponse } from "../../../support/apiClient.ts";
-import { sendTraffic } from "../../../support/traffic.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import type { ApiClient, ApiResponse } from "../../../support/http/apiClient.ts";
+import { sendTraffic } from "../../../support/http/traffic.ts";
 
 const session = { sessionId: "gs-0000000000000000000a" };
 

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { request } from "node:http";
-import { documentPath } from "../../../../api/src/openapi/document.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal } from "../../../support/apiClient.ts";
-import { answerTo } from "../../../support/httpAnswer.ts";
+import { documentPath } from "#api/http/openapi/document.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal } from "../../../support/http/apiClient.ts";
+import { answerTo } from "../../../support/http/httpResponse.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
 
 const verbs = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "QUERY", "TRACE"];

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal } from "../../../support/apiClient.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectRefusal } from "../../../support/http/apiClient.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings } from "../../../support/openapi/interfaceStage.ts";
+import { ownedThings } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
 import { stateOf } from "../../../support/openapi/storedState.ts";
 

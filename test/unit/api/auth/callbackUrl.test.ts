@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { callbackUrlOf, signInPageUrl } from "../../../../api/src/auth/callbackUrl.ts";
+import { callbackUrlOf, signInPageUrl } from "#api/auth/callbackUrl.ts";
 
 const config = { baseUrl: "https://play.test", allowedOrigins: new Set(["https://play.test", "https://front.test:8443"]) };
 

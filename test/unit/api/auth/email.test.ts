@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isEmail, normalizeEmail } from "../../../../api/src/auth/email.ts";
+import { isEmail, normalizeEmail } from "#api/auth/email.ts";
 
 describe("e-mail addresses", () => {
   it("have one spelling, however they are typed", () => {

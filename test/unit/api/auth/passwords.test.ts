@@ -1,10 +1,10 @@
 import bcrypt from "bcryptjs";
 import { expect } from "chai";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { Passwords } from "../../../../api/src/auth/passwords.ts";
-import { importedHash } from "../../../../api/src/auth/storedHash.ts";
-import { HttpError } from "../../../../api/src/errors.ts";
-import { medianOf } from "../../../support/mannWhitney.ts";
+import { Passwords } from "#api/auth/passwords.ts";
+import { importedHash } from "#api/auth/storedHash.ts";
+import { HttpError } from "#api/errors.ts";
+import { medianOf } from "../../../bench/mannWhitney.ts";
 
 describe("Passwords", function () {
   this.timeout(60_000);

@@ -4,8 +4,8 @@ import Koa from "koa";
 import { randomBytes } from "node:crypto";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import { createSid, deriveKey, Tokens, type TokenContext } from "../../../../api/src/auth/tokens.ts";
-import { FakeClock } from "../../../support/fakeClock.ts";
+import { createSid, deriveKey, Tokens, type TokenContext } from "#api/auth/tokens.ts";
+import { FakeClock } from "../../../support/clocks/fakeClock.ts";
 
 describe("Tokens", () => {
   const cookie = "auth.session-token";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { Turnstile } from "../../../../api/src/auth/turnstile.ts";
-import { HttpError } from "../../../../api/src/errors.ts";
+import { Turnstile } from "#api/auth/turnstile.ts";
+import { HttpError } from "#api/errors.ts";
 
 const patient = 60_000;
 

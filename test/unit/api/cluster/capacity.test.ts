@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { offeredSlots } from "../../../../api/src/cluster/capacity.ts";
+import { offeredSlots } from "#api/cluster/capacity.ts";
 import { aCondition, aGameSession, aRunningStatus } from "../../../factories/gameSession.ts";
 import { aGameNode } from "../../../factories/gameNode.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { resourcesFor } from "../../../../api/src/gameSessions/resourceProfile.ts";
+import { resourcesFor } from "#api/gameSessions/resourceProfile.ts";
 
 const { cpuMillicores, memoryMb } = limits.resources;
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { saveReasons } from "#contracts/crd/reasons.ts";
-import { saveNoticeOf } from "../../../../api/src/gameSessions/saveNotice.ts";
+import { saveNoticeOf } from "#api/gameSessions/saveNotice.ts";
 import { aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 
 describe("What a player is told of a save", () => {

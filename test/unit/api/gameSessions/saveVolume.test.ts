@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { saveVolumeBytesFor } from "../../../../api/src/gameSessions/saveVolume.ts";
+import { saveVolumeBytesFor } from "#api/gameSessions/saveVolume.ts";
 
 const mebibyte = 2 ** 20;
 const { volumeBytes } = limits.save;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { findSupersededSaves, type StoredSaveObject } from "../../../../api/src/saves/supersededSaves.ts";
+import { findSupersededSaves, type StoredSaveObject } from "#api/saves/supersededSaves.ts";
 import { parseSaveKey, saveKey, type SaveName } from "#contracts/objectKeys.ts";
 
 const hourMs = 3600_000;

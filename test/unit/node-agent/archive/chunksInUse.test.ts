@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createChunksInUse } from "../../../../node-agent/src/archive/chunksInUse.ts";
+import { createChunksInUse } from "#node-agent/archive/chunksInUse.ts";
 
 const done = Promise.resolve();
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { afterFailure, quarantineCheckMs, type Attempts, type Failure } from "../../../../node-agent/src/cache/attempts.ts";
+import { afterFailure, quarantineCheckMs, type Attempts, type Failure } from "#node-agent/cache/attempts.ts";
 
 const mismatch: Failure = { reason: "ChecksumMismatch", message: "", etag: "1", isFinal: false };
 const failing = (...failures: Failure[]): Attempts => {

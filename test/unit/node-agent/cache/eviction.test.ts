@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { chooseVictims, reserveBytes, type Evictable } from "../../../../node-agent/src/cache/eviction.ts";
+import { chooseVictims, reserveBytes, type Evictable } from "#node-agent/cache/eviction.ts";
 
 function aVersion(digest: string, overrides: Partial<Evictable> = {}): Evictable {
   return { digest, bytes: 10, priority: 0, isPinned: false, lastUsedMs: 0, isInUse: false, ...overrides };

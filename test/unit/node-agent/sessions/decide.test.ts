@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
 import type { SpoolManifest } from "#contracts/spool.ts";
-import { stepFor, type StepName } from "../../../../node-agent/src/sessions/decide.ts";
-import type { SessionRecord } from "../../../../node-agent/src/sessions/record.ts";
-import type { SessionWorld } from "../../../../node-agent/src/sessions/world.ts";
+import { stepFor, type StepName } from "#node-agent/sessions/decide.ts";
+import type { SessionRecord } from "#node-agent/sessions/record.ts";
+import type { SessionWorld } from "#node-agent/sessions/world.ts";
 import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { networkTestResult } from "../../../../operator/src/networkTest/networkTestResult.ts";
+import { networkTestResult } from "#operator/networkTest/networkTestResult.ts";
 
 describe("networkTestResult", () => {
   it("is good only where what is allowed opens and what is denied does not", () => {

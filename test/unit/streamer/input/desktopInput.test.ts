@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { createDesktopInput, type DesktopInput } from "../../../../streamer/src/input/desktopInput.ts";
-import { keyCodeOf } from "../../../../streamer/src/input/keyCodes.ts";
+import { createDesktopInput, type DesktopInput } from "#streamer/input/desktopInput.ts";
+import { keyCodeOf } from "#streamer/input/keyCodes.ts";
 
 const keyPress = 2, keyRelease = 3, buttonPress = 4, buttonRelease = 5, motion = 6;
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { gamepadButtons } from "#contracts/stream.ts";
-import { createInputPacer, type GameInput, type InputPacer } from "../../../../streamer/src/input/inputPacer.ts";
+import { createInputPacer, type GameInput, type InputPacer } from "#streamer/input/inputPacer.ts";
 
 describe("input pacer", () => {
   let now: number;

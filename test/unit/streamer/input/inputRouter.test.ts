@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import { createDesktopInput } from "../../../../streamer/src/input/desktopInput.ts";
-import type { GamepadState } from "../../../../streamer/src/input/gamepadState.ts";
-import { createInputRouter, type InputRouter } from "../../../../streamer/src/input/inputRouter.ts";
+import { createDesktopInput } from "#streamer/input/desktopInput.ts";
+import type { GamepadState } from "#streamer/input/gamepadState.ts";
+import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
 
 describe("input router", () => {
   let injected: number[][];

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { buildProbePipeline, candidateEncoders, encoders } from "../../../../streamer/src/media/encoders.ts";
-import { buildVideoPipeline } from "../../../../streamer/src/media/pipelines.ts";
+import { buildProbePipeline, candidateEncoders, encoders } from "#streamer/media/encoders.ts";
+import { buildVideoPipeline } from "#streamer/media/pipelines.ts";
 
 describe("encoders", () => {
   const names = (profile: "gpu" | "software", ...codecs: ("h264" | "vp8")[]) => candidateEncoders(codecs, profile).map(({ name }) => name);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { InvalidOffer } from "../../../../streamer/src/errors.ts";
-import { announceAddress } from "../../../../streamer/src/transport/answer.ts";
-import { parseOffer } from "../../../../streamer/src/transport/offer.ts";
+import { InvalidOffer } from "#streamer/errors.ts";
+import { announceAddress } from "#streamer/transport/answer.ts";
+import { parseOffer } from "#streamer/transport/offer.ts";
 
 const chromium = `v=0
 o=- 4611731400430051336 2 IN IP4 127.0.0.1

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { createRateController } from "../../../../streamer/src/transport/rateController.ts";
-import type { TransportFeedback } from "../../../../streamer/src/transport/transportFeedback.ts";
+import { createRateController } from "#streamer/transport/rateController.ts";
+import type { TransportFeedback } from "#streamer/transport/transportFeedback.ts";
 
 const packetBytes = 1_200;
 const feedbackEveryMs = 66;

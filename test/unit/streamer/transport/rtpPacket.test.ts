@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { formPacket, isFrameEnd } from "../../../../streamer/src/transport/rtpPacket.ts";
+import { formPacket, isFrameEnd } from "#streamer/transport/rtpPacket.ts";
 
 const packet = Buffer.from([0x80, 0xe0, 0x12, 0x34, 0, 0, 0, 9, 0xaa, 0xaa, 0xaa, 0xaa, 1, 2, 3]);
 const form = { payloadType: 108, ssrc: 0x01020304, transportSequenceId: undefined, playoutDelayId: undefined };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { readRtcp } from "../../../../streamer/src/transport/rtcp.ts";
-import { parseTransportFeedback } from "../../../../streamer/src/transport/transportFeedback.ts";
+import { readRtcp } from "#streamer/transport/rtcp.ts";
+import { parseTransportFeedback } from "#streamer/transport/transportFeedback.ts";
 
 /** A feedback packet: header, then chunks and deltas as given, padded to whole words. */
 function feedback({ base, count, reference, rest }: { base: number; count: number; reference: number; rest: number[] }): Buffer {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { judgeIdentity, type Standing } from "../../../../../api/src/auth/oauth/linkRule.ts";
+import { judgeIdentity, type Standing } from "#api/auth/oauth/linkRule.ts";
 
 const nobody: Standing = { profile: { email: "a@b.test", isEmailVerified: true }, trustsEmail: true, owner: undefined, namesake: undefined, linkTo: undefined };
 const owner = { id: "owner", isDisabled: false };

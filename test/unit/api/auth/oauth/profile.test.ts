@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { profileOfClaims, profileOfUserinfo } from "../../../../../api/src/auth/oauth/profile.ts";
-import type { OAuthProviderConfig } from "../../../../../api/src/auth/oauth/providerConfig.ts";
+import { profileOfClaims, profileOfUserinfo } from "#api/auth/oauth/profile.ts";
+import type { OAuthProviderConfig } from "#api/auth/oauth/providerConfig.ts";
 
 const issuer = "https://id.test";
 

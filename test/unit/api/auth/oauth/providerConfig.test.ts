@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readProviders } from "../../../../../api/src/auth/oauth/providerConfig.ts";
+import { readProviders } from "#api/auth/oauth/providerConfig.ts";
 
 const oidc = { id: "example", name: "Example", type: "oidc", issuer: "https://id.example", clientId: "joypod" };
 const oauth = {

@@ -4,7 +4,7 @@ import { aDigest, after } from "#test/factories/gameSession.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 import {
   differenceOf, fateOf, isSameDesired, statusOf, type NodeWorld,
-} from "../../../../../operator/src/controllers/gameNode/decide.ts";
+} from "#operator/controllers/gameNode/decide.ts";
 
 const rules = { gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: undefined, softwareSlots: 2 };
 const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), hasHeartbeat: true, used: 0, rules, now: after(0), ...overrides });

@@ -4,10 +4,10 @@ import type { Stored } from "#kube/object.ts";
 import { aCacheEntry, aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
 import { aSessionPod, ended } from "#test/factories/sessionPod.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
-import { createCluster, type Cluster } from "../../../../../operator/src/cluster.ts";
-import { Assignments } from "../../../../../operator/src/controllers/gameSession/assignments.ts";
-import { Heartbeats } from "../../../../../operator/src/nodeHealth.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { createCluster, type Cluster } from "#operator/cluster.ts";
+import { Assignments } from "#operator/controllers/gameSession/assignments.ts";
+import { Heartbeats } from "#operator/nodeHealth.ts";
 
 describe("Assignments", () => {
   let clock: FakeClock;

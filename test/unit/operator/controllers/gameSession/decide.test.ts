@@ -4,8 +4,8 @@ import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
 import { anAccount, aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
-import { planFor } from "../../../../../operator/src/controllers/gameSession/decide.ts";
-import type { SessionWorld } from "../../../../../operator/src/controllers/gameSession/world.ts";
+import { planFor } from "#operator/controllers/gameSession/decide.ts";
+import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
 
 interface Given {
   now?: Date;

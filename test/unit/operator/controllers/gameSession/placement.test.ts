@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { announceAddress, chooseNode, choosePort, type Candidate } from "../../../../../operator/src/controllers/gameSession/placement.ts";
+import { announceAddress, chooseNode, choosePort, type Candidate } from "#operator/controllers/gameSession/placement.ts";
 
 const candidate = (nodeName: string, overrides: Partial<Candidate> = {}): Candidate => ({ nodeName, slots: 2, used: 0, content: "Absent", ...overrides });
 

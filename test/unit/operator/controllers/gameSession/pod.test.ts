@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { aDigest, aGameSession } from "#test/factories/gameSession.ts";
-import { parseConfig } from "../../../../../operator/src/config.ts";
-import { buildPod } from "../../../../../operator/src/controllers/gameSession/pod.ts";
+import { parseConfig } from "#operator/config.ts";
+import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 
 const images = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 const place = { nodeName: "node1", mediaPort: 20_003, address: "192.0.2.1" };

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
-import { StatusDraft } from "../../../../../operator/src/controllers/gameSession/statusDraft.ts";
+import { StatusDraft } from "#operator/controllers/gameSession/statusDraft.ts";
 
 const allTypes = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready", "SavePersisted", "Finished"];
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
-import { silentLogger } from "#kube/logger.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import { Store } from "#kube/store.ts";
 import { aGameSession, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, running } from "#test/factories/sessionPod.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
-import { Streams } from "../../../../../operator/src/controllers/gameSession/streams.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { Streams } from "#operator/controllers/gameSession/streams.ts";
 
 const starting: Pod["status"] = {
   phase: "Pending", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "False" }],

@@ -1,0 +1,39 @@
+import { clearCookie, csrfCookieName, sessionCookieName, setCookie } from "./cookies.ts";
+import { authSessionIdOf } from "./tokens.ts";
+import type { AppContext } from "../http/appContext.ts";
+import type { User } from "../accounts/users.ts";
+
+/** Signs the browser in. A new sign-in never continues the one that the browser had. */
+export async function beginAuthSession(ctx: AppContext, user: User, provider: string): Promise<void> {
+  const { config, tokens, authSessions, audit } = ctx.deps;
+  const before = await tokens.verify(ctx);
+  if (before !== undefined) await authSessions.revoke(authSessionIdOf(before.sid));
+  const { sid, endsAt } = await authSessions.create(user.id);
+  const { token, expiresAt } = tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsAt);
+  setCookie(ctx, sessionCookieName(config), token, expiresAt);
+  await audit.record({
+    action: "signIn.succeeded", actor: { kind: "user", id: user.id }, address: ctx.ip, requestId: ctx.state.requestId, details: { provider },
+  });
+}
+
+/** Ends the sign-in for good: copies of the cookie are worth nothing afterwards. */
+export async function endAuthSession(ctx: AppContext): Promise<void> {
+  const { config, tokens, authSessions, audit } = ctx.deps;
+  const claims = await tokens.verify(ctx);
+  if (claims !== undefined) {
+    await authSessions.revoke(authSessionIdOf(claims.sid));
+    await audit.record({ action: "signOut", actor: { kind: "user", id: claims.sub }, address: ctx.ip, requestId: ctx.state.requestId });
+  }
+  clearCookie(ctx, sessionCookieName(config));
+}
+
+/** The token for the browser's forms; a browser keeps the one it has, so that what it fetched once goes on to work. */
+export function csrfTokenFor(ctx: AppContext): string {
+  const { config, csrfTokens } = ctx.deps;
+  const name = csrfCookieName(config);
+  const present = csrfTokens.read(ctx.cookies.get(name));
+  if (present !== undefined) return present;
+  const { token, cookie } = csrfTokens.create();
+  setCookie(ctx, name, cookie);
+  return token;
+}

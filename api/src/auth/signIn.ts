@@ -1,0 +1,70 @@
+import { limits } from "#contracts/limits.ts";
+import type { Deps } from "../deps.ts";
+import { isEmail, normalizeEmail } from "./email.ts";
+import type { Attempt } from "./lockout.ts";
+import { HttpError, rateLimited } from "../errors.ts";
+import { findUserByEmail, replacePasswordHash, type User, type UserWithPassword } from "../accounts/users.ts";
+
+export interface Credentials {
+  email: string;
+  password: string;
+  /** Where the attempt comes from. */
+  address: string;
+  requestId: string;
+}
+
+/**
+ * The user whose password this is. Throws `invalid_credentials` (nobody's, or not theirs: the two look alike and take equally
+ * long), `locked` after too many failures of the address, `rate_limited` after too many from one place.
+ */
+export async function signIn(deps: Deps, credentials: Credentials): Promise<User> {
+  const { rateLimits, metrics, audit, signInTurnstile } = deps;
+  const { password, address, requestId } = credentials;
+  const email = normalizeEmail(credentials.email);
+  const place = rateLimits.addressKey(address);
+  // Many at once would have the event loop to themselves while they ask their stores: whoever plays waits for none of them.
+  const attempt = await signInTurnstile.pass(() => beginAttempt(deps, email, place, credentials));
+  let user: UserWithPassword | undefined;
+  try {
+    user = await checkedUser(deps, email, password);
+  } catch (error) {
+    await Promise.all([attempt.notMade(), rateLimits.giveBack("signInFailures", place)]);
+    throw error;
+  }
+  if (user === undefined) {
+    metrics.signInDone("failed");
+    await audit.record({ action: "signIn.failed", actor: { kind: "anonymous" }, address, requestId });
+    throw new HttpError("invalid_credentials", { message: "That e-mail and password do not match an account." });
+  }
+  await Promise.all([attempt.succeeded(), rateLimits.giveBack("signInFailures", place)]);
+  metrics.signInDone("succeeded");
+  return user;
+}
+
+/** Leave to check a password once, counted by place and by e-mail. */
+async function beginAttempt(
+  { rateLimits, lockout, metrics, audit }: Deps, email: string, place: string, { address, requestId }: Credentials,
+): Promise<Attempt> {
+  const byPlace = await rateLimits.consume("signInFailures", place);
+  if (!byPlace.isAllowed) {
+    metrics.signInDone("limited");
+    if (byPlace.isFirstRefusal) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: byPlace.name } });
+    throw rateLimited(byPlace.resetSeconds);
+  }
+  const attempt = await lockout.begin(email.slice(0, limits.auth.emailMaxLength + 1));
+  if (!attempt.isAllowed) {
+    metrics.signInDone("locked");
+    await audit.record({ action: "signIn.locked", actor: { kind: "anonymous" }, address, requestId });
+    throw new HttpError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
+  }
+  return attempt;
+}
+
+async function checkedUser(deps: Deps, email: string, password: string): Promise<UserWithPassword | undefined> {
+  const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
+  const user = isPossible ? await deps.signInTurnstile.pass(() => findUserByEmail(deps.postgres, email)) : undefined;
+  const { isEqual, shouldRehash } = await deps.passwords.check(password.slice(0, limits.auth.passwordMaxLength), user?.passwordHash ?? null);
+  if (!isEqual || user === undefined || user.isDisabled) return undefined;
+  if (shouldRehash) await replacePasswordHash(deps.postgres, user, await deps.passwords.hash(password));
+  return user;
+}

@@ -1,0 +1,116 @@
+import { LeaderElector } from "#kube/leaderElector.ts";
+import { jittered } from "#kube/retry.ts";
+import type { BackgroundJob } from "../runtime/backgroundJob.ts";
+import type { Deps } from "../deps.ts";
+import { listActiveIds } from "../gameSessions/relayStore.ts";
+import { followGameCaches } from "../games/followGameCaches.ts";
+import { Recorder } from "../gameSessions/recorder/recorder.ts";
+import { relayGameSessions } from "../gameSessions/recorder/relay.ts";
+import { sweepSaves } from "../saves/sweepSaves.ts";
+import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions } from "./sweeper.ts";
+
+export interface LeaderWorkOptions {
+  /** Pauses between passes, in milliseconds. */
+  intervals?: Partial<typeof defaultIntervals>;
+  /** Pace of the election; kube's own unless given. */
+  election?: { leaseDurationMs: number; renewDeadlineMs: number; retryPeriodMs: number };
+}
+
+const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 60_000 };
+
+/**
+ * What one of the API's replicas does besides answering requests: recording, relaying, sweeping. Election only spares the
+ * others the work: every step is guarded in the database, so a leader that does not know it has lost does no harm, and
+ * losing the lease (as when the API server is away) is no reason to stop serving.
+ */
+export class LeaderWork implements BackgroundJob {
+  readonly #deps: Deps;
+  readonly #election: LeaderWorkOptions["election"];
+  readonly #intervals: typeof defaultIntervals;
+  readonly #stopping = new AbortController();
+  #elector: LeaderElector | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(deps: Deps, { intervals, election }: LeaderWorkOptions = {}) {
+    this.#deps = deps;
+    this.#election = election;
+    this.#intervals = { ...defaultIntervals, ...intervals };
+  }
+
+  /** Whether this process does the work now. */
+  get isLeader(): boolean {
+    return this.#elector?.isLeader ?? false;
+  }
+
+  /** Runs for leadership, again and again, until stopped. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Ends the work under way and gives the lease up. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const term = new AbortController();
+      const elector = this.#createElector(() => term.abort());
+      this.#elector = elector;
+      const stop = (): void => {
+        term.abort();
+        void elector.stop();
+      };
+      this.#stopping.signal.addEventListener("abort", stop, { once: true });
+      const isElected = await elector.start().then(() => true, () => false);
+      if (isElected) await this.#lead(term.signal);
+      this.#stopping.signal.removeEventListener("abort", stop);
+      await elector.stop();
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const deps = this.#deps;
+    const recorder = new Recorder(deps, deps.config.cluster.sessionsNamespace);
+    try {
+      await recorder.start(signal);
+      const { relay, idle, active, remains } = this.#intervals;
+      await Promise.all([
+        this.#repeat("relay", relay, signal, () => relayGameSessions(deps)),
+        this.#repeat("caches", relay, signal, () => followGameCaches(deps)),
+        this.#repeat("idle", idle, signal, async () => recorder.look(await sweepIdle(deps))),
+        this.#repeat("active", active, signal, async () => recorder.look(await listActiveIds(deps.postgres.pool))),
+        this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
+        this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
+        this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
+        this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),
+      ]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await recorder.stop();
+    }
+  }
+
+  /** One pass after another until the term ends; a failed pass is tried again at the next turn. */
+  async #repeat(task: string, intervalMs: number, signal: AbortSignal, pass: () => Promise<void>): Promise<void> {
+    const { clock, logger } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        await pass();
+      } catch (error) {
+        logger.warn({ err: error, task }, "A background task failed; it is tried again.");
+      }
+      await clock.sleep(jittered(intervalMs, Math.random), signal).catch(() => undefined);
+    }
+  }
+
+  #createElector(onLost: () => void): LeaderElector {
+    const { config, logger, clock, kube: transport } = this.#deps;
+    return new LeaderElector({
+      transport, namespace: config.cluster.releaseNamespace, name: "joypod-api", identity: config.cluster.identity, onLost, logger, clock,
+      ...this.#election,
+    });
+  }
+}

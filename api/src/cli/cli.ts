@@ -1,0 +1,54 @@
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { CommanderError } from "commander";
+import { Passwords } from "../auth/passwords.ts";
+import { announceOnce } from "./announceOnce.ts";
+import { CliError, exitCodes } from "./cliError.ts";
+import { createProgram } from "./program.ts";
+import { parseCliConfig } from "../config.ts";
+import { createLogger } from "../runtime/logger.ts";
+import { Audit } from "../audit/audit.ts";
+import { connectPostgres } from "../stores/postgres.ts";
+
+const asJson = process.argv.includes("--json");
+const logger = createLogger({ level: "error", destination: { write: (line) => void process.stderr.write(line) } });
+let postgres: ReturnType<typeof connectPostgres> | undefined;
+let passwords: Passwords | undefined;
+
+const program = createProgram({
+  databaseUrl: () => parseCliConfig(process.env).postgres.url,
+  stores: () => {
+    postgres ??= connectPostgres({ ...parseCliConfig(process.env).postgres, logger });
+    return { postgres, audit: new Audit(postgres, logger) };
+  },
+  passwords: () => {
+    const { pepper, bcryptCost: cost } = parseCliConfig(process.env);
+    if (pepper === undefined) throw new CliError("invalid", "PASSWORD_PEPPER is not set: it must be the API's own, or the password will not be accepted.");
+    return passwords ??= new Passwords({ pepper, cost, workers: 1 });
+  },
+  announce: async (authSessionIds) => {
+    const { redisUrl, tokenLifetimeSeconds } = parseCliConfig(process.env);
+    return redisUrl !== undefined && await announceOnce({ url: redisUrl, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
+  },
+  readStdin: () => text(process.stdin),
+  readLines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
+  bcryptCost: () => parseCliConfig(process.env).bcryptCost,
+  print: (result, sentence, json) => console.log(json ? JSON.stringify(result) : sentence),
+});
+
+process.exitCode = await run();
+await Promise.all([passwords?.close(), postgres?.close()]);
+
+async function run(): Promise<number> {
+  try {
+    await program.parseAsync();
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.invalid;
+    const code = error instanceof CliError ? error.code : "failed";
+    const message = error instanceof Error ? error.message : String(error);
+    if (asJson) console.log(JSON.stringify({ error: code, message, ...(error instanceof CliError && error.details) }));
+    else console.error(message);
+    return error instanceof CliError ? exitCodes[error.code] : 1;
+  }
+}

@@ -1,0 +1,53 @@
+import { limits } from "#contracts/limits.ts";
+import { slept } from "#runtime/clock.ts";
+import { presentGameSession } from "../present.ts";
+import type { AppContext, UserPrincipal } from "../../http/appContext.ts";
+import type { GameSessionRow } from "../gameSessionStore.ts";
+import { EventBody } from "./eventBody.ts";
+import { encodeEvent, isEnd, parsePosition, stateOf } from "./gameSessionEvent.ts";
+
+/** Browsers wait this long before they come back. */
+const retryMs = 2_000;
+
+/**
+ * Answers with the session's events until its end, the end of the sign-in, or an hour. A client that knows the end already
+ * gets 204, which tells browsers not to come back.
+ */
+export function streamGameSession(ctx: AppContext, user: UserPrincipal, row: GameSessionRow): void {
+  const { gameSessionEvents, cluster, config } = ctx.deps;
+  const lastEventId = ctx.get("last-event-id");
+  const now = presentGameSession(row, cluster, config.baseUrl);
+  ctx.set("Cache-Control", "no-store, no-transform");
+  if (isEnd(now) && parsePosition(lastEventId)?.state === stateOf(now)) {
+    ctx.status = 204;
+    return;
+  }
+  // A plain end would leave the kernel to hold for the reader what it took.
+  const body = new EventBody(() => ctx.req.socket.resetAndDestroy());
+  body.send(`retry: ${retryMs}\n\n`);
+  const unfollow = gameSessionEvents.follow({ row, userId: user.id, lastEventId }, {
+    send: (event) => body.send(encodeEvent(event)),
+    end: () => body.end(),
+  });
+  const closed = new AbortController();
+  body.once("close", () => {
+    unfollow();
+    closed.abort();
+  });
+  void keepOpen(ctx, user, body, closed.signal);
+  ctx.set("X-Accel-Buffering", "no");
+  ctx.type = "text/event-stream";
+  ctx.body = body;
+}
+
+/** Shows proxies and browsers that the line is alive, for as long as the sign-in holds. */
+async function keepOpen({ deps }: AppContext, user: UserPrincipal, body: EventBody, signal: AbortSignal): Promise<void> {
+  const { authSessions, clock, config } = deps;
+  const endMs = clock.monotonicMs() + limits.gameSession.eventStreamSeconds * 1000;
+  while (await slept(clock, config.gameSession.eventHeartbeatSeconds * 1000, signal)) {
+    // When nobody can say, the stream stays: the sign-in was good a moment ago, and nothing but this session is told.
+    const isSignedIn = await authSessions.admit(user.authSessionId, user.id, []).then((admission) => admission !== undefined, () => true);
+    if (isSignedIn && clock.monotonicMs() < endMs) body.send(":\n\n");
+    else body.end();
+  }
+}

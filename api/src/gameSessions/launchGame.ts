@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { limits } from "#contracts/limits.ts";
+import { KubeError } from "#kube/errors.ts";
+import type { Deps } from "../deps.ts";
+import { HttpError, notFound } from "../errors.ts";
+import { buildGameSessionSpec } from "./buildGameSessionSpec.ts";
+import { newGameSessionId } from "./id.ts";
+import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
+import { offeredSlots } from "../cluster/capacity.ts";
+import { insertGameSession, lockLaunches, readLaunchWorld, type NewGameSession } from "./launchStore.ts";
+import type { Queryable } from "../stores/queryable.ts";
+import { recordLaunchFailure } from "./recordLaunchFailure.ts";
+
+type LaunchDeps = Pick<Deps, "config" | "logger" | "clock" | "postgres" | "cluster" | "gameSessionWriter">;
+
+/** What a player wants to play. */
+export interface Launch extends SlotWish {
+  gameSlug: string;
+}
+
+/**
+ * Stores a new game session and asks the cluster for it; gives its id. Throws not_found, session_active, no_empty_slot,
+ * conflict (also for a game that needs a network which this site gives to none) and no_servers, in this order of precedence. Dying anywhere in between leaves a row that the relay goes on with.
+ * `alsoWithin` runs in the transaction that stores the session.
+ */
+export async function launchGame(
+  deps: LaunchDeps, userId: string, launch: Launch, alsoWithin?: (id: string, transaction: Queryable) => Promise<void> | undefined,
+): Promise<string> {
+  const session = await deps.postgres.transaction(async (transaction) => {
+    await lockLaunches(transaction);
+    const world = await readLaunchWorld(transaction, launch.gameSlug, userId);
+    if (world === undefined) throw notFound("There is no such game.");
+    const choice = chooseSlot(world.slots, launch);
+    if (choice.kind === "unknown") throw notFound("There is no such save slot.");
+    if (world.activeSessionId !== null) throw sessionActive(world.activeSessionId);
+    const slot = slotOf(choice);
+    if (world.network === "internet" && !deps.config.isInternetAllowed) throw new HttpError("conflict", { message: noInternetMessage });
+    if (world.activeSessions >= offeredByCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
+    const source = { userId, slug: launch.gameSlug, world, slot, settings: deps.config.gameSession, now: deps.clock.now() };
+    const { gameId, versionId } = world;
+    const newSlotNumber = slot.isNew ? slot.number : undefined;
+    const stored = {
+      id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
+    };
+    if (!await insertGameSession(transaction, stored)) throw new HttpError("session_active", { message: sessionActiveMessage });
+    await alsoWithin?.(stored.id, transaction);
+    return stored;
+  });
+  await createInCluster(deps, session);
+  return session.id;
+}
+
+const sessionActiveMessage = "You are already playing: stop that session first.";
+
+const noInternetMessage = "This game needs the internet, which this site does not let games use: an admin has to allow it by the chart value games.network.";
+
+function sessionActive(sessionId: string): HttpError {
+  return new HttpError("session_active", { message: sessionActiveMessage, extra: { sessionId } });
+}
+
+function noServers(message: string, cause?: unknown): HttpError {
+  return new HttpError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
+}
+
+interface ChosenSlot extends Omit<Slot, "isPending"> {
+  isNew: boolean;
+}
+
+function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
+  if (choice.kind === "full") {
+    throw new HttpError("no_empty_slot", { message: "All save slots of this game are in use: continue one of them." });
+  }
+  if (choice.kind === "fresh") {
+    return { id: randomUUID(), number: choice.number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isNew: true };
+  }
+  if (choice.slot.isPending) {
+    throw new HttpError("conflict", {
+      message: "The last save of this slot is still being stored: try again in a moment, or play another slot.", retryAfterSeconds: 10,
+    });
+  }
+  return { ...choice.slot, isNew: false };
+}
+
+function offeredByCluster({ cluster }: LaunchDeps): number {
+  return offeredSlots(cluster.gameNodes.store.list(), cluster.gameSessions.store.list());
+}
+
+/** That it was created is for the recorder to note, who sees the object come. */
+async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): Promise<void> {
+  const { logger, gameSessionWriter } = deps;
+  try {
+    await gameSessionWriter.create(id, spec);
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 422) logger.error({ err: error, gameSession: id }, "The API server refuses the spec of a game session.");
+    await recordLaunchFailure(deps, id, "The cluster could not take the session.");
+    throw noServers("No game server can be reached just now: try again in a moment.", error);
+  }
+}

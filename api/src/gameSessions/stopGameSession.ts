@@ -1,0 +1,60 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { hasFinalizer } from "#kube/finalizers.ts";
+import type { Deps } from "../deps.ts";
+import { notFound } from "../errors.ts";
+import { recordVanished } from "./recorder/recordVanished.ts";
+import { beginStop, findGameSession, type GameSessionRow } from "./gameSessionStore.ts";
+
+type StopDeps = Pick<Deps, "config" | "logger" | "postgres" | "cluster" | "gameSessionWriter">;
+
+/** Between looks at a row whose object is gone already: the recorder needs a moment to say so. */
+const recheckMs = 100;
+
+/**
+ * Ends the user's session gracefully and waits for its result; gives the ended row, or undefined when the end takes longer
+ * than we wait (it goes on by itself). Asking again, at any time, gives the same. Throws not_found.
+ */
+export async function stopGameSession(deps: StopDeps, userId: string, id: string): Promise<GameSessionRow | undefined> {
+  const { pool } = deps.postgres;
+  await beginStop(pool, id, userId, "UserRequested");
+  const row = await findGameSession(pool, id, userId);
+  if (row === undefined) throw notFound("There is no such session.");
+  if (hasEnded(row)) return row;
+  if (!await askCluster(deps, id)) return undefined;
+  return waitForEnd(deps, id, userId);
+}
+
+/** False when the cluster cannot be asked now: the recorder repeats the request as soon as it can. */
+async function askCluster(deps: StopDeps, id: string): Promise<boolean> {
+  try {
+    if (deps.cluster.gameSession(id)?.spec.desiredState === "Stopped") return true;
+    const isThere = await deps.gameSessionWriter.requestStop(id, "UserRequested");
+    if (!isThere) await recordVanished(deps, id);
+    return true;
+  } catch (error) {
+    deps.logger.warn({ err: error, gameSession: id }, "The cluster could not be asked to stop a game session; the recorder will.");
+    return false;
+  }
+}
+
+async function waitForEnd({ config, cluster, postgres }: StopDeps, id: string, userId: string): Promise<GameSessionRow | undefined> {
+  const deadlineMs = performance.now() + config.gameSession.stopWaitSeconds * 1000;
+  await cluster.waitForGameSession(id, isReleased, deadlineMs - performance.now());
+  for (;;) {
+    const row = await findGameSession(postgres.pool, id, userId);
+    if (row === undefined || hasEnded(row)) return row;
+    if (performance.now() >= deadlineMs) return undefined;
+    await delay(recheckMs);
+  }
+}
+
+/** The recorder lets go of an object when its result is in the database. */
+function isReleased(gameSession: GameSession | undefined): boolean {
+  return gameSession === undefined || !hasFinalizer(gameSession, finalizers.recorder);
+}
+
+function hasEnded({ status }: GameSessionRow): boolean {
+  return status === "stopped" || status === "error";
+}

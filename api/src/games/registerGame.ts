@@ -1,0 +1,39 @@
+import type { RegisterGameRequest } from "#contracts/http/partners.ts";
+import type { Deps } from "../deps.ts";
+import { HttpError, invalidRequest } from "../errors.ts";
+import type { Game } from "../generated/client.ts";
+import { gameEvent } from "./gameAuditEvent.ts";
+import { checkNetwork } from "./networkRule.ts";
+import { slugOf } from "./slugs.ts";
+import type { PartnerPrincipal } from "../http/appContext.ts";
+import { isUniqueViolation, PartnerGames, type GameMetadata } from "./partnerGameStore.ts";
+
+/** Registers a game, which waits for its archive from then on. Throws invalid_request for a network that the site does not give, and conflict when the slug is taken. */
+export async function registerGame(
+  { postgres, audit, config }: Pick<Deps, "postgres" | "audit" | "config">, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
+): Promise<Game> {
+  checkNetwork(config, request);
+  const slug = wanted ?? slugOf(request.title);
+  if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
+  try {
+    const game = await new PartnerGames(postgres, partner.id).create({ slug, ...metadataOf(request) });
+    await audit.record(gameEvent("game.registered", partner, game.id));
+    return game;
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new HttpError("conflict", { message: `The slug ${slug} is taken: choose another one.`, cause: error });
+  }
+}
+
+function metadataOf({ title, developer, launcher, engineDir, releaseDate, ...optional }: Omit<RegisterGameRequest, "slug">): GameMetadata {
+  return {
+    title, developer, launcher, engineDir, ...withoutUndefined(optional),
+    ...(releaseDate === undefined ? {} : { releaseDate: new Date(releaseDate) }),
+  };
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function withoutUndefined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

@@ -1,0 +1,78 @@
+import type { PatchGameRequest } from "#contracts/http/partners.ts";
+import type { Deps } from "../deps.ts";
+import { HttpError, notFound } from "../errors.ts";
+import { gameEvent } from "./gameAuditEvent.ts";
+import type { GamePrecondition } from "./gameEtag.ts";
+import { checkNetwork } from "./networkRule.ts";
+import type { PartnerPrincipal } from "../http/appContext.ts";
+import { PartnerGames, type GameMetadata, type PartnerGame } from "./partnerGameStore.ts";
+
+/** Uploads and other changes may come between the look and the change, but hardly this often. */
+const attempts = 5;
+
+/**
+ * Changes the fields that are given and leaves the others. Throws invalid_request for a network that the site does not give, not_found,
+ * precondition_failed, and invalid_archive when launcher or engineDir name something that the game's archive does not hold.
+ */
+export async function updateGame(
+  { postgres, audit, config }: Pick<Deps, "postgres" | "audit" | "config">, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
+  precondition?: GamePrecondition,
+): Promise<PartnerGame> {
+  checkNetwork(config, changes);
+  const games = new PartnerGames(postgres, partner.id);
+  const data = changesOf(changes);
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const game = await games.find(slug);
+    if (game === null) throw noSuchGame(slug);
+    precondition?.(game);
+    checkAgainstArchive(game, changes);
+    if (Object.keys(data).length === 0) return game;
+    const updated = await games.update(game, data);
+    if (updated === null) continue;
+    await audit.record(gameEvent("game.updated", partner, game.id));
+    return updated;
+  }
+  throw new HttpError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
+}
+
+/** 404 of the partner interface: unknown, deleted or another partner's. */
+export function noSuchGame(slug: string): HttpError {
+  return notFound(`There is no game ${slug}.`);
+}
+
+function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engineDir }: PatchGameRequest): void {
+  if (currentVersion === null) return;
+  if (launcher !== undefined && !currentVersion.rootFiles.includes(launcher)) {
+    throw new HttpError("invalid_archive", { message: `The game's archive has no file ${launcher} at its root: upload one that has, or keep the launcher.` });
+  }
+  if (engineDir !== undefined && !currentVersion.rootDirectories.includes(engineDir)) {
+    throw new HttpError("invalid_archive", { message: `The game's archive has no directory ${engineDir} at its root: upload one that has, or keep engineDir.` });
+  }
+}
+
+/** Null empties an optional field: to nothing where the column can hold it, to an empty text or list elsewhere. */
+function changesOf({ title, developer, launcher, engineDir, description, tags, screenshots, languages, releaseDate, ...rest }: PatchGameRequest): Partial<GameMetadata> {
+  return {
+    ...(title !== undefined && { title }),
+    ...(developer !== undefined && { developer }),
+    ...(launcher !== undefined && { launcher }),
+    ...(engineDir !== undefined && { engineDir }),
+    ...(description !== undefined && { description: description ?? "" }),
+    ...(tags !== undefined && { tags: tags ?? [] }),
+    ...(screenshots !== undefined && { screenshots: screenshots ?? [] }),
+    ...(languages !== undefined && { languages: languages ?? [] }),
+    ...(releaseDate !== undefined && { releaseDate: releaseDate === null ? null : new Date(releaseDate) }),
+    ...(rest.thumbnail !== undefined && { thumbnail: rest.thumbnail }),
+    ...(rest.contentRating !== undefined && { contentRating: rest.contentRating }),
+    ...(rest.website !== undefined && { website: rest.website }),
+    ...sessionChangesOf(rest),
+  };
+}
+
+/** What the game's sessions are made by. */
+function sessionChangesOf({ network, saveLimitMb }: PatchGameRequest): Partial<GameMetadata> {
+  return {
+    ...(network !== undefined && { network: network ?? "none" }),
+    ...(saveLimitMb !== undefined && { saveLimitMb }),
+  };
+}

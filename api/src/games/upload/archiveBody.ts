@@ -1,0 +1,65 @@
+import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { HttpError, invalidRequest, unsupportedMediaType } from "../../errors.ts";
+import type { AppContext } from "../../http/appContext.ts";
+import { continueBody } from "../../http/body.ts";
+import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
+
+/** An archive on its way in; nothing of it was asked for yet. */
+export interface ArchiveBody {
+  /** Asks the client to send, where it waits for that. The request has to stay open, whatever comes: it still has to be answered. */
+  open(): Readable;
+  /** Reads on for a moment after a refusal, into nothing. */
+  drain(): Promise<void>;
+  expectedDigests: ExpectedDigests;
+}
+
+const accepted = ["application/gzip", "application/x-gzip"];
+/** A client that does not listen while it sends sees the refusal only if its connection is not cut at once. */
+const drainMs = 1_000;
+
+/** Checks what the headers say of an archive; throws 400, 413 and 415 before a single byte is sent. */
+export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
+  const { "content-type": type = "", "content-encoding": encoding, "content-length": length, expect } = ctx.req.headers;
+  const [mediaType = ""] = type.split(";", 1);
+  if (!accepted.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType([accepted[0] ?? ""]);
+  if (encoding !== undefined) throw unsupportedMediaType(["application/gzip without Content-Encoding"]);
+  if (Number(length ?? 0) > maxBytes) throw archiveTooLarge(maxBytes);
+  let isAwaited = expect?.toLowerCase() === "100-continue";
+  return {
+    expectedDigests: expectedDigestsOf(ctx),
+    open: () => {
+      continueBody(ctx);
+      isAwaited = false;
+      return ctx.req;
+    },
+    // A client that waits to be asked sends nothing.
+    drain: async () => (isAwaited ? undefined : drain(ctx)),
+  };
+}
+
+/** 413, with the limit in the form of the draft on resumable uploads; the connection is closed, for the rest is unread. */
+export function archiveTooLarge(maxBytes: number): HttpError {
+  return new HttpError("payload_too_large", {
+    message: `An archive may have at most ${maxBytes} bytes.`, headers: { Connection: "close", "Upload-Limit": `max-size=${maxBytes}` },
+  });
+}
+
+async function drain({ req }: AppContext): Promise<void> {
+  if (req.complete || req.destroyed) return;
+  const ended = new Promise((resolve) => req.once("close", resolve).once("end", resolve));
+  req.resume();
+  const controller = new AbortController();
+  await Promise.race([ended, delay(drainMs, undefined, { signal: controller.signal }).catch(() => undefined)]);
+  controller.abort();
+}
+
+function expectedDigestsOf(ctx: AppContext): ExpectedDigests {
+  const header = (name: string): string | undefined => (ctx.req.headers[name] === undefined ? undefined : ctx.get(name));
+  try {
+    return parseDigests(header("content-digest"), header("repr-digest"));
+  } catch (error) {
+    if (error instanceof MalformedDigest) throw invalidRequest(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { archiveKey } from "#contracts/objectKeys.ts";
+import type { Deps } from "../deps.ts";
+import { HttpError } from "../errors.ts";
+import { gameEvent } from "./gameAuditEvent.ts";
+import type { GamePrecondition } from "./gameEtag.ts";
+import type { PartnerPrincipal } from "../http/appContext.ts";
+import { followGameCache } from "./followGameCaches.ts";
+import type { PartnerGame } from "./partnerGameStore.ts";
+import { currentDigest, dropUploadLease, lockJudgedGame, switchVersion, type UploadLease } from "./uploadStore.ts";
+import { archiveTooLarge, type ArchiveBody } from "./upload/archiveBody.ts";
+import { ArchiveStore } from "./upload/archiveStore.ts";
+import type { ArchiveUpload } from "./upload/archiveUpload.ts";
+import { CutOff, TooSlow } from "./upload/bodyReader.ts";
+import { ArchiveTooLarge, DigestMismatch, receiveArchive, type ReceivedArchive } from "./upload/receiveArchive.ts";
+import { holdUploadLease } from "./upload/uploadLease.ts";
+import { noSuchGame } from "./updateGame.ts";
+
+type UploadDeps = Pick<Deps, "config" | "logger" | "postgres" | "objectStore" | "gameCacheWriter" | "audit">;
+
+/** What a partner is told of an accepted archive. */
+export interface UploadedArchive {
+  sizeBytes: number;
+  sha256: Buffer;
+}
+
+/** The game, and the state that the client wants it to be in when the archive takes its place. */
+interface UploadTarget {
+  game: PartnerGame;
+  precondition: GamePrecondition | undefined;
+}
+
+/**
+ * Takes an archive in and makes it the game's current version, or changes nothing at all: it becomes visible in the object
+ * store only when it is whole and good, and current only with the database's commit after that. Throws upload_in_progress,
+ * invalid_archive, checksum_mismatch, payload_too_large, precondition_failed, request_timeout, conflict, not_found and unavailable.
+ */
+export async function uploadArchive(
+  deps: UploadDeps, partner: PartnerPrincipal, game: PartnerGame, body: ArchiveBody, precondition?: GamePrecondition,
+): Promise<UploadedArchive> {
+  precondition?.(game);
+  const id = randomUUID();
+  const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
+  const received = await holdUploadLease(deps, lease, (signal) => takeIn(deps, lease, { game, precondition }, body, signal));
+  const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
+  await deps.audit.record(gameEvent("game.uploaded", partner, game.id, details));
+  // The relay does it when this cannot.
+  await followGameCache(deps, game.id).catch((error: unknown) => {
+    deps.logger.warn({ err: error, game: game.slug }, "The cache of a game could not be told of its new archive yet; the relay tries again.");
+  });
+  return received;
+}
+
+async function takeIn(deps: UploadDeps, lease: UploadLease, { game, precondition }: UploadTarget, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+  const archives = new ArchiveStore(deps.objectStore);
+  const upload = await archives.openUpload(lease.objectKey);
+  const received = await receive(deps, upload, game, body, signal).catch(async (error: unknown) => {
+    // The lease stays behind, so the sweeper finds what an abort that fails leaves.
+    await upload.abort().catch((cause: unknown) => deps.logger.warn({ err: cause, upload: lease.id }, "A refused upload could not be aborted."));
+    throw toRefusal(error, deps.config.partner.uploadMaxBytes);
+  });
+  if (await currentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
+    await upload.abort();
+    return received;
+  }
+  await upload.complete();
+  try {
+    await commit(deps, lease, { game, precondition }, received);
+  } catch (error) {
+    await archives.remove(lease.objectKey).catch((cause: unknown) => {
+      deps.logger.warn({ err: cause, upload: lease.id }, "A refused archive could not be removed; the sweeper tries again.");
+    });
+    throw error;
+  }
+  return received;
+}
+
+async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+  const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
+  return receiveArchive({ body: body.open(), game, upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
+}
+
+/** The lease is the fence: whoever lost it must not switch, however late it wakes up. */
+async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, precondition }: UploadTarget, received: ReceivedArchive): Promise<void> {
+  const { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories } = received;
+  await postgres.transaction(async (transaction) => {
+    if (!await dropUploadLease(transaction, lease)) throw noSuchGame(game.slug);
+    const revision = await lockJudgedGame(transaction, game);
+    if (revision === undefined) {
+      throw new HttpError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
+    }
+    precondition?.({ id: game.id, revision });
+    await switchVersion(transaction, {
+      ...lease, sha256: sha256.toString("hex"), sizeBytes, unpackedSizeBytes: unpackedBytes, rootFiles, rootDirectories,
+    });
+  });
+}
+
+function toRefusal(error: unknown, maxBytes: number): unknown {
+  if (error instanceof ArchiveRefused) {
+    const details = error.entry === undefined ? {} : { details: [{ path: error.entry.slice(0, 256), message: error.message }] };
+    return new HttpError("invalid_archive", { message: error.message, cause: error, ...details });
+  }
+  if (error instanceof ArchiveTooLarge) return archiveTooLarge(maxBytes);
+  if (error instanceof DigestMismatch) return new HttpError("checksum_mismatch", { message: error.message });
+  if (error instanceof CutOff) return new HttpError("invalid_request", { message: error.message, cause: error });
+  if (error instanceof TooSlow) return new HttpError("request_timeout", { message: error.message, headers: { Connection: "close" } });
+  return error;
+}

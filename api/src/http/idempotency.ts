@@ -1,0 +1,133 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { ErrorCode } from "#contracts/http/errors.ts";
+import { HttpError, type HttpErrorOptions } from "../errors.ts";
+import type { RequestHeaderName } from "./openapi/requestHeaders.ts";
+import { claimIdempotencyKey, giveBackIdempotencyKey, rememberAnswer, type IdempotentAttempt } from "./idempotencyStore.ts";
+import type { Queryable } from "../stores/queryable.ts";
+import { toAnswer, type Answers } from "./responses.ts";
+import type { AppContext } from "./appContext.ts";
+import { parseIdempotencyKey } from "./idempotencyKey.ts";
+
+/** What is kept of an answer: its body as text, to the letter. A refusal is refused again rather than copied, for its request id is the new one's. */
+type StoredAnswer = { status: number; text: string; location?: string } | { refusal: ErrorCode; options: HttpErrorOptions };
+
+/** What a route says of its requests and answers. */
+interface Description {
+  headers?: readonly RequestHeaderName[];
+  answers: Answers;
+  errors: readonly ErrorCode[];
+}
+
+/** What a route says of itself beyond its own words when it takes the key. */
+export function idempotencyOf({ headers = [], answers, errors }: Description): Description {
+  const replayable = Object.entries(answers).map(([status, answer]) => {
+    const long = toAnswer(answer);
+    return [status, { ...long, optionalHeaders: [...long.optionalHeaders, "Idempotency-Replayed" as const] }];
+  });
+  return {
+    headers: [...headers, "Idempotency-Key"],
+    answers: Object.fromEntries(replayable) as Answers,
+    errors: [...new Set<ErrorCode>([...errors, "conflict", "idempotency_key_reused"])],
+  };
+}
+
+/** Of the requests under way that have a key. */
+const turns = new WeakMap<AppContext, { attempt: IdempotentAttempt; isRemembered: boolean }>();
+
+const runningRetrySeconds = 1;
+
+/**
+ * Does `work` once for each `Idempotency-Key` of the principal: whoever asks again within a day gets the first answer. Without
+ * the header it is just done. What failed on our side is not kept, so that a retry tries.
+ */
+export async function onceForKey(ctx: AppContext, principal: string, input: unknown, work: () => Promise<void> | void): Promise<void> {
+  const header = ctx.req.headers["idempotency-key"];
+  if (header === undefined) return work();
+  const key = parseIdempotencyKey(String(header));
+  const request = { principal, route: `${ctx.method} ${ctx.state.route ?? ctx.path}`, key };
+  const attempt = { ...request, attempt: randomUUID() };
+  const { pool } = ctx.deps.postgres;
+  const claim = await claimIdempotencyKey(pool, { ...request, fingerprint: fingerprintOf(input) }, attempt.attempt);
+  switch (claim.kind) {
+    case "running":
+      throw stillRunning();
+    case "reused":
+      throw new HttpError("idempotency_key_reused", { message: "This Idempotency-Key was used for another request: take a new one." });
+    case "answered":
+      replay(ctx, claim.answer as StoredAnswer);
+      return;
+    case "claimed":
+      return doOnce(ctx, attempt, work);
+  }
+}
+
+/**
+ * For a request with a key, what keeps the answer that its handler is about to give, in the transaction that makes it true: a
+ * process that dies right after has done the work and the answer is known. Undefined for one without.
+ */
+export function remembering(ctx: AppContext, status: number): ((body: unknown, transaction: Queryable) => Promise<void>) | undefined {
+  const turn = turns.get(ctx);
+  if (turn === undefined) return undefined;
+  return async (body, transaction) => {
+    const isOurs = await rememberAnswer(transaction, turn.attempt, { status, text: JSON.stringify(body) } satisfies StoredAnswer);
+    // It took so long that another request has the turn by now: only one of them may do the work.
+    if (!isOurs) throw stillRunning();
+    turn.isRemembered = true;
+  };
+}
+
+async function doOnce(ctx: AppContext, attempt: IdempotentAttempt, work: () => Promise<void> | void): Promise<void> {
+  const { pool } = ctx.deps.postgres;
+  const turn = { attempt, isRemembered: false };
+  turns.set(ctx, turn);
+  try {
+    await work();
+  } catch (error) {
+    await settle(ctx, () => (error instanceof HttpError && error.status < 500
+      ? rememberAnswer(pool, attempt, storedRefusal(error))
+      : giveBackIdempotencyKey(pool, attempt)));
+    throw error;
+  }
+  if (turn.isRemembered) return;
+  const location = ctx.response.get("Location");
+  const answer: StoredAnswer = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
+  await settle(ctx, () => rememberAnswer(pool, attempt, answer));
+}
+
+/** The work is done and its answer stands, whether or not it can be kept: then the key is free again after its lease. */
+async function settle(ctx: AppContext, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    ctx.deps.logger.warn({ err: error, requestId: ctx.state.requestId }, "an answer could not be kept for its Idempotency-Key");
+  }
+}
+
+function stillRunning(): HttpError {
+  return new HttpError("conflict", {
+    message: "A request with this Idempotency-Key is still worked on: ask again in a moment.", retryAfterSeconds: runningRetrySeconds,
+  });
+}
+
+function storedRefusal({ code, message, hasMessage, details, headers, extra }: HttpError): StoredAnswer {
+  return { refusal: code, options: { headers, extra, ...(hasMessage && { message }), ...(details !== undefined && { details }) } };
+}
+
+function replay(ctx: AppContext, answer: StoredAnswer): void {
+  const replayed = { "Idempotency-Replayed": "true" };
+  if ("refusal" in answer) throw new HttpError(answer.refusal, { ...answer.options, headers: { ...answer.options.headers, ...replayed } });
+  ctx.set({ ...replayed, ...(answer.location !== undefined && { Location: answer.location }) });
+  ctx.status = answer.status;
+  ctx.type = "json";
+  ctx.body = answer.text;
+}
+
+/** The same for requests that say the same, however their fields are ordered. */
+function fingerprintOf(input: unknown): string {
+  return createHash("sha256").update(JSON.stringify(input, sortedFields)).digest("hex");
+}
+
+function sortedFields(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { opaqueId } from "#contracts/http/text.ts";
+import { whep, WhepClientId, WhepError, whepErrors } from "#contracts/stream.ts";
+import { findStreamer } from "./findStreamer.ts";
+import { offerStream } from "./offerStream.ts";
+import { HttpError, unavailable } from "../errors.ts";
+import { streamPath } from "../gameSessions/present.ts";
+import type { AppContext } from "../http/appContext.ts";
+import { empty, media } from "../http/responses.ts";
+import { readPlain } from "../http/body.ts";
+import { userRoute, type Route } from "../http/route.ts";
+import type { StreamerAnswer } from "./streamerClient.ts";
+
+const messageMaxLength = 500;
+const StreamParams = z.object({ sessionId: opaqueId });
+const ConnectionParams = StreamParams.extend({ connectionId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) });
+const OfferQuery = z.strictObject({
+  [whep.clientParameter]: WhepClientId.optional()
+    .meta({ description: "A random id that the page keeps: the same client replaces its own old connection without asking.", examples: ["k3v9x2m7q1"] }),
+  [whep.takeoverParameter]: z.enum(["true", "false"]).optional().meta({ description: "`true` replaces another viewer, who is told so." }),
+});
+
+/** WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through here. */
+const offer = userRoute({
+  method: "POST",
+  path: `${streamPath}/:sessionId`,
+  name: "offerStream",
+  summary: "Connect to a session's stream",
+  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer is held, and answered as soon as its streamer runs, which is before the game does.",
+  limits: ["signalling"],
+  rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
+  answers: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
+  errors: [
+    "not_running", "viewer_active", "invalid_request", "invalid_offer", "invalid_query", "request_timeout", "payload_too_large", "offer_too_large",
+    "unsupported_media_type", "not_ready",
+  ],
+  params: StreamParams,
+  query: OfferQuery,
+  handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
+    const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
+    const left = new AbortController(); // a page that left while it waited must not become a viewer
+    ctx.res.once("close", () => left.abort());
+    const answer = await offerStream(deps, user.id, { sessionId, query: queryString(query), sdp, signal: left.signal }).catch((error: unknown) => {
+      if (!left.signal.aborted) throw error;
+    });
+    if (answer === undefined) return;
+    passOn(ctx, answer, 201);
+    if (answer.connectionId !== undefined) {
+      ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${answer.connectionId}`);
+    }
+  },
+});
+
+const hangUp = userRoute({
+  method: "DELETE",
+  path: `${streamPath}/:sessionId/:connectionId`,
+  name: "hangUpStream",
+  summary: "Hang up a stream's connection",
+  limits: ["signalling"],
+  answers: { 200: empty("The connection is closed; the session goes on.") },
+  errors: ["not_running", "not_ready"],
+  params: ConnectionParams,
+  handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
+    const podIp = await findStreamer(deps, user.id, sessionId);
+    passOn(ctx, await deps.streamers.hangUp(podIp, connectionId), 200);
+  },
+});
+
+/** Signalling for the player's own session, starting or running. */
+export const streamRoutes: readonly Route[] = [offer, hangUp];
+
+/** The pod runs other people's code: only the answers of the protocol are passed on, and never as anything a page would run. */
+function passOn(ctx: AppContext, answer: StreamerAnswer, expected: 200 | 201): void {
+  if (answer.status !== expected) throw refusalOf(answer);
+  if (expected === 201 && !answer.contentType.startsWith(whep.contentType)) throw notReady();
+  ctx.body = expected === 201 ? answer.body : null;
+  ctx.status = expected;
+  if (expected === 201) ctx.type = whep.contentType;
+}
+
+function refusalOf({ status, body }: StreamerAnswer): HttpError {
+  const refusal = WhepError.safeParse(parseJson(body)).data;
+  if (refusal === undefined || whepErrors[refusal.error] !== status) return notReady();
+  return new HttpError(refusal.error, { message: refusal.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
+}
+
+function notReady(): HttpError {
+  return unavailable("The stream is not ready: try again in a moment.");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function queryString(query: Record<string, string | undefined>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, value);
+  }
+  return parameters.toString();
+}
