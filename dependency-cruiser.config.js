@@ -1,0 +1,92 @@
+// Who may import whom, for all programs. An import points down: from a room to one that stands after it in its list, never up and never
+// round in a circle. What a room may know follows from its place, so that a reader who opens one needs to read those below it and no other.
+
+/** Each package, with those that it may import. */
+const packages = {
+  contracts: [],
+  runtime: [],
+  archive: ["contracts"],
+  kube: ["runtime"],
+  api: ["contracts", "runtime", "archive", "kube"],
+  operator: ["contracts", "runtime", "kube"],
+  "node-agent": ["contracts", "runtime", "archive", "kube"],
+  packer: ["contracts", "runtime", "archive"],
+  // What the streamer does in the packer's place, while a launch cannot wait for that to start.
+  streamer: ["contracts", "runtime", "packer"],
+  web: ["contracts"],
+};
+
+/** The rooms of a program from top to bottom: folders or files of its src, on lines of one thought each. */
+const rooms = {
+  api: [
+    // Programs, and what puts them together.
+    "main.ts", "cli", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "background",
+    // The nouns.
+    "stream", "gameSessions", "catalog", "games", "saves", "partners", "auth", "accounts", "audit",
+    // What knows no noun: HTTP, the cluster, the stores.
+    "http", "cluster", "stores", "config.ts", "errors.ts", "runtime", "rbac.ts", "generated",
+  ],
+};
+
+function packageRules() {
+  return Object.entries(packages).map(([name, allowed]) => ({
+    name: `${name}-imports-only-what-it-may`,
+    comment: `${name} may import ${allowed.length === 0 ? "no other package" : allowed.join(", ")}: design of the packages, docs/architecture.md.`,
+    severity: "error",
+    from: { path: `^${name}/` },
+    to: { path: "^[a-z-]+/", pathNot: `^(${[name, ...allowed, "node_modules"].join("|")})/`, dependencyTypesNot: ["core", "npm", "npm-dev"] },
+  }));
+}
+
+function roomRules() {
+  return Object.entries(rooms).flatMap(([name, order]) => order.slice(1).map((room, index) => ({
+    name: `${name}-${room.replace(/\.ts$/, "")}-imports-nothing-above-it`,
+    comment: `${name}/src/${room} stands below ${order.slice(0, index + 1).join(", ")}: pass in what it needs, or move what both need further down.`,
+    severity: "error",
+    from: { path: `^${name}/src/${room}(/|$)` },
+    to: { path: `^${name}/src/(${order.slice(0, index + 1).join("|")})(/|$)` },
+  })));
+}
+
+/** A file or folder that no list names has no place yet. */
+function placeRules() {
+  return Object.entries(rooms).map(([name, order]) => ({
+    name: `${name}-has-a-place-for-every-room`,
+    comment: `Give the new folder or file a place in the list of ${name}'s rooms in dependency-cruiser.config.js.`,
+    severity: "error",
+    from: { path: `^${name}/src/(?!(${order.join("|")})(/|$))` },
+    to: {},
+  }));
+}
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: "no-circles",
+      comment: "Files that import each other can only be read together: take out what both need, or pass it in.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "resolvable",
+      comment: "The module does not exist.",
+      severity: "error",
+      from: {},
+      // The streamer's image builds this one; its types stand in streamer/src.
+      to: { couldNotResolve: true, pathNot: "^gstreamer-superficial$" },
+    },
+    ...packageRules(),
+    ...roomRules(),
+    ...placeRules(),
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "src/generated" },
+    tsConfig: { fileName: "tsconfig.json" },
+    // Imports of types count: they, too, are what a reader must know.
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { extensions: [".ts", ".tsx", ".js", ".json"], conditionNames: ["import", "node", "default", "types"] },
+  },
+};
