@@ -267,7 +267,7 @@ describe("GameSession controller", function () {
       const found = await stage.pods.get({ name, namespace });
       return found.metadata.deletionTimestamp !== undefined && found.metadata.finalizers === undefined ? found : undefined;
     }, { what: "the pod to be released" });
-    expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(30);
+    expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
   });
 
   it("leaves a session alone whose kubelet is silent while its agent is heard", async () => {
