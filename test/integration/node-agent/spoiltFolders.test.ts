@@ -1,11 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { TestMinio } from "#test/support/stores/minio.ts";
 import { NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+interface Packed { pack: string; manifest: string }
+
+function rewriteManifest(path: string, change: Partial<PackedSave>): void {
+  const manifest = SpoolManifest.parse(JSON.parse(readFileSync(path, "utf8")));
+  writeFileSync(path, JSON.stringify({ ...manifest, save: { ...manifest.save, ...change } }));
+}
 
 describe("Node agent: session folders that hold what nobody of ours wrote", function () {
   this.timeout(90_000);
@@ -49,22 +59,37 @@ describe("Node agent: session folders that hold what nobody of ours wrote", func
     });
   }
 
-  it("does not store a pack that is not what its manifest says", async () => {
-    await stage.startAgent();
-    stage.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
-    const name = await stage.aRunningSession();
-    writeFileSync(`${stage.saves(name)}/progress`, "level 1");
-    await stage.packed(name);
-    await stage.killPacker(name);
-    const pack = `${stage.folder(name)}/packed/${stage.packsOf(name)[0] ?? ""}`;
-    const bytes = readFileSync(pack);
-    bytes[bytes.length - 20]! ^= 0xff;
-    writeFileSync(pack, bytes);
-    stage.proxy.fault = undefined;
-    await stage.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-    await stage.condition(name, "SavePersisted", "True", "SpoolUnreadable");
-    expect(await stage.storedSaves(`slot-${name}`)).to.deep.equal([]);
-  });
+  for (const [what, spoil] of [
+    ["whose bytes are not those that its manifest names", ({ pack }: Packed) => {
+      const bytes = readFileSync(pack);
+      bytes[bytes.length - 20]! ^= 0xff;
+      writeFileSync(pack, bytes);
+    }],
+    ["whose digest is not the one that its manifest names", ({ manifest }: Packed) => rewriteManifest(manifest, { sha256: "0".repeat(64) })],
+    ["that its manifest names, and that holds a link out of its folder", ({ pack, manifest }: Packed) => {
+      const folder = mkdtempSync(join(tmpdir(), "joypod-link-"));
+      symlinkSync("/etc/passwd", join(folder, "progress"));
+      execFileSync("tar", ["-C", folder, "--numeric-owner", "-czf", pack, "progress"]);
+      rmSync(folder, { recursive: true });
+      const bytes = readFileSync(pack);
+      rewriteManifest(manifest, { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") });
+    }],
+  ] as const) {
+    it(`does not store a pack ${what}`, async () => {
+      await stage.startAgent();
+      stage.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+      const name = await stage.aRunningSession();
+      writeFileSync(`${stage.saves(name)}/progress`, "level 1");
+      await stage.packed(name);
+      await stage.killPacker(name);
+      const folder = `${stage.folder(name)}/packed`;
+      spoil({ pack: `${folder}/${stage.packsOf(name)[0] ?? ""}`, manifest: `${folder}/manifest.json` });
+      stage.proxy.fault = undefined;
+      await stage.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
+      await stage.condition(name, "SavePersisted", "True", "SpoolUnreadable");
+      expect(await stage.storedSaves(`slot-${name}`)).to.deep.equal([]);
+    });
+  }
 
   it("makes a spoilt record anew of what the cluster knows", async () => {
     await stage.startAgent();
