@@ -11,7 +11,7 @@ const filtered = [
 ];
 
 /** What a game prints of a thing that it was not let do. */
-const refusal = /^(?!EFAULT$)E[A-Z]+$/;
+const errnoName = /^(?!EFAULT$)E[A-Z]+$/;
 
 describe("ways out of a game", () => {
   const launch = hostileSessionsOfSuite();
@@ -50,7 +50,7 @@ describe("ways out of a game", () => {
     for (const name of filtered) expect(told.get(name), name).to.equal("EPERM");
     const others = [...told].filter(([name]) => /^(open|write|user namespace|network namespace|mount)/.test(name));
     expect(others).to.have.length.greaterThan(12);
-    for (const [name, result] of others) expect(result, name).to.match(refusal);
+    for (const [name, result] of others) expect(result, name).to.match(errnoName);
 
     expect(told.get("pulse")).to.equal("connected");
     const modules = [...told].filter(([name]) => name.startsWith("pulse module"));

@@ -8,7 +8,7 @@ import { aGame, aPartner, type TestPartner } from "../factories/catalog.ts";
 import { TestApi } from "../support/http/api.ts";
 import { ApiProcess } from "../support/http/apiProcess.ts";
 import { anArchive, archivedGame } from "../support/fixtures/archives.ts";
-import { answerTo } from "../support/http/httpResponse.ts";
+import { responseTo } from "../support/http/httpResponse.ts";
 import { PackedGame } from "../support/fixtures/packedGame.ts";
 import { sendPackedGame } from "../support/fixtures/sendPackedGame.ts";
 
@@ -59,10 +59,10 @@ describe("uploads as long and as large as partners' are", function () {
       }
     }
     const sending = request(await uploadUrl(), { method: "PUT", headers: { ...gzip, "authorization": `Bearer ${partner.key}`, "content-length": String(archive.length) } });
-    const answered = answerTo(sending);
-    answered.catch(() => undefined);
+    const response = responseTo(sending);
+    response.catch(() => undefined);
     await pipeline(Readable.from(slowly(), { objectMode: false }), sending);
-    const { status, text } = await answered;
+    const { status, text } = await response;
     expect(status, text).to.equal(200);
   });
 });

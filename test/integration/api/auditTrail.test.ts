@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { aGame, aPartner, aUser, type TestPartner, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 import { anArchive, archivedGame } from "../../support/fixtures/archives.ts";
 import { postSignIn, postSignOut } from "../../support/http/authForms.ts";
 import { exchange } from "../../support/http/rawHttp.ts";
@@ -100,7 +100,7 @@ describe("what a request leaves behind", function () {
             await partner.put(`${path}/upload`, archive, { "content-type": "application/gzip" }),
             await partner.delete(path),
           ]) {
-            expectRefusal(failed, 500, "internal_error");
+            expectErrorResponse(failed, 500, "internal_error");
             expect(failed.text).to.not.match(/canary|trigger|node_modules|\.ts|SELECT|UPDATE|INSERT/);
           }
         })).to.deep.equal([]);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 
 const id = "gs-0000000000000000000a";
 
@@ -37,6 +37,6 @@ describe("while the Kubernetes API server is away", function () {
     }
     const row = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
     expect(row).to.include({ status: "stopping", stopReason: "UserRequested" });
-    expectRefusal(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
+    expectErrorResponse(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
   });
 });

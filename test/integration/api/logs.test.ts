@@ -7,7 +7,7 @@ import { ApiClient } from "../../support/http/apiClient.ts";
 import { ApiProcess } from "../../support/http/apiProcess.ts";
 import { csrfToken, postProviderSignIn, postSignIn, postSignOut } from "../../support/http/authForms.ts";
 import { providersEnv } from "../../support/oidc/providersFile.ts";
-import { answerJson, WildIssuer, type Misbehaviour } from "../../support/oidc/wildIssuer.ts";
+import { respondWithJson, FaultyIssuer, type Misbehaviour } from "../../support/oidc/faultyIssuer.ts";
 import { wholeInterface } from "../../support/openapi/interfaceDocument.ts";
 import { ownedThings, type Owned } from "../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../support/openapi/sampleRequest.ts";
@@ -25,7 +25,7 @@ const basic = Buffer.from(`${canary}:${canary}`).toString("base64");
 describe("what the API writes", function () {
   this.timeout(60_000);
   let api: TestApi;
-  let issuer: WildIssuer;
+  let issuer: FaultyIssuer;
   let store: Server;
   let written: ApiProcess;
   let own: Owned;
@@ -37,7 +37,7 @@ describe("what the API writes", function () {
 
   before(async () => {
     api = await TestApi.start({ kube: true, isLed: true });
-    issuer = await WildIssuer.start();
+    issuer = await FaultyIssuer.start();
     // A library repeats what such a store refuses, and says so on the console.
     store = createServer((_, response) => response.writeHead(503).end()).listen(0, "127.0.0.1");
     await once(store, "listening");
@@ -45,7 +45,7 @@ describe("what the API writes", function () {
     written = await ApiProcess.beside(api, {
       LOG_LEVEL: "trace", TRUSTED_PROXIES: "1", STOP_WAIT_SECONDS: "1", S3_ENDPOINT: `http://127.0.0.1:${(store.address() as AddressInfo).port}`,
       CATALOG_REQUESTS_PER_MINUTE: many, PARTNER_REQUESTS_PER_MINUTE: many, LAUNCHES_PER_MINUTE: many, LAUNCHES_PER_HOUR: many, PARTNER_UPLOADS_PER_HOUR: many,
-      ...providersEnv([{ id: "wild", name: "Wild", type: "oidc", issuer: issuer.url, clientId: "joypod", clientSecret: `${canary}-secret`, allowInsecure: true, trustsEmail: true }]),
+      ...providersEnv([{ id: "faulty", name: "Faulty", type: "oidc", issuer: issuer.url, clientId: "joypod", clientSecret: `${canary}-secret`, allowInsecure: true, trustsEmail: true }]),
     });
     own = await ownedThings(api);
     session = `auth.session-token=${(await signedIn()).cookies.get("auth.session-token")}`;
@@ -68,7 +68,7 @@ describe("what the API writes", function () {
   async function walk(authorization: string): Promise<void> {
     // Each time that it is asked a store has to refuse twice.
     for (const route of wholeInterface().routes.filter(({ name }) => name !== "isReady")) {
-      const { method, path, body, headers } = sampleRequest(route, { ...own.known, provider: "wild" });
+      const { method, path, body, headers } = sampleRequest(route, { ...own.known, provider: "faulty" });
       const more = `${path}${path.includes("?") ? "&" : "?"}${query}`;
       const sent = { "idempotency-key": `${canary}-key`, "user-agent": `${canary}\t`, referer: `https://play.test/?code=${canary}`, ...headers };
       const full = typeof body === "string" ? `${body}&${query}` : JSON.stringify({ ...body as object, ...fields });
@@ -107,7 +107,7 @@ describe("what the API writes", function () {
     const refused = { error: "invalid_grant", error_description: `${canary} of a code` };
     const misbehaviours: Misbehaviour[] = [
       {}, { claims: { nonce: canary } }, { claims: { aud: canary } }, { iss: `https://${canary}.test` }, { userinfo: canary, claims: { email: undefined } },
-      { sign: () => `${canary}.${canary}.${canary}` }, { token: (response) => answerJson(response, refused) },
+      { sign: () => `${canary}.${canary}.${canary}` }, { token: (response) => respondWithJson(response, refused) },
       { token: (response) => response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(refused)) },
       { token: (response) => response.writeHead(200, { "content-type": "application/json" }).end(`${canary}=a-token`) },
       { token: (response) => response.writeHead(302, { location: `${issuer.url}/?token=${canary}` }).end() },
@@ -129,7 +129,7 @@ describe("what the API writes", function () {
 
   async function comeBack(change: (query: URLSearchParams) => void): Promise<void> {
     const browser = client();
-    const { url } = (await postProviderSignIn(browser, "wild", { json: "true", callbackUrl: `/?${query}` })).json<{ url: string }>();
+    const { url } = (await postProviderSignIn(browser, "faulty", { json: "true", callbackUrl: `/?${query}` })).json<{ url: string }>();
     for (const name of ["state", "nonce", "code_challenge"]) secrets.push(new URL(url).searchParams.get(name) ?? canary);
     secrets.push(...browser.cookies.values());
     const back = new URL((await fetch(url, { redirect: "manual" })).headers.get("location") ?? "");

@@ -7,8 +7,8 @@ import { launchGame } from "#api/gameSessions/launchGame.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
 import type { TestApi } from "../../support/http/api.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchStage } from "../../support/fixtures/launchFixture.ts";
-import type { PlayedOperator } from "../../support/cluster/fakeOperator.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 function aSave(sequence: number, overrides: Partial<StoredSave> = {}): StoredSave {
   return {
@@ -22,30 +22,30 @@ const uncreated = { status: "starting", crCreatedAt: null, readyAt: null, expire
 
 describe("recorder, relay and sweeper", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let game: TestGame;
   let user: TestUser;
 
   before(async () => {
-    stage = await LaunchStage.start();
-    ({ api, operator } = stage);
+    fixture = await LaunchFixture.start();
+    ({ api, operator } = fixture);
   });
   beforeEach(async () => {
     game = await aGame(api.deps);
     user = await aUser(api.deps);
   });
-  after(() => stage.stop());
+  after(() => fixture.stop());
 
   async function running(): Promise<string> {
     const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
-    await stage.makeReady(id);
+    await fixture.makeReady(id);
     return id;
   }
 
   async function slotOf(id: string) {
-    return api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: (await stage.rowOf(id)).slotId! } });
+    return api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: (await fixture.rowOf(id)).slotId! } });
   }
 
   it("takes each newer save into the slot, and no older one", async () => {
@@ -64,7 +64,7 @@ describe("recorder, relay and sweeper", function () {
   it("does not let a late save of an older session overwrite a newer one", async () => {
     const first = await running();
     await operator.finish(first);
-    await stage.ended(first);
+    await fixture.ended(first);
     const second = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     await operator.makeReady(second);
     await operator.report(second, { save: aSave(1, { objectKey: "saves/x/second" }) });
@@ -80,7 +80,7 @@ describe("recorder, relay and sweeper", function () {
     await operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds: 5, peakMemoryBytes: 100 * 2 ** 20 } });
     await eventually(async () => !(await operator.session(id)).metadata.finalizers?.includes(finalizers.recorder));
     await Promise.all(Array.from({ length: 10 }, () => recordGameSession(api.deps, id)));
-    expect(await stage.rowOf(id)).to.include({ status: "stopped", durationSeconds: 10, cpuSeconds: 5, peakMemoryMb: 100 });
+    expect(await fixture.rowOf(id)).to.include({ status: "stopped", durationSeconds: 10, cpuSeconds: 5, peakMemoryMb: 100 });
     const profile = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
     expect(profile).to.include({ profileSessions: 1, profileCpuMillicores: 500, profilePeakMemoryMb: 100 });
   });
@@ -89,7 +89,7 @@ describe("recorder, relay and sweeper", function () {
     for (const cpuSeconds of [10, 0]) {
       const id = await running();
       await operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds, peakMemoryBytes: 2 ** 20 } });
-      await stage.ended(id);
+      await fixture.ended(id);
     }
     const profile = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
     expect(profile.profileSessions).to.equal(2);
@@ -99,7 +99,7 @@ describe("recorder, relay and sweeper", function () {
   it("keeps the object and the slot while the last save is still on its node", async () => {
     const id = await running();
     await operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })] });
-    await stage.ended(id);
+    await fixture.ended(id);
     expect(await slotOf(id)).to.include({ pendingSession: id });
     expect((await operator.session(id)).metadata.finalizers).to.include(finalizers.recorder);
     await operator.finish(id, { save: aSave(7, { final: true }) });
@@ -110,19 +110,19 @@ describe("recorder, relay and sweeper", function () {
   it("ends what kubectl deletes with the reason that the operator gives", async () => {
     const id = await running();
     await operator.sessions.delete({ name: id, namespace: api.kube!.sessionsNamespace });
-    await eventually(async () => expect(await stage.rowOf(id)).to.include({ status: "stopping", stopReason: "Deleted" }));
+    await eventually(async () => expect(await fixture.rowOf(id)).to.include({ status: "stopping", stopReason: "Deleted" }));
     await operator.finish(id, { stopReason: "Deleted" });
-    await eventually(async () => expect(await stage.rowOf(id)).to.include({ status: "stopped", stopReason: "Deleted" }));
+    await eventually(async () => expect(await fixture.rowOf(id)).to.include({ status: "stopped", stopReason: "Deleted" }));
     await eventually(async () => await operator.findSession(id) === undefined);
   });
 
   it("takes a session for lost whose object was removed by force", async () => {
     const [ran, starting] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
     // An object that nobody has seen yet would be made anew.
-    await eventually(async () => (await stage.rowOf(starting)).crCreatedAt !== null);
+    await eventually(async () => (await fixture.rowOf(starting)).crCreatedAt !== null);
     for (const id of [ran, starting]) await operator.vanish(id);
-    await eventually(async () => expect(await stage.rowOf(ran)).to.include({ status: "stopped", stopReason: "NodeLost" }));
-    await eventually(async () => expect(await stage.rowOf(starting)).to.include({ status: "error", slotId: null }));
+    await eventually(async () => expect(await fixture.rowOf(ran)).to.include({ status: "stopped", stopReason: "NodeLost" }));
+    await eventually(async () => expect(await fixture.rowOf(starting)).to.include({ status: "error", slotId: null }));
   });
 
   it("creates the object of a launch that died before it could", async () => {
@@ -131,31 +131,31 @@ describe("recorder, relay and sweeper", function () {
     // As it was between the launch's commit and its create.
     const orphan = "gs-00000000000000000001";
     await operator.finish(id);
-    await stage.ended(id);
+    await fixture.ended(id);
     await aGameSessionRow(api.deps, { user, game }, { id: orphan, spec, ...uncreated, startedAt: new Date(Date.now() - 10_000) });
     await eventually(async () => (await operator.findSession(orphan)) !== undefined, { what: "the relay to create the object" });
     expect((await operator.session(orphan)).spec).to.deep.equal(spec);
-    await eventually(async () => (await stage.rowOf(orphan)).crCreatedAt !== null);
+    await eventually(async () => (await fixture.rowOf(orphan)).crCreatedAt !== null);
   });
 
   it("fails a launch that nobody created in time", async () => {
     const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     await operator.finish(id);
-    await stage.ended(id);
+    await fixture.ended(id);
     const late = "gs-00000000000000000002";
     await aGameSessionRow(api.deps, { user, game }, { id: late, spec, slotId: null, ...uncreated, startedAt: new Date(Date.now() - 200_000) });
-    await eventually(async () => expect(await stage.rowOf(late)).to.include({ status: "error", failureReason: "LaunchFailed" }));
+    await eventually(async () => expect(await fixture.rowOf(late)).to.include({ status: "error", failureReason: "LaunchFailed" }));
     expect(await operator.findSession(late)).to.be.undefined;
   });
 
   it("stops an idle session, and not one that is kept alive", async () => {
     const [idle, kept] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
-    await stage.makeReady(kept);
+    await fixture.makeReady(kept);
     await api.deps.postgres.prisma.gameSession.update({ where: { id: idle }, data: { expiresAt: new Date(Date.now() - 1) } });
     await eventually(async () => expect((await operator.session(idle)).spec).to.include({ desiredState: "Stopped", stopReason: "IdleTimeout" }));
-    expect(await stage.rowOf(idle)).to.include({ status: "stopping", stopReason: "IdleTimeout" });
-    expect(await stage.rowOf(kept)).to.include({ status: "running" });
+    expect(await fixture.rowOf(idle)).to.include({ status: "stopping", stopReason: "IdleTimeout" });
+    expect(await fixture.rowOf(kept)).to.include({ status: "running" });
   });
 
   it("ends an object of ours that has no row, and leaves an admin's alone", async () => {

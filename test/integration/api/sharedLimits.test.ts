@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { sweepIdle } from "#api/background/sweeper.ts";
 import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
-import { expectRefusal } from "../../support/http/apiClient.ts";
+import { expectErrorResponse } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { RawClient } from "../../support/http/rawHttp.ts";
 import { redisDatabases, sharedRedis } from "../../support/stores/redis.ts";
@@ -77,7 +77,7 @@ describe("what clients share", function () {
         await player.get("/api/game/sessions");
         const [kept, swept] = await Promise.all([player.post("/api/game/keepalive", { sessionId: id }), sweepIdle(api.deps)]);
         const isKept = kept.status === 200;
-        if (!isKept) expectRefusal(kept, 404, "not_found");
+        if (!isKept) expectErrorResponse(kept, 404, "not_found");
         expect(swept.includes(id)).to.equal(!isKept);
         expect(swept).to.not.include(starting.id);
         const { status } = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });

@@ -58,18 +58,18 @@ describe("slow clients", function () {
   async function besideGoodClients(bad: (client: RawClient) => Promise<unknown>): Promise<string[]> {
     const clients = await Promise.all(Array.from({ length: slowClients }, () => RawClient.connect(api.url)));
     const startedMs = performance.now();
-    const answered = Promise.all(clients.map(async (client) => {
+    const response = Promise.all(clients.map(async (client) => {
       await bad(client);
       return client.untilClosed();
     }));
-    await goodClientsDuring(answered);
+    await goodClientsDuring(response);
     expect(performance.now() - startedMs).to.be.below(5_000);
-    return answered;
+    return response;
   }
 
   it("are cut while they send headers, a byte at a time", async () => {
-    const answers = await besideGoodClients((client) => client.trickle("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: ".padEnd(500, "a"), 50));
-    for (const answer of answers) expect(answer).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
+    const responses = await besideGoodClients((client) => client.trickle("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: ".padEnd(500, "a"), 50));
+    for (const response of responses) expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
   it("are cut while they say nothing at all", async () => {
@@ -78,14 +78,14 @@ describe("slow clients", function () {
 
   it("are cut while they send a body, a byte at a time", async () => {
     const head = `POST /api/favorites HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n`;
-    const answers = await besideGoodClients((client) => client.trickle([head, ...Array<string>(300).fill(" ")], 50));
-    for (const answer of answers) expect(answer).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
+    const responses = await besideGoodClients((client) => client.trickle([head, ...Array<string>(300).fill(" ")], 50));
+    for (const response of responses) expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
   it("are cut while they send a body that nobody reads", async () => {
     const head = `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n`;
-    const answers = await besideGoodClients((client) => client.trickle([head, ...Array<string>(300).fill("x")], 50));
-    for (const answer of answers) expect(answer).to.match(/^HTTP\/1\.1 200 [^]*Connection: close/i);
+    const responses = await besideGoodClients((client) => client.trickle([head, ...Array<string>(300).fill("x")], 50));
+    for (const response of responses) expect(response).to.match(/^HTTP\/1\.1 200 [^]*Connection: close/i);
   });
 
   it("are cut while they do not read what they asked for", async () => {

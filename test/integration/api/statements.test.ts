@@ -3,22 +3,22 @@ import { aUser, type TestGame } from "../../factories/catalog.ts";
 import type { TestApi } from "../../support/http/api.ts";
 import type { ApiClient } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchStage } from "../../support/fixtures/launchFixture.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
 import { startReplica, stopReplica } from "../../support/http/replica.ts";
 import { StatementLog } from "../../support/stores/statementLog.ts";
 
 describe("statements per request", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let replica: TestApi;
   let game: TestGame;
   let player: ApiClient;
   let log: StatementLog;
 
   before(async () => {
-    stage = await LaunchStage.start();
-    ({ game } = stage);
-    replica = await startReplica(stage.api);
+    fixture = await LaunchFixture.start();
+    ({ game } = fixture);
+    replica = await startReplica(fixture.api);
     await eventually(() => replica.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
     log = new StatementLog(replica.deps.postgres.pool);
   });
@@ -29,7 +29,7 @@ describe("statements per request", function () {
   });
   after(async () => {
     await stopReplica(replica);
-    await stage.stop();
+    await fixture.stop();
   });
 
   const key = { "idempotency-key": "the-key" };
@@ -72,7 +72,7 @@ describe("statements per request", function () {
 
   it("stops with a handful, however long it waits", async () => {
     const { sessionId } = (await launch()).json<{ sessionId: string }>();
-    const ended = eventually(async () => (await stage.operator.session(sessionId)).spec.desiredState === "Stopped").then(() => stage.operator.finish(sessionId));
+    const ended = eventually(async () => (await fixture.operator.session(sessionId)).spec.desiredState === "Stopped").then(() => fixture.operator.finish(sessionId));
     const statements = await log.during(() => player.post("/api/game/stop", { sessionId }));
     await ended;
     expect(statements.slice(0, 2)).to.deep.equal(["begin-stop", "find-game-session"]);

@@ -33,7 +33,7 @@ describe("sweepSaves", function () {
   afterEach(() => api.deps.postgres.prisma.saveSweep.deleteMany());
   after(() => api.stop());
 
-  /** What node agent and recorder do with a save, the slot pointing to it afterwards; gives its name in the slot. */
+  /** What node agent and recorder do with a save, the slot pointing to it afterwards; returns its name in the slot. */
   async function save(generation: number, session: string, sequence: number, { isRecorded = true, attempt = 1 } = {}): Promise<string> {
     const objectKey = saveKey(slotId, { generation, gameSession: session, sequence, attempt });
     await minio.client.putObject(minio.bucket, objectKey, Buffer.from(objectKey));

@@ -96,7 +96,7 @@ describe("the archive reader and GNU tar", function () {
   }
 });
 
-/** What the reader lets through when it gets `by` bytes at a time, or its refusal; any other error is a fault. */
+/** What the reader lets through when it gets `by` bytes at a time, or its error message; any other error is a fault. */
 function read(tar: Buffer, by: number): { names: string[]; tree: Tree } | ArchiveRefused {
   const tree: Tree = new Map();
   let current = { path: "", hash: createHash("sha256") };

@@ -33,7 +33,7 @@ async function render(...args: string[]): Promise<Manifest[]> {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
 }
 
-async function refusal(...args: string[]): Promise<string> {
+async function renderingError(...args: string[]): Promise<string> {
   try {
     await render(...args);
   } catch (error) {
@@ -111,12 +111,12 @@ describe("the chart", () => {
 
   it("gives games the internet only when it is told to, and told all that it takes", async () => {
     const internet = [...values("bundled"), "--set", "games.network=internet"];
-    expect(await refusal(...internet)).to.contain("internetNameservers");
+    expect(await renderingError(...internet)).to.contain("internetNameservers");
     const complete = [...internet, "--set", "games.internetNameservers={192.0.2.53}"];
-    expect(await refusal(...complete, "--set", "networkPolicies.enabled=false")).to.contain("enable both, or neither");
-    expect(await refusal(...complete, "--set", "games.internetNameservers={dns.example}")).to.contain("pattern");
-    expect(await refusal(...complete, "--set", "games.deniedRanges={192.0.2.1}")).to.contain("pattern");
-    expect(await refusal(...values("bundled"), "--set", "games.network=lan")).to.contain("games/network");
+    expect(await renderingError(...complete, "--set", "networkPolicies.enabled=false")).to.contain("enable both, or neither");
+    expect(await renderingError(...complete, "--set", "games.internetNameservers={dns.example}")).to.contain("pattern");
+    expect(await renderingError(...complete, "--set", "games.deniedRanges={192.0.2.1}")).to.contain("pattern");
+    expect(await renderingError(...values("bundled"), "--set", "games.network=lan")).to.contain("games/network");
     const environmentOf = async (name: string, args: string[]): Promise<string> => JSON.stringify((await render(...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name));
     for (const name of ["joypod-api", "joypod-operator"]) {
       expect(await environmentOf(name, complete)).to.contain('{"name":"GAME_NETWORK","value":"internet"}');
@@ -126,10 +126,10 @@ describe("the chart", () => {
   });
 
   it("refuses values that cannot work, and says what to do", async () => {
-    expect(await refusal()).to.contain("postgres.existingSecret is empty");
-    expect(await refusal(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
-    expect(await refusal(...values("bundled"), "--set", "media.portFirst=30000")).to.contain("above media.portLast");
-    expect(await refusal(...values("bundled"), "--set", "api.replica=2")).to.match(/additional propert/i);
-    expect(await refusal(...values("bundled"), "--set", "api.baseUrl=play.example.com")).to.contain("pattern");
+    expect(await renderingError()).to.contain("postgres.existingSecret is empty");
+    expect(await renderingError(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
+    expect(await renderingError(...values("bundled"), "--set", "media.portFirst=30000")).to.contain("above media.portLast");
+    expect(await renderingError(...values("bundled"), "--set", "api.replica=2")).to.match(/additional propert/i);
+    expect(await renderingError(...values("bundled"), "--set", "api.baseUrl=play.example.com")).to.contain("pattern");
   });
 });

@@ -57,8 +57,8 @@ describe("the samples of the custom resources", () => {
   it("refuses every invalid one, by schema and by API server alike", async () => {
     for (const { file, sample, kind } of await samples("invalid")) {
       expect(kind.spec.safeParse(sample.spec).success, file).to.equal(false);
-      const refusal = await create({ sample, kind }).then(() => undefined, (error: unknown) => error);
-      expect(isKubeError(refusal) && [400, 422].includes(refusal.status ?? 0), `${file}: ${String(refusal)}`).to.equal(true);
+      const error = await create({ sample, kind }).then(() => undefined, (error: unknown) => error);
+      expect(isKubeError(error) && [400, 422].includes(error.status ?? 0), `${file}: ${String(error)}`).to.equal(true);
     }
   });
 });

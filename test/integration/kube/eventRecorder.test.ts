@@ -63,7 +63,7 @@ describe("EventRecorder", () => {
 
   it("tries again when the server is in trouble, and drops what it refuses", async () => {
     const isPost = ({ method }: { method: string }): boolean => method === "POST";
-    api.answerOnce(isPost, 503);
+    api.respondOnce(isPost, 503);
     recorder.record(object, note);
     await eventually(async () => (await written()).length === 1);
     recorder.record(object, { ...note, action: "" });

@@ -92,13 +92,13 @@ describe("Reflector", () => {
   for (const status of [429, 500, 503]) {
     it(`survives a first list answered ${status}`, async () => {
       await create("a");
-      api.answerOnce(isList, status);
+      api.respondOnce(isList, status);
       await started();
       expect(names()).to.deep.equal(["a"]);
     });
 
     it(`survives a watch answered ${status}`, async () => {
-      api.answerOnce(isWatch, status);
+      api.respondOnce(isWatch, status);
       await started();
       await create("a");
       await seen("added a 1");
@@ -106,7 +106,7 @@ describe("Reflector", () => {
   }
 
   it("waits as long as Retry-After asks", async () => {
-    api.answerOnce(isWatch, 429, {}, { "retry-after": "1" });
+    api.respondOnce(isWatch, 429, {}, { "retry-after": "1" });
     const startedMs = performance.now();
     await started();
     expect(performance.now() - startedMs).to.be.greaterThan(1000);
@@ -148,7 +148,7 @@ describe("Reflector", () => {
   });
 
   it("lists again after a watch answered 410, waiting between repeated ones", async () => {
-    for (let i = 0; i < 3; i++) api.answerOnce(isWatch, 410, { reason: "Expired" });
+    for (let i = 0; i < 3; i++) api.respondOnce(isWatch, 410, { reason: "Expired" });
     await started();
     await create("a");
     await seen("added a 1");
@@ -156,7 +156,7 @@ describe("Reflector", () => {
   });
 
   it("lists again when a watch from its version is refused, or never understood", async () => {
-    api.answerOnce(isWatch, 400, { reason: "BadRequest" });
+    api.respondOnce(isWatch, 400, { reason: "BadRequest" });
     await started();
     expect(api.requests.filter(isList)).to.have.length(2);
     for (let i = 0; i < 3; i++) api.sayOnce(isWatch, "what?\n");
@@ -273,7 +273,7 @@ describe("Reflector", () => {
     await started();
     const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
     api.sayToWatches(statusEvent(504, tooLarge.reason, tooLarge.message));
-    api.answerOnce(isWatch, 504, tooLarge);
+    api.respondOnce(isWatch, 504, tooLarge);
     await seen("deleted a 1");
     await eventually(() => changes.filter((change) => change === "added a 1").length === 2);
   });
@@ -282,9 +282,9 @@ describe("Reflector", () => {
     this.timeout(30_000);
     const all = Array.from({ length: 520 }, (_, i) => `cm-${i}`);
     for (let i = 0; i < all.length; i += 40) await Promise.all(all.slice(i, i + 40).map((name) => create(name)));
-    api.answerOnce((request) => isList(request) && request.query.has("continue"), 410, { reason: "Expired" });
+    api.respondOnce((request) => isList(request) && request.query.has("continue"), 410, { reason: "Expired" });
     // A read at "0" is served from memory in one piece; one without a version comes in pages.
-    api.answerOnce(isList, 410, { reason: "Expired" });
+    api.respondOnce(isList, 410, { reason: "Expired" });
     await started();
     expect(store.size).to.equal(520);
     expect(api.requests.filter(isList).map(({ query }) => query.has("continue"))).to.deep.equal([false, false, true, false, true]);

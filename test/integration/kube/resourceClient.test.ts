@@ -47,7 +47,7 @@ describe("ResourceClient", () => {
     const widget = await aWidget();
     const taken = (): Promise<unknown> => client.create({ metadata: { name: widget.metadata.name, namespace }, spec: { size: 1 } });
     const stale = (): Promise<unknown> => client.replace({ ...widget, metadata: { ...widget.metadata, resourceVersion: "1" } });
-    const refusals: [string, (error: unknown) => boolean, () => Promise<unknown>][] = [
+    const failures: [string, (error: unknown) => boolean, () => Promise<unknown>][] = [
       ["missing", isNotFound, () => client.get({ name: "nobody", namespace })],
       ["name taken", isAlreadyExists, taken],
       ["name taken is no conflict", (error) => !isConflict(error), taken],
@@ -56,7 +56,7 @@ describe("ResourceClient", () => {
       ["other uid", isConflict, () => client.delete(widget.metadata, { uid: "00000000-0000-0000-0000-000000000000" })],
       ["failed test", isInvalid, () => client.jsonPatch(widget.metadata, [{ op: "test", path: "/spec/size", value: 9 }])],
     ];
-    for (const [what, is, attempt] of refusals) {
+    for (const [what, is, attempt] of failures) {
       const error = await failureOf(attempt());
       expect(is(error), `${what}: ${String(error)}`).to.equal(true);
     }

@@ -87,11 +87,11 @@ describe("KubeTransport", () => {
 
   it("repeats what failed by the server's fault, within the attempts allowed", async () => {
     const client = clientOf(api.transport({ random: () => 0 }));
-    api.answerOnce(isList, 503);
+    api.respondOnce(isList, 503);
     api.cutOnce(isList);
     await client.list({ namespace });
     expect(api.requests).to.have.length(3);
-    api.answerOnce(({ method }) => method === "POST", 429, {}, { "retry-after": "0" });
+    api.respondOnce(({ method }) => method === "POST", 429, {}, { "retry-after": "0" });
     await client.create({ metadata: { name: "once", namespace } });
     expect(api.requests.filter(({ method }) => method === "POST")).to.have.length(2);
   });
@@ -104,7 +104,7 @@ describe("KubeTransport", () => {
   });
 
   it("gives up at once when Retry-After goes beyond the deadline, and passes the advice on", async () => {
-    api.answerOnce(isList, 429, { reason: "TooManyRequests", message: "slow down" }, { "retry-after": "60" });
+    api.respondOnce(isList, 429, { reason: "TooManyRequests", message: "slow down" }, { "retry-after": "60" });
     const error = await clientOf(api.transport({ deadlineMs: 5000 })).list({ namespace }).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(KubeError).and.to.include({ status: 429, reason: "TooManyRequests", retryAfterSeconds: 60, message: "slow down" });
   });
@@ -127,7 +127,7 @@ describe("KubeTransport", () => {
   it("counts every request that was sent, by resource and code", async () => {
     const registry = new Registry();
     const client = clientOf(api.transport({ metrics: new KubeMetrics(registry).requests, random: () => 0 }));
-    api.answerOnce(isList, 503);
+    api.respondOnce(isList, 503);
     api.cutOnce(isList);
     await client.list({ namespace });
     await client.mergePatchStatus({ name: "nobody", namespace }, {}).catch(() => undefined);

@@ -127,8 +127,8 @@ describe("ContentCache", function () {
 
   it("refuses a corrupt download, leaves nothing of it, and gets it right the next time", async () => {
     const source = await aGame();
-    let spoilt = 1;
-    proxy.fault = ({ method }) => method === "GET" && spoilt-- > 0 ? { corruptByte: 1_500_000 } : undefined;
+    let corrupted = 1;
+    proxy.fault = ({ method }) => method === "GET" && corrupted-- > 0 ? { corruptByte: 1_500_000 } : undefined;
     const cache = await aCache();
     cache.demand("gs-1", source);
     expect(await failureOf(cache, source)).to.include({ reason: "ChecksumMismatch", isFinal: false });

@@ -34,7 +34,7 @@ describe("a hostile game under the supervisor", function () {
     }
   }
 
-  function expectTricksRefused(met: Map<string, number>): void {
+  function expectCallsRefused(met: Map<string, number>): void {
     for (const name of refusedCalls) expect(met.get(name), name).to.equal(EPERM);
     for (const name of refusedSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
     for (const name of ordinary) expect(met.get(name), name).to.equal(0);
@@ -48,14 +48,14 @@ describe("a hostile game under the supervisor", function () {
 
   it("gets no socket but of its own machine, and nothing out of other processes or the kernel", async () => {
     const met = await tries({});
-    expectTricksRefused(met);
+    expectCallsRefused(met);
     for (const name of internetSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
     if (isX86) expect(met.get("i386-socket")).to.equal(EAFNOSUPPORT);
   });
 
   it("gets sockets of TCP and UDP, and no more, when it has the network", async () => {
     const met = await tries({ GAME_NETWORK: "internet" });
-    expectTricksRefused(met);
+    expectCallsRefused(met);
     for (const name of internetSockets) expect(met.get(name), name).to.equal(0);
     if (isX86) expect(met.get("i386-socket")).to.equal(0);
   });

@@ -30,8 +30,8 @@ describe("signalling of a session", () => {
     const response = await fetch(`${pair.signalUrl}${whep.path}${query}`, { method: "POST", headers: { "content-type": type }, body });
     return { status: response.status, text: await response.text(), location: response.headers.get("location") };
   }
-  async function refusal(answer: ReturnType<typeof post>) {
-    const { status, text } = await answer;
+  async function errorOf(response: ReturnType<typeof post>) {
+    const { status, text } = await response;
     return { status, error: WhepError.parse(JSON.parse(text)).error };
   }
 
@@ -94,15 +94,15 @@ describe("signalling of a session", () => {
   ];
   for (const [what, body] of malformed) {
     it(`refuses an offer with ${what}`, async () => {
-      expect(await refusal(post(body))).to.deep.equal({ status: 400, error: "invalid_offer" });
+      expect(await errorOf(post(body))).to.deep.equal({ status: 400, error: "invalid_offer" });
     });
   }
 
   it("refuses other media types, wrong parameters and endless offers", async () => {
-    expect(await refusal(post(offer(), { type: "application/json" }))).to.deep.equal({ status: 415, error: "unsupported_media_type" });
-    expect(await refusal(post(offer(), { query: "?client=a" }))).to.deep.equal({ status: 400, error: "invalid_query" });
-    expect(await refusal(post(offer(), { query: "?takeover=maybe" }))).to.deep.equal({ status: 400, error: "invalid_query" });
-    expect(await refusal(post("v=0\r\n".repeat(100_000)))).to.deep.equal({ status: 413, error: "offer_too_large" });
+    expect(await errorOf(post(offer(), { type: "application/json" }))).to.deep.equal({ status: 415, error: "unsupported_media_type" });
+    expect(await errorOf(post(offer(), { query: "?client=a" }))).to.deep.equal({ status: 400, error: "invalid_query" });
+    expect(await errorOf(post(offer(), { query: "?takeover=maybe" }))).to.deep.equal({ status: 400, error: "invalid_query" });
+    expect(await errorOf(post("v=0\r\n".repeat(100_000)))).to.deep.equal({ status: 413, error: "offer_too_large" });
   });
 
   it("has nothing else", async () => {

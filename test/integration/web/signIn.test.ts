@@ -6,23 +6,23 @@ import { launchBrowser, openWindow, type TestWindow } from "../../support/browse
 import { freePort } from "../../support/processes/childProgram.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { providersEnv } from "../../support/oidc/providersFile.ts";
-import { WildIssuer } from "../../support/oidc/wildIssuer.ts";
+import { FaultyIssuer } from "../../support/oidc/faultyIssuer.ts";
 import { signInAs } from "../../support/browser/pages.ts";
 import { buildWeb } from "../../support/browser/web.ts";
 
 describe("signing in on the page", () => {
   let api: TestApi;
-  let issuer: WildIssuer;
+  let issuer: FaultyIssuer;
   let browser: Browser;
   let user: TestUser;
   let tab: TestWindow;
 
   before(async function () {
     this.timeout(120_000);
-    issuer = await WildIssuer.start();
+    issuer = await FaultyIssuer.start();
     const oidc = { type: "oidc", clientId: "joypod", allowInsecure: true };
     api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
-      { ...oidc, id: "wild", name: "Wild", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
+      { ...oidc, id: "faulty", name: "Faulty", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
     ]) } });
     await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest" });
     browser = await launchBrowser();
@@ -74,7 +74,7 @@ describe("signing in on the page", () => {
   it("leads through an external provider to where the player wanted to go", async () => {
     const { page } = tab;
     await page.goto("/games/alpha-quest");
-    await page.getByRole("button", { name: "Sign in with Wild" }).click();
+    await page.getByRole("button", { name: "Sign in with Faulty" }).click();
     await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
     expect(new URL(page.url()).pathname).to.equal("/games/alpha-quest");
   });
@@ -86,7 +86,7 @@ describe("signing in on the page", () => {
     await page.getByRole("alert").getByText("does not answer just now").waitFor();
     issuer.misbehaviour = { claims: { sub: "another", email: user.email } };
     try {
-      await page.getByRole("button", { name: "Sign in with Wild" }).click();
+      await page.getByRole("button", { name: "Sign in with Faulty" }).click();
       await page.getByRole("status").getByText("There is an account with this e-mail already").waitFor();
     } finally {
       issuer.misbehaviour = {};
@@ -104,22 +104,22 @@ describe("signing in on the page", () => {
       await page.goto("/");
       await signInAs(page, user);
       await page.getByRole("link", { name: "Your account" }).click();
-      const wild = page.getByRole("listitem").filter({ hasText: "Wild" });
-      await wild.getByText("Not linked yet").waitFor();
-      await wild.getByRole("button", { name: "Link Wild" }).focus();
+      const faulty = page.getByRole("listitem").filter({ hasText: "Faulty" });
+      await faulty.getByText("Not linked yet").waitFor();
+      await faulty.getByRole("button", { name: "Link Faulty" }).focus();
       await page.keyboard.press("Enter");
-      await page.getByRole("status").getByText("sign in with Wild too").waitFor();
-      await wild.getByText("Signs in to this account").waitFor();
+      await page.getByRole("status").getByText("sign in with Faulty too").waitFor();
+      await faulty.getByText("Signs in to this account").waitFor();
       await page.getByRole("button", { name: "Link Away" }).click();
       await page.getByRole("alert").getByText("does not answer just now").waitFor();
 
       await page.getByRole("button", { name: "Sign out" }).click();
       await signInAs(page, await aUser(api.deps));
       await page.goto("/account");
-      await page.getByRole("button", { name: "Link Wild" }).click();
+      await page.getByRole("button", { name: "Link Faulty" }).click();
       await page.getByRole("alert").getByText("signs in to another player's account").waitFor();
       expect(new URL(page.url()).pathname).to.equal("/account");
-      await page.getByRole("button", { name: "Link Wild" }).waitFor();
+      await page.getByRole("button", { name: "Link Faulty" }).waitFor();
     } finally {
       issuer.misbehaviour = {};
     }

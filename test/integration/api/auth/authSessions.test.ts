@@ -2,7 +2,7 @@ import { expect } from "chai";
 import jsonwebtoken from "jsonwebtoken";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
 import { TestApi } from "../../../support/http/api.ts";
-import { expectRefusal, type ApiClient } from "../../../support/http/apiClient.ts";
+import { expectErrorResponse, type ApiClient } from "../../../support/http/apiClient.ts";
 import { postSignIn, postSignOut } from "../../../support/http/authForms.ts";
 import { FakeClock } from "../../../support/clocks/fakeClock.ts";
 import { startRedis, type TestRedis } from "../../../support/stores/redis.ts";
@@ -81,9 +81,9 @@ describe("auth sessions", () => {
     expect((await browser.get("/api/games")).status).to.equal(200);
     await clock.advance(29 * dayMs);
     expect((await browser.get("/api/games")).status).to.equal(200);
-    expectRefusal(await browserWith(idle).get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await browserWith(idle).get("/api/games"), 401, "unauthorized");
     await clock.advance(31 * dayMs);
-    expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
     expect(browser.cookies.has(cookieName)).to.be.false;
   });
 
@@ -96,12 +96,12 @@ describe("auth sessions", () => {
     const out = await postSignOut(browser, { json: "true", callbackUrl: "https://evil.test/" });
     expect(out.json()).to.deep.equal({ url: `${api.url}/` });
     expect(out.setCookies).to.deep.equal([`${cookieName}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`]);
-    for (const token of issued) expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    for (const token of issued) expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
     const restarted = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}` } });
     try {
-      expectRefusal(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
       await restarted.deps.redis.flushall();
-      expectRefusal(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
       expect((await browserWith(issued[0]!, restarted).get("/api/auth/session")).json()).to.deep.equal({});
     } finally {
       await restarted.stop();
@@ -109,10 +109,10 @@ describe("auth sessions", () => {
   });
 
   it("signs out a browser that has no session, by redirect too", async () => {
-    const answer = await postSignOut(api.anonymous(), { callbackUrl: "/bye" });
-    expect(answer.status).to.equal(302);
-    expect(answer.headers.get("location")).to.equal(`${api.url}/bye`);
-    expectRefusal(await api.anonymous().post("/api/auth/signout", new URLSearchParams({ json: "true" })), 403, "csrf");
+    const response = await postSignOut(api.anonymous(), { callbackUrl: "/bye" });
+    expect(response.status).to.equal(302);
+    expect(response.headers.get("location")).to.equal(`${api.url}/bye`);
+    expectErrorResponse(await api.anonymous().post("/api/auth/signout", new URLSearchParams({ json: "true" })), 403, "csrf");
   });
 
   it("ends every session of a user at once", async () => {
@@ -120,7 +120,7 @@ describe("auth sessions", () => {
     await one.get("/api/games");
     await two.get("/api/games");
     await api.deps.authSessions.revokeAllOf(user.id);
-    for (const browser of [one, two]) expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+    for (const browser of [one, two]) expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
   });
 
   it("works from the database while Redis is dead, and keeps what was revoked revoked", async () => {
@@ -132,11 +132,11 @@ describe("auth sessions", () => {
     try {
       expect((await kept.get("/api/games")).status).to.equal(200);
       await postSignOut(ended);
-      expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
     } finally {
       await redis.server.start();
     }
-    expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
   });
 
   it("does not resurrect a sign-out that a frozen Redis did not hear of", async () => {
@@ -149,7 +149,7 @@ describe("auth sessions", () => {
     } finally {
       redis.server.signal("SIGCONT");
     }
-    expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
   });
 
   it("ends after an absolute lifetime, where one is configured, however often it is used", async () => {
@@ -170,8 +170,8 @@ describe("auth sessions", () => {
       await clock.advance(endsAt - clock.now().getTime() - 1000);
       expect((await browser.get("/api/games")).status).to.equal(200);
       await clock.advance(60_000);
-      expectRefusal(await browserWith(kept, capped).get("/api/games"), 401, "unauthorized");
-      expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(kept, capped).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
     } finally {
       await capped.stop();
     }
@@ -185,10 +185,10 @@ describe("auth sessions", () => {
       expect((await browser.get("/api/games")).status).to.equal(200);
       const renewed = browser.cookies.get(cookieName)!;
       expect(jsonwebtoken.decode(renewed, { complete: true })?.header.kid).to.equal("two");
-      expectRefusal(await browserWith(renewed).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(renewed).get("/api/games"), 401, "unauthorized");
       const drained = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)}` } });
       try {
-        expectRefusal(await browserWith(token, drained).get("/api/games"), 401, "unauthorized");
+        expectErrorResponse(await browserWith(token, drained).get("/api/games"), 401, "unauthorized");
         expect((await browserWith(renewed, drained).get("/api/games")).status).to.equal(200);
       } finally {
         await drained.stop();
@@ -202,12 +202,12 @@ describe("auth sessions", () => {
     const secure = await TestApi.start({ database, redisUrl: redis.url, env: { BASE_URL: "https://play.test" } });
     try {
       const browser = secure.anonymous();
-      const answer = await postSignIn(browser, user, { json: "true", callbackUrl: "/x" });
-      expect(answer.json()).to.deep.equal({ url: "https://play.test/x" });
-      expect(answer.setCookies[0]).to.match(/^__Secure-auth\.session-token=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
+      const response = await postSignIn(browser, user, { json: "true", callbackUrl: "/x" });
+      expect(response.json()).to.deep.equal({ url: "https://play.test/x" });
+      expect(response.setCookies[0]).to.match(/^__Secure-auth\.session-token=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
       expect((await secure.anonymous().get("/api/auth/csrf")).setCookies[0])
         .to.match(/^__Host-auth\.csrf-token=[0-9a-f]{64}\|[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
-      expect(answer.headers.get("strict-transport-security")).to.equal("max-age=31536000; includeSubDomains");
+      expect(response.headers.get("strict-transport-security")).to.equal("max-age=31536000; includeSubDomains");
       expect((await browser.get("/api/games")).status).to.equal(200);
     } finally {
       await secure.stop();

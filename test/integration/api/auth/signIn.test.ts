@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { AuthSession, ProvidersResponse } from "#contracts/http/auth.ts";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
 import { TestApi } from "../../../support/http/api.ts";
-import { expectRefusal, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
 import { csrfToken, postSignIn, postSignOut } from "../../../support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
@@ -25,9 +25,9 @@ describe("sign-in", () => {
   it("gives a session that the pages can read, equal to the cookie's end", async () => {
     const browser = api.anonymous();
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
-    const answer = await postSignIn(browser, user, { json: "true", callbackUrl: `${api.url}/games/x?y=1` });
-    expect(answer.status, answer.text).to.equal(200);
-    expect(answer.json()).to.deep.equal({ url: `${api.url}/games/x?y=1` });
+    const signInResponse = await postSignIn(browser, user, { json: "true", callbackUrl: `${api.url}/games/x?y=1` });
+    expect(signInResponse.status, signInResponse.text).to.equal(200);
+    expect(signInResponse.json()).to.deep.equal({ url: `${api.url}/games/x?y=1` });
     const response = await browser.get("/api/auth/session", { "content-type": "application/json" });
     const session = AuthSession.parse(response.json());
     expect(session.user).to.deep.equal({ id: user.id, name: "Grace", email: user.email, image: "https://pictures.test/grace.png" });
@@ -69,7 +69,7 @@ describe("sign-in", () => {
       { email: user.email, password: "y".repeat(5000) },
     ]) {
       const response = await postSignIn(api.anonymous(), credentials);
-      expectRefusal(response, 401, "invalid_credentials");
+      expectErrorResponse(response, 401, "invalid_credentials");
       expect(urlOf(response).search).to.equal("?error=CredentialsSignin&code=credentials");
       expect(response.setCookies).to.be.empty;
       bodies.add(JSON.stringify({ ...response.json(), requestId: "" }));
@@ -89,7 +89,7 @@ describe("sign-in", () => {
   it("refuses a disabled account, and ends its session", async () => {
     const disabled = await aUser(api.deps);
     await api.deps.postgres.prisma.user.update({ where: { id: disabled.id }, data: { disabledAt: new Date() } });
-    expectRefusal(await postSignIn(api.anonymous(), disabled), 401, "invalid_credentials");
+    expectErrorResponse(await postSignIn(api.anonymous(), disabled), 401, "invalid_credentials");
     const browser = api.as(disabled);
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
     expect(browser.cookies.has(cookieName)).to.be.false;
@@ -102,14 +102,14 @@ describe("sign-in", () => {
     for (const form of [{ ...user }, { ...user, csrfToken: "" }, { ...user, csrfToken: other }, { ...user, csrfToken: "0".repeat(64) }]) {
       for (let attempt = 0; attempt < 2; attempt += 1) {
         const response = await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...form, json: "true" }));
-        expectRefusal(response, 403, "csrf");
+        expectErrorResponse(response, 403, "csrf");
         expect(urlOf(response).searchParams.get("error")).to.equal("MissingCSRF");
         expect(urlOf(response).searchParams.get("csrf")).to.equal("true");
         expect(response.setCookies).to.be.empty;
       }
     }
     browser.cookies.set("auth.csrf-token", `${"0".repeat(64)}|${"0".repeat(64)}`);
-    expectRefusal(await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user, csrfToken: "0".repeat(64), json: "true" })), 403, "csrf");
+    expectErrorResponse(await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user, csrfToken: "0".repeat(64), json: "true" })), 403, "csrf");
     const plain = await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user }));
     expect(plain.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=MissingCSRF&csrf=true`);
     expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
@@ -153,7 +153,7 @@ describe("sign-in", () => {
     await postSignIn(browser, user);
     const thief = api.anonymous();
     thief.cookies.set(cookieName, planted);
-    expectRefusal(await thief.get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await thief.get("/api/games"), 401, "unauthorized");
     expect(thief.cookies.has(cookieName)).to.be.false;
     expect((await browser.get("/api/games")).status).to.equal(200);
   });
@@ -173,45 +173,45 @@ describe("sign-in", () => {
     const browser = api.as(user);
     const update = await browser.post("/api/auth/session", { csrfToken: await csrfToken(browser), data: { user: { id: "root" } } });
     expect(AuthSession.parse(update.json()).user.id).to.equal(user.id);
-    expectRefusal(await browser.post("/api/auth/session", { csrfToken: "x" }), 403, "csrf");
+    expectErrorResponse(await browser.post("/api/auth/session", { csrfToken: "x" }), 403, "csrf");
   });
 
   it("bounds the form and takes only forms and JSON, by POST", async () => {
     const browser = api.anonymous();
     const path = "/api/auth/callback/credentials";
     const refused = async (body: unknown, status: number, code: string, headers?: Record<string, string>): Promise<void> => {
-      const answer = await browser.post(path, body, headers);
-      expectRefusal(answer, status, code);
-      expect(urlOf(answer).searchParams.get("code"), "for the client's form").to.equal(code);
+      const signInResponse = await browser.post(path, body, headers);
+      expectErrorResponse(signInResponse, status, code);
+      expect(urlOf(signInResponse).searchParams.get("code"), "for the client's form").to.equal(code);
     };
     await refused(new URLSearchParams({ email: "x".repeat(9000) }), 413, "payload_too_large");
     await refused("email=a", 415, "unsupported_media_type", { "content-type": "text/plain" });
     await refused("{", 400, "invalid_request", { "content-type": "application/json" });
     const get = await browser.get(path);
-    expectRefusal(get, 405, "method_not_allowed");
+    expectErrorResponse(get, 405, "method_not_allowed");
     expect(get.headers.get("allow")).to.equal("POST, OPTIONS");
   });
 
   it("limits posts per address", async () => {
     const browser = api.anonymous();
     // Nobody in front of this API is believed, whatever address they name.
-    const answers = await Promise.all(Array.from({ length: 62 }, (_, index) =>
+    const responses = await Promise.all(Array.from({ length: 62 }, (_, index) =>
       browser.post("/api/auth/signout", new URLSearchParams({ json: "true" }), { "x-forwarded-for": `203.0.113.${index}` })));
-    const limited = answers.filter(({ status }) => status === 429);
+    const limited = responses.filter(({ status }) => status === 429);
     expect(limited).to.have.length(2);
-    expectRefusal(limited[0]!, 429, "rate_limited");
+    expectErrorResponse(limited[0]!, 429, "rate_limited");
     expect(Number(limited[0]!.headers.get("retry-after"))).to.be.within(1, 60);
     expect(urlOf(limited[0]!).pathname).to.equal("/api/auth/signin");
     const unreadable = await browser.post("/api/auth/signout", "json=true", { "content-type": "text/plain" });
-    expectRefusal(unreadable, 429, "rate_limited");
+    expectErrorResponse(unreadable, 429, "rate_limited");
     expect(urlOf(unreadable).pathname).to.equal("/api/auth/signin");
   });
 
   it("limits reads per address", async () => {
     const browser = api.anonymous();
     const paths = ["/api/auth/session", "/api/auth/csrf", "/api/auth/providers", "/api/auth/signin"];
-    const answers = await Promise.all(Array.from({ length: 123 }, (_, index) => browser.get(paths[index % paths.length] ?? "")));
-    expect(answers.filter(({ status }) => status === 429)).to.have.length(3);
+    const responses = await Promise.all(Array.from({ length: 123 }, (_, index) => browser.get(paths[index % paths.length] ?? "")));
+    expect(responses.filter(({ status }) => status === 429)).to.have.length(3);
   });
 
   it("gives a picture to those who have none, where one is configured", async () => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { aUser } from "../../../factories/catalog.ts";
 import { TestApi } from "../../../support/http/api.ts";
-import { expectRefusal } from "../../../support/http/apiClient.ts";
+import { expectErrorResponse } from "../../../support/http/apiClient.ts";
 import { postSignIn } from "../../../support/http/authForms.ts";
 
 const signIns = 20;
@@ -24,7 +24,7 @@ describe("many sign-ins at once", () => {
     await prisma.user.createMany({ data: users });
     const player = api.as(user);
     const poll = () => player.get("/api/game/session-status?sessionId=gs-00000000000000000000");
-    expectRefusal(await poll(), 404, "not_found");
+    expectErrorResponse(await poll(), 404, "not_found");
 
     const loop = monitorEventLoopDelay({ resolution: 5 });
     loop.enable();
@@ -35,7 +35,7 @@ describe("many sign-ins at once", () => {
     const delaysMs: number[] = [];
     while (!progress.isDone) {
       const askedMs = performance.now();
-      expectRefusal(await poll(), 404, "not_found");
+      expectErrorResponse(await poll(), 404, "not_found");
       delaysMs.push(performance.now() - askedMs);
     }
     loop.disable();

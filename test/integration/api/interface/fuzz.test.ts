@@ -8,11 +8,11 @@ import { validRequests } from "../../../support/openapi/arbitraries.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
 import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { mutationsOf } from "../../../support/openapi/mutations.ts";
-import { isPlayed, PlayedPlatform, type Sender } from "../../../support/openapi/fakePlatform.ts";
+import { isPlatformRoute, FakePlatform, type Sender } from "../../../support/openapi/fakePlatform.ts";
 import { sampleRequest, type SampleRequest } from "../../../support/openapi/sampleRequest.ts";
 import { stateOf } from "../../../support/openapi/storedState.ts";
 
-/** It waits for a cluster that is away. */
+/** It waits for a cluster that is unavailable. */
 const slow = new Set(["stopGameSession"]);
 /** The same requests in every run, unless a seed is given; a failure names its seed and its smallest request. */
 const seed = Number(process.env.JOYPOD_FUZZ_SEED ?? 20_261_121);
@@ -27,14 +27,14 @@ const env = {
 describe("requests made of the document", function () {
   this.timeout(60_000);
   let api: TestApi;
-  let platform: PlayedPlatform;
+  let platform: FakePlatform;
   let own: Owned;
   let addresses = 0;
-  /** By route, the statuses that were no refusal. */
+  /** The statuses below 400, by route. */
   const served = new Map<string, Set<number>>();
 
   before(async () => {
-    [api, platform] = await Promise.all([TestApi.start({ env }), PlayedPlatform.start(env)]);
+    [api, platform] = await Promise.all([TestApi.start({ env }), FakePlatform.start(env)]);
   });
   beforeEach(async () => {
     own = await ownedThings(api);
@@ -81,7 +81,7 @@ describe("requests made of the document", function () {
 
   /** Some routes need more than stores: a cluster, an object store, a streamer, or a browser with its form's token. */
   async function senderOf(route: Route): Promise<Sender> {
-    if (isPlayed(route.name)) return platform.senderOf(route.name);
+    if (isPlatformRoute(route.name)) return platform.senderOf(route.name);
     const client = clientOf(route);
     if (!route.path.startsWith("/api/auth/") || route.method === "GET") return { client: () => Promise.resolve(client), known: own.known };
     const token = await csrfToken(client);

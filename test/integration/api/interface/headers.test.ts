@@ -6,7 +6,7 @@ import { TestApi } from "../../../support/http/api.ts";
 import { type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
 import { eventually } from "../../../support/clocks/eventually.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { answersIn } from "../../../support/http/rawResponses.ts";
+import { responsesIn } from "../../../support/http/rawResponses.ts";
 import { exchange, RawClient } from "../../../support/http/rawHttp.ts";
 import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
@@ -92,9 +92,9 @@ describe("headers", function () {
   for (const [what, status, code, text] of unread) {
     it(`are the same for what never becomes a request: ${what}`, async () => {
       const received = await exchange(api.url, text);
-      const [answer] = answersIn(received, []);
-      expect(answer, received).to.include({ status, isWhole: true });
-      const { headers, text: body } = answer!;
+      const [response] = responsesIn(received, []);
+      expect(response, received).to.include({ status, isWhole: true });
+      const { headers, text: body } = response!;
       expectSafe({ headers, status, setCookies: headers.getSetCookie() }, what);
       const requestId = headers.get("x-request-id");
       expect(JSON.parse(body)).to.deep.equal({ error: code, requestId });

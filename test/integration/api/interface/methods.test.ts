@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { request } from "node:http";
 import { documentPath } from "#api/http/openapi/document.ts";
 import { TestApi } from "../../../support/http/api.ts";
-import { expectRefusal } from "../../../support/http/apiClient.ts";
-import { answerTo } from "../../../support/http/httpResponse.ts";
+import { expectErrorResponse } from "../../../support/http/apiClient.ts";
+import { responseTo } from "../../../support/http/httpResponse.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
 import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
@@ -102,7 +102,7 @@ describe("methods and addresses", function () {
         expect(allowed.headers.get("access-control-allow-credentials")).to.equal("true");
         expect(allowed.headers.get("access-control-allow-headers")).to.match(/Content-Type/);
         const refused = await open.anonymous().get("/api/games", named);
-        expectRefusal(refused, 401, "unauthorized");
+        expectErrorResponse(refused, 401, "unauthorized");
         expect(refused.headers.get("access-control-allow-origin")).to.equal("https://play.joypod.test");
         expect(refused.headers.get("vary")).to.contain("Origin");
         for (const [path, headers] of [["/api/partners/games", named], ["/api/games", { origin: "https://evil.test" }], ["/api/games", { origin: "null" }]] as const) {
@@ -117,7 +117,7 @@ describe("methods and addresses", function () {
   /** As it stands: fetch would refuse some verbs and tidy some addresses. */
   async function raw(method: string, path: string): Promise<{ status: number; headers: Record<string, string | undefined>; body: string }> {
     const { hostname, port } = new URL(api.url);
-    const { status, headers, text } = await answerTo(request({ method, path, hostname, port }).end());
+    const { status, headers, text } = await responseTo(request({ method, path, hostname, port }).end());
     return { status, headers: Object.fromEntries(headers), body: text };
   }
 });

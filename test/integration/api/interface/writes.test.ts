@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { TestApi } from "../../../support/http/api.ts";
-import { expectRefusal } from "../../../support/http/apiClient.ts";
+import { expectErrorResponse } from "../../../support/http/apiClient.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
 import { ownedThings } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
@@ -26,7 +26,7 @@ describe("writes with a player's cookie", function () {
       const { method, path, body, headers } = sampleRequest(route, known);
       const before = await stateOf(api);
       for (const sign of foreign) {
-        expectRefusal(await api.as(user).request(method, path, { body, headers: { ...headers, ...sign } }), 403, "forbidden");
+        expectErrorResponse(await api.as(user).request(method, path, { body, headers: { ...headers, ...sign } }), 403, "forbidden");
       }
       expect(await stateOf(api)).to.deep.equal(before);
     });
@@ -38,7 +38,7 @@ describe("writes with a player's cookie", function () {
       const before = await stateOf(api);
       for (const type of ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/plain;application/json", ""]) {
         const sent = type === "application/x-www-form-urlencoded" ? new URLSearchParams(body as Record<string, string>) : JSON.stringify(body);
-        expectRefusal(await api.as(user).request(method, path, { body: sent, headers: { "content-type": type } }), 415, "unsupported_media_type");
+        expectErrorResponse(await api.as(user).request(method, path, { body: sent, headers: { "content-type": type } }), 415, "unsupported_media_type");
       }
       expect(await stateOf(api)).to.deep.equal(before);
     });

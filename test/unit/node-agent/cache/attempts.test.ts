@@ -27,8 +27,8 @@ describe("afterFailure", () => {
   });
 
   it("never gives up for a store that cannot be reached", () => {
-    const away: Failure = { ...mismatch, reason: "StoreUnreachable" };
-    expect(failing(...Array.from({ length: 20 }, () => away))).to.include({ strikes: 0, isQuarantined: false });
+    const unavailable: Failure = { ...mismatch, reason: "StoreUnreachable" };
+    expect(failing(...Array.from({ length: 20 }, () => unavailable))).to.include({ strikes: 0, isQuarantined: false });
   });
 
   it("gives up at once when the right bytes break the rules", () => {

@@ -6,7 +6,7 @@ const owner = { id: "owner", isDisabled: false };
 const namesake = { id: "namesake", isDisabled: false, isEmailVerified: true };
 
 describe("judgeIdentity", () => {
-  const refusals: [string, Partial<Standing>, string][] = [
+  const rejected: [string, Partial<Standing>, string][] = [
     ["a known identity that another user wants linked", { owner, linkTo: "me" }, "OAuthAccountNotLinked"],
     ["a known identity of a disabled user", { owner: { ...owner, isDisabled: true } }, "AccessDenied"],
     ["an address in use, not verified by the provider", { namesake, profile: { email: "a@b.test", isEmailVerified: false } }, "OAuthAccountNotLinked"],
@@ -16,7 +16,7 @@ describe("judgeIdentity", () => {
     ["an unused address that is not verified", { profile: { email: "a@b.test", isEmailVerified: false } }, "OAuthCreateAccount"],
     ["no address", { profile: { email: undefined, isEmailVerified: false } }, "OAuthCreateAccount"],
   ];
-  for (const [what, standing, reason] of refusals) {
+  for (const [what, standing, reason] of rejected) {
     it(`refuses ${what}`, () => expect(judgeIdentity({ ...nobody, ...standing })).to.deep.equal({ kind: "refuse", reason }));
   }
 

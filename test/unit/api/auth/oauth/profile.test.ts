@@ -43,8 +43,8 @@ describe("profileOfUserinfo", () => {
   });
 
   it("refuses an answer without the account's name, and inherits nothing", () => {
-    for (const answer of [null, [], "x", {}, { account: {} }, { account: { id: 1.5 } }, { account: { id: 2 ** 60 } }, { account: null }]) {
-      expect(() => profileOfUserinfo(config, answer), JSON.stringify(answer)).to.throw();
+    for (const userinfo of [null, [], "x", {}, { account: {} }, { account: { id: 1.5 } }, { account: { id: 2 ** 60 } }, { account: null }]) {
+      expect(() => profileOfUserinfo(config, userinfo), JSON.stringify(userinfo)).to.throw();
     }
     const prototype = { ...config, userinfo: { subject: "constructor.name" } } as unknown as OAuthProviderConfig;
     expect(() => profileOfUserinfo(prototype, {})).to.throw();
