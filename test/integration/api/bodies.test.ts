@@ -27,7 +27,7 @@ describe("request bodies", () => {
     return `${start}${" ".repeat(bytes - start.length - 1)}}`;
   };
 
-  it("may be of the limit's size, and not a byte more", async () => {
+  it("may be as large as the limit, and not a byte larger", async () => {
     expectErrorResponse(await player.post("/api/favorites", sized(jsonBytes), json), 404, "not_found");
     const over = await player.post("/api/favorites", sized(jsonBytes + 1), json);
     expectErrorResponse(over, 413, "payload_too_large");
@@ -56,12 +56,12 @@ describe("request bodies", () => {
 
   const head = (headers: string): string => `POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${cookie}${headers}\r\n`;
 
-  it("that are shorter than announced are waited for only so long", async () => {
+  it("that are shorter than announced end with 408", async () => {
     const response = await exchange(api.url, `${head("Content-Length: 100\r\n")}{"gameId":"none"}`);
     expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
-  it("that are cut off change nothing and leave no fault", async () => {
+  it("that are cut off change nothing and cause no fault", async () => {
     const client = await RawClient.connect(api.url);
     client.write(`${head("Content-Length: 100\r\n")}{"gameId":`);
     client.destroy();

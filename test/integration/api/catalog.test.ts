@@ -42,7 +42,7 @@ describe("the catalogue", () => {
       return GamesResponse.parse(response.json()).games.map(({ slug }) => slug);
     }
 
-    it("lists what can be played, by title without regard to case, twenty to a page", async () => {
+    it("lists playable games, by title regardless of case, twenty to a page", async () => {
       const response = await player.get("/api/games");
       const { games, pagination } = GamesResponse.parse(response.json());
       expect(games.map(({ slug }) => slug)).to.deep.equal(["percent", "alpha-quest", "beta-quest", "zebra-run"]);
@@ -63,7 +63,7 @@ describe("the catalogue", () => {
       [{ sort: "createdAt" }, "games_catalog_created"], [{ sort: "createdAt", order: "desc" }, "games_catalog_created_desc"],
       [{ sort: "popular" }, "games_catalog_popular"], [{ sort: "popular", order: "desc" }, "games_catalog_popular_desc"],
     ] as const) {
-      it(`can answer ${JSON.stringify(query)} from ${index}`, async () => {
+      it(`can serve ${JSON.stringify(query)} from ${index}`, async () => {
         expect(await planOf(GamesQuery.parse(query))).to.match(new RegExp(`\\b${index}\\b`));
       });
     }
@@ -136,7 +136,7 @@ describe("the catalogue", () => {
       expect(again.setCookies.join()).to.match(/^auth\.session-token=ey/);
     });
 
-    it("needs a session cookie; a key or a Bearer token is none", async () => {
+    it("requires a session cookie, in whose place no key or Bearer token is accepted", async () => {
       expectErrorResponse(await api.anonymous().get("/api/games"), 401, "unauthorized");
       const token = player.cookies.get("auth.session-token")!;
       expectErrorResponse(await api.anonymous().get("/api/games", { authorization: `Bearer ${token}` }), 401, "unauthorized");
@@ -145,7 +145,7 @@ describe("the catalogue", () => {
   });
 
   describe("GET /api/games/{slug}", () => {
-    it("shows all of a game and exactly three slots, of which the user's own are filled", async () => {
+    it("shows all of a game and exactly three slots, filled with the user's own saves only", async () => {
       const game = await aGame(api.deps, {
         partnerId, title: "Full", description: "Two\nlines", tags: ["a"], thumbnail: "https://pictures.test/t.png", screenshots: ["https://pictures.test/1.png"],
         contentRating: "PEGI 7", languages: ["en", "de-AT"], website: "https://game.test/", releaseDate: new Date("2025-02-28"),
@@ -165,7 +165,7 @@ describe("the catalogue", () => {
       });
     });
 
-    it("has fixed shapes for a game that says little", async () => {
+    it("has the same fields for a game with little metadata", async () => {
       const { slug } = await aGame(api.deps, { partnerId });
       expect((await player.get(`/api/games/${slug}`)).json()).to.deep.include({
         thumbnail: "", releaseDate: "", screenshots: [], contentRating: "", languages: [], website: "", tags: [],
@@ -191,7 +191,7 @@ describe("the catalogue", () => {
       });
     }
 
-    it("answers 304 until something about the game changes, and needs a session", async () => {
+    it("answers 304 until the game changes, and requires a session", async () => {
       const game = await aGame(api.deps, { partnerId });
       const etag = (await player.get(`/api/games/${game.slug}`)).headers.get("etag")!;
       expect((await player.get(`/api/games/${game.slug}`, { "if-none-match": etag })).status).to.equal(304);
@@ -221,14 +221,14 @@ describe("the catalogue", () => {
       expect((await player.get(`/api/games/${game.slug}`)).json()).to.include({ isFavorite: false });
     });
 
-    it("knows only games of the catalogue", async () => {
+    it("accepts only games of the catalogue", async () => {
       const waiting = await aGame(api.deps, { partnerId, status: "pending_upload" });
       for (const gameId of [waiting.id, "00000000-0000-0000-0000-000000000000", "x"]) {
         expectErrorResponse(await player.post("/api/favorites", { gameId }), 404, "not_found");
       }
     });
 
-    it("refuses what is not the agreed body, and says where", async () => {
+    it("refuses an invalid body, naming the field", async () => {
       for (const body of [{}, { gameId: 7 }, { gameId: "" }, { gameId: "a\u0000" }, { gameId: "a", userId: "b" }, [], '"text"']) {
         const response = await player.post("/api/favorites", body, { "content-type": "application/json" });
         expectErrorResponse(response, 400, "invalid_request");
@@ -256,7 +256,7 @@ describe("the catalogue", () => {
     });
   });
 
-  it("counts as popular what was launched in the last 30 days", async () => {
+  it("counts launches of the last 30 days as popularity", async () => {
     // Of its own, because it recounts every game.
     const counting = await TestApi.start();
     try {

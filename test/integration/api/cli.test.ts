@@ -55,7 +55,7 @@ describe("joypod, the command line", function () {
     });
   }
 
-  it("migrates once; again there is nothing to do", async () => {
+  it("migrates once, and has nothing to do the second time", async () => {
     expect(await joypod(["migrate"])).to.deep.equal({ code: 0, stdout: "The database is up to date.\n", stderr: "" });
   });
 
@@ -92,7 +92,7 @@ describe("joypod, the command line", function () {
     });
   });
 
-  it("says what is wrong with a player's data, and does nothing", async () => {
+  it("names what is wrong with a player's data, and changes nothing", async () => {
     const create = (email: string, name: string, stdin: string, env = {}): Promise<Outcome> =>
       joypod(["user", "create", "--email", email, "--name", name, "--password-stdin"], { stdin, env });
     expect(await create("nonsense", "A", "long enough")).to.deep.equal({ code: 2, stdout: "", stderr: '"nonsense" is no e-mail address.\n' });
@@ -166,7 +166,7 @@ describe("joypod, the command line", function () {
     expect((await remove()).code).to.equal(4);
   });
 
-  it("turns away who was deleted, also where the API could not be told", async () => {
+  it("ends a deleted player's sign-ins, even when the API could not be notified", async () => {
     const user = await aUser(api.deps);
     const game = await aGame(api.deps);
     const browser = api.as(user);
@@ -236,7 +236,7 @@ describe("joypod, the command line", function () {
       expect(await api.deps.postgres.prisma.user.count({ where: { email: "unseen@example.test" } })).to.equal(0);
     });
 
-    it("takes any number of them", async () => {
+    it("reads files of any length", async () => {
       const count = 1_201;
       const lines = Array.from({ length: count }, (_, at) => lineOf({ email: `many-${at}@example.test`, name: `Player ${at}`, passwordHash }));
       expect((await importing(lines.join(""))).stdout).to.equal(`{"created":${count},"existing":0}\n`);
@@ -269,7 +269,7 @@ describe("joypod, the command line", function () {
     expect(revocations).to.equal(1);
   });
 
-  it("suspends a partner and lets them go on; lists keys without their secrets", async () => {
+  it("suspends and resumes a partner, and lists keys without their secrets", async () => {
     expect((await joypod(["partner", "create", "--name", "Studio South"])).code).to.equal(0);
     const { key, keyId } = JSON.parse((await joypod(["partner", "key", "create", "--partner", "Studio South", "--json"])).stdout) as { key: string; keyId: string };
     const change = async (verb: string): Promise<{ suspendedAt: string | null }> =>
@@ -289,7 +289,7 @@ describe("joypod, the command line", function () {
     expect(listed.stdout).to.not.contain(key);
   });
 
-  it("names what is unknown", async () => {
+  it("names an unknown player, partner or key", async () => {
     expect((await joypod(["partner", "key", "create", "--partner", "Nobody"])).code).to.equal(4);
     expect((await joypod(["partner", "key", "revoke", "--key", "nothing"])).code).to.equal(4);
     for (const args of [["suspend"], ["resume"], ["key", "list"]]) expect((await joypod(["partner", ...args, "--partner", "Nobody"])).code).to.equal(4);

@@ -18,7 +18,7 @@ const tables = [
   "game_launch_days", "catalog_totals", "idempotency_keys", "audit_events",
 ];
 
-describe("a fault beneath the API", function () {
+describe("the API withholds internal details", function () {
   this.timeout(60_000);
   const role = `faulty_${randomBytes(4).toString("hex")}`;
   let redis: TestRedis;
@@ -100,19 +100,19 @@ describe("a fault beneath the API", function () {
     }
   }
 
-  describe("in the database:", () => {
+  describe("after a fault in the database:", () => {
     const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`;
     after(expectRecovery);
 
     for (const table of tables) {
-      it(`there is no ${table}`, async () => {
+      it(`table ${table} is missing`, async () => {
         const responses = await during(() => admin.query(`ALTER TABLE ${table} RENAME TO mislaid`), () => admin.query(`ALTER TABLE mislaid RENAME TO ${table}`));
         if (table === "audit_events") expect(changed(responses)).to.be.empty; // The trail must not undo what it tells of.
         else expect(changed(responses)).to.not.be.empty;
       });
     }
 
-    it("nothing may be read or written", async () => {
+    it("no table may be read or written", async () => {
       const [begin, end] = [`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`, `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`];
       expect(changed(await during(() => admin.query(begin), () => admin.query(end)))).to.include.members(["listGames", "a sign-in", "registerGame"]);
     });
@@ -138,7 +138,7 @@ describe("a fault beneath the API", function () {
       expectUnavailable(responses, ["listGames", "a sign-in", "listPartnerGames", "registerGame", "isReady"]);
     });
 
-    it("everything is locked", async () => {
+    it("tables are locked", async () => {
       const responses = await during(() => admin.query(`BEGIN; LOCK TABLE ${tables.join()} IN ACCESS EXCLUSIVE MODE`), () => admin.query("COMMIT"), sendAtOnce);
       expectUnavailable(responses, ["listGames", "a sign-in", "listPartnerGames", "registerGame"]);
     });
@@ -156,7 +156,7 @@ describe("a fault beneath the API", function () {
     });
   });
 
-  describe("in Redis changes nothing:", () => {
+  describe("and changes nothing after a fault in Redis:", () => {
     after(expectRecovery);
 
     /** Does the same to every key that requests have left. */
@@ -174,7 +174,7 @@ describe("a fault beneath the API", function () {
     const nothing = (): Promise<void> => Promise.resolve();
     const flush = (): Promise<unknown> => api.deps.redis.flushall();
 
-    it("values are of another type", async () => {
+    it("values have another type", async () => {
       expect(changed(await during(nothing, flush, corrupting((key) => api.deps.redis.multi().del(key).rpush(key, "x").exec())))).to.be.empty;
     });
 
@@ -182,12 +182,12 @@ describe("a fault beneath the API", function () {
       expect(changed(await during(nothing, flush, corrupting((key) => api.deps.redis.set(key, "nonsense"))))).to.be.empty;
     });
 
-    it("there is no memory for more", async () => {
+    it("memory is full", async () => {
       expect(changed(await during(() => api.deps.redis.config("SET", "maxmemory", "1"), () => api.deps.redis.config("SET", "maxmemory", "0")))).to.be.empty;
     });
   });
 
-  it("in the object store: the bucket is gone", async () => {
+  it("after a fault in the object store: the bucket is missing", async () => {
     const { client, bucket } = api.deps.objectStore;
     const responses = await during(() => emptyBucket().then(() => client.removeBucket(bucket)), () => client.makeBucket(bucket, "us-east-1"));
     expect(changed(responses)).to.have.members(["uploadArchive", "isReady"]);
@@ -200,7 +200,7 @@ describe("a fault beneath the API", function () {
     for await (const { name } of client.listObjectsV2(bucket, "", true) as AsyncIterable<{ name: string }>) await client.removeObject(bucket, name);
   }
 
-  it("in the cluster: it refuses the API", async () => {
+  it("after a fault in the cluster: it refuses the API's requests", async () => {
     const { server, sessionsNamespace } = api.kube ?? {};
     if (server === undefined || sessionsNamespace === undefined) throw new Error("There is no cluster.");
     const allow = (rules: typeof sessionsNamespaceRules): Promise<void> => grant(server.admin, { kind: "User", name: `api-of-${sessionsNamespace}` }, rules, sessionsNamespace);

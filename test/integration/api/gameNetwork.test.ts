@@ -50,7 +50,7 @@ describe("network and save limit of a game", function () {
     }
   });
 
-  it("reach the session, and are none and the default unless said", async () => {
+  it("are copied to the session, with no network and the default save limit unless registered", async () => {
     const net = await aGame(api.deps);
     await api.deps.postgres.prisma.game.update({ where: { id: net.id }, data: { network: "internet", saveLimitMb: 64 } });
     expect(await specOf(await fixture.launched({ gameSlug: net.slug }))).to.include({ network: "Internet", saveVolumeBytes: 64 * mebibyte });
@@ -58,7 +58,7 @@ describe("network and save limit of a game", function () {
     expect(await specOf(await fixture.launched())).to.include({ network: "None", saveVolumeBytes: limits.save.volumeBytes.default });
   });
 
-  it("leave room for the save that the slot has", async () => {
+  it("never leave less room than the slot's save needs", async () => {
     const { id: slotId } = await aSaveSlot(api.deps, { user: fixture.user, game: fixture.game });
     const stored = {
       objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence: 1, attempt: 1 }), sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1,
@@ -68,7 +68,7 @@ describe("network and save limit of a game", function () {
     expect(await specOf(await fixture.launched())).to.include({ saveVolumeBytes: 701 * mebibyte });
   });
 
-  it("move a slot on to a later pack of the same sequence, and not back", async () => {
+  it("let a slot move on to a later pack of the same sequence, and not back", async () => {
     const { id: slotId } = await aSaveSlot(api.deps, { user: fixture.user, game: fixture.game });
     const move = (sequence: number, attempt: number): Promise<boolean> => moveSlot(api.deps.postgres.pool, slotId, "gs-a", {
       objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence, attempt }), sha256: "a".repeat(64), bytes: 10, generation: 1, sequence,

@@ -52,7 +52,7 @@ describe("GET /api/game/events", function () {
     return reader;
   }
 
-  it("tells every replica's followers the launch stage by stage, that it runs, and its end with the reason", async () => {
+  it("sends followers of every replica each launch stage, the start, and the end with its reason", async () => {
     const node = await operator.addNode(1, {
       cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
     });
@@ -110,7 +110,7 @@ describe("GET /api/game/events", function () {
     expect(lines.filter(({ level }) => level >= 40)).to.be.empty;
   });
 
-  it("goes on after the last event that a client saw, in any replica, and tells one that knows the end to stay away", async () => {
+  it("resumes after the last event that a client saw, on any replica, and answers 204 to one that saw the end", async () => {
     const id = await fixture.launched();
     const first = await open(id);
     await first.see("stage");
@@ -140,7 +140,7 @@ describe("GET /api/game/events", function () {
     expect(stream.names).to.deep.equal(["running", "expiring"]);
   });
 
-  it("is the owner's alone", async () => {
+  it("is for the session's owner only", async () => {
     const id = await fixture.launched();
     const path = `/api/game/events?sessionId=${id}`;
     expectErrorResponse(await api.anonymous().get(path), 401, "unauthorized");
@@ -149,7 +149,7 @@ describe("GET /api/game/events", function () {
     expectErrorResponse(await player.get("/api/game/events"), 400, "invalid_request");
   });
 
-  it("ends with the sign-in, whichever replica heard of it", async () => {
+  it("ends with the sign-in, whichever replica ended that", async () => {
     const id = await fixture.launched();
     const stream = await open(id);
     await stream.see("stage");
@@ -159,7 +159,7 @@ describe("GET /api/game/events", function () {
     expect((await open(id)).response.status).to.equal(401);
   });
 
-  it("opens so many streams to one user and no more, and counts those that are left", async () => {
+  it("limits the streams of one user, and frees the place of a closed one", async () => {
     const id = await fixture.launched();
     const before = api.deps.gameSessionEvents.followers;
     for (let count = 0; count < 6; count++) expect((await open(id)).response.status).to.equal(200);
@@ -173,7 +173,7 @@ describe("GET /api/game/events", function () {
     await eventually(() => api.deps.gameSessionEvents.followers === before);
   });
 
-  it("opens so many streams in one process and no more", async () => {
+  it("limits the streams of one process", async () => {
     const id = await fixture.launched();
     const { postgres, gameSessionEvents } = api.deps;
     const row = await findGameSession(postgres.pool, id, user.id);
@@ -189,7 +189,7 @@ describe("GET /api/game/events", function () {
     expect((await open(id)).response.status).to.equal(200);
   });
 
-  it("drops a reader that has stopped to read, keeps little for it, and goes on for the others", async () => {
+  it("drops a stalled reader after little buffering, and goes on for the others", async () => {
     // So long that the events soon fill what the kernel keeps for a connection.
     const large = await aGame(api.deps, { title: "x".repeat(15_000) });
     const id = await fixture.launched({ gameSlug: large.slug });
@@ -221,7 +221,7 @@ describe("GET /api/game/events", function () {
     await again.see("stage", { progressPercent: good.events.at(-1)!.data["progressPercent"] });
   });
 
-  it("ends after an hour, and the client goes on from there", async () => {
+  it("ends after an hour, and the client resumes from there", async () => {
     const id = await fixture.launched();
     const stream = await open(id, { of: replica });
     await stream.see("stage");
@@ -232,7 +232,7 @@ describe("GET /api/game/events", function () {
     expect([stream.names, next.names]).to.deep.equal([["stage"], []]);
   });
 
-  it("asks the database about all followed sessions together, and not once per follower", async () => {
+  it("reads all followed sessions from the database in one query, and not once per follower", async () => {
     const log = new StatementLog(replica.deps.postgres.pool);
     const id = await fixture.launched();
     const streams = await Promise.all(Array.from({ length: 5 }, () => open(id, { of: replica })));
@@ -246,7 +246,7 @@ describe("GET /api/game/events", function () {
     expect(statements.filter((name) => name !== "authSession.touch").length, statements.join()).to.be.within(1, 4);
   });
 
-  it("lets its clients go when the process ends, and they go on elsewhere", async () => {
+  it("closes when the process ends, and its clients resume on another replica", async () => {
     const dying = await startReplica(api, { clock });
     const id = await fixture.launched();
     const stream = await open(id, { of: dying });

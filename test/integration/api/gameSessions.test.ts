@@ -44,7 +44,7 @@ describe("game sessions", function () {
   }
 
   describe("GET /api/game/session-status", () => {
-    it("tells the stages of a launch, the stream while it runs, and the end with its reason", async () => {
+    it("shows the stages of a launch, the stream while it runs, and the end with its reason", async () => {
       const node = await operator.addNode(1, {
         cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
       });
@@ -66,7 +66,7 @@ describe("game sessions", function () {
       await eventually(async () => expect(await statusOf(id)).to.include({ status: "stopped", containerUrl: null, endReason: "game_exited" }));
     });
 
-    it("tells a launch that failed as error, and frees the player and the slot", async () => {
+    it("shows a failed launch as error, and frees the player and the slot", async () => {
       const id = await fixture.launched();
       await operator.report(id, { nodeName: "n", conditions: [aCondition("Scheduled")] });
       await operator.finish(id, { stopReason: "Failed", failure: { reason: "DownloadTimeout", message: "secret detail" } });
@@ -76,13 +76,13 @@ describe("game sessions", function () {
       await fixture.launched();
     });
 
-    it("tells a server that was lost under a running game as stopped, never as error", async () => {
+    it("shows a session whose node was lost as stopped, never as error", async () => {
       const id = await fixture.running();
       await operator.finish(id, { stopReason: "NodeLost", failure: { reason: "NodeLost", message: "gone" } });
       await eventually(async () => expect(await statusOf(id)).to.include({ status: "stopped", endReason: "server_lost" }));
     });
 
-    it("is nobody else's to see, and forgets after a day", async () => {
+    it("is for the owner only, and forgets an ended session after a day", async () => {
       const id = await fixture.launched();
       expectErrorResponse(await api.anonymous().get(`/api/game/session-status?sessionId=${id}`), 401, "unauthorized");
       expectErrorResponse(await api.as(await aUser(api.deps)).get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
@@ -116,7 +116,7 @@ describe("game sessions", function () {
       expect(new Date(moved).getTime()).to.be.above(later.getTime());
     });
 
-    it("knows neither others' nor ended sessions", async () => {
+    it("finds neither others' nor ended sessions", async () => {
       const id = await fixture.launched();
       expect((await player.post("/api/game/keepalive", { sessionId: id })).status).to.equal(200);
       expectErrorResponse(await api.anonymous().post("/api/game/keepalive", { sessionId: id }), 401, "unauthorized");
@@ -174,7 +174,7 @@ describe("game sessions", function () {
       expect((await player.post("/api/game/stop", { sessionId: id })).json()).to.deep.equal(statistics);
     });
 
-    it("is the owner's alone", async () => {
+    it("is for the owner only", async () => {
       const id = await fixture.running();
       expectErrorResponse(await api.anonymous().post("/api/game/stop", { sessionId: id }), 401, "unauthorized");
       expectErrorResponse(await api.as(await aUser(api.deps)).post("/api/game/stop", { sessionId: id }), 404, "not_found");

@@ -46,7 +46,7 @@ describe("Idempotency-Key", function () {
   }
 
   describe("on POST /api/favorites", () => {
-    it("turns the mark once and answers a repetition with the same, marked as such", async () => {
+    it("toggles once and repeats the first response, marked as a repetition", async () => {
       const first = await toggle("a-key");
       expect(first.json()).to.deep.equal({ status: "added", gameId: game.id });
       expect(first.headers.get("idempotency-replayed")).to.equal(null);
@@ -62,7 +62,7 @@ describe("Idempotency-Key", function () {
       expect(await isFavorite()).to.equal(false);
     });
 
-    it("turns the mark once however many ask at once", async () => {
+    it("toggles once however many requests come at once", async () => {
       const responses = await Promise.all(Array.from({ length: 20 }, () => toggle("crowd")));
       const done = responses.filter(({ status }) => status === 200);
       for (const waiting of responses.filter(({ status }) => status !== 200)) {
@@ -74,7 +74,7 @@ describe("Idempotency-Key", function () {
       expect(await isFavorite()).to.equal(true);
     });
 
-    it("refuses the key for another request, and does nothing", async () => {
+    it("refuses the key for another request, and changes nothing", async () => {
       await toggle("mine");
       expectErrorResponse(await toggle("mine", player, (await aGame(api.deps)).id), 422, "idempotency_key_reused");
       expect(await isFavorite()).to.equal(true);
@@ -95,7 +95,7 @@ describe("Idempotency-Key", function () {
       expect((await toggle("bad-body")).status).to.equal(200);
     });
 
-    it("keeps refusals too", async () => {
+    it("repeats error responses too", async () => {
       const slug = `late-${user.id.slice(0, 8)}`;
       const refused = await launch("early", slug);
       expectErrorResponse(refused, 404, "not_found");
@@ -106,7 +106,7 @@ describe("Idempotency-Key", function () {
       expect(again.json()["requestId"]).to.not.equal(refused.json()["requestId"]);
     });
 
-    it("forgets after a day", async () => {
+    it("expires after a day", async () => {
       await toggle("old");
       await age(limits.idempotency.keptSeconds - 60);
       expect((await toggle("old")).headers.get("idempotency-replayed")).to.equal("true");
@@ -119,7 +119,7 @@ describe("Idempotency-Key", function () {
       expect(rows).to.have.length(0);
     });
 
-    it("is free again when the process that worked under it has died, once its time is over", async () => {
+    it("is free again after its lease when the process that held it has died", async () => {
       await toggle("key");
       // As a process leaves it that dies before its transaction.
       await api.deps.postgres.pool.query("UPDATE idempotency_keys SET answer = NULL WHERE principal = $1", [`user:${user.id}`]);
@@ -130,7 +130,7 @@ describe("Idempotency-Key", function () {
       expect((await toggle("key")).headers.get("idempotency-replayed")).to.equal("true");
     });
 
-    it("keeps the answer and its cause together: a late request that has lost its turn does nothing", async () => {
+    it("stores the change and its response in one transaction: a request that lost its lease changes nothing", async () => {
       const locked = await api.deps.postgres.pool.connect();
       try {
         await locked.query("BEGIN");
@@ -149,7 +149,7 @@ describe("Idempotency-Key", function () {
   });
 
   describe("on POST /api/game/launch", () => {
-    it("does not keep what failed for want of servers, then launches once", async () => {
+    it("does not store a launch that failed for want of servers, then launches once", async () => {
       expectErrorResponse(await launch("try"), 503, "no_servers");
       await fixture.addNode(20);
       const first = await launch("try");

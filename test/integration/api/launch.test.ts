@@ -67,7 +67,7 @@ describe("POST /api/game/launch", function () {
     expect(await api.deps.postgres.prisma.gameSession.count({ where: { userId: user.id } })).to.equal(0);
   });
 
-  it("names the session that is in the way", async () => {
+  it("names the active session that prevents another", async () => {
     const id = await fixture.launched();
     const response = await api.as(user).post(path, { gameSlug: game.slug });
     expectErrorResponse(response, 409, "session_active");
@@ -90,7 +90,7 @@ describe("POST /api/game/launch", function () {
     expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(1);
   });
 
-  it("goes on where the player last was when nothing is said", async () => {
+  it("continues the player's last slot unless the request names one", async () => {
     await aSaveSlot(api.deps, { user, game, number: 1 });
     const latest = await aSaveSlot(api.deps, { user, game, number: 2 });
     const saved = { objectKey: "saves/x/1.tar.gz", sha256: "b".repeat(64), bytes: 10n, generation: 3, lastPlayedAt: new Date(Date.now() + 1000) };
@@ -110,7 +110,7 @@ describe("POST /api/game/launch", function () {
     expect(await fixture.launched({ fresh: false })).to.be.a("string");
   });
 
-  it("continues the slot that is asked for, and knows nobody else's", async () => {
+  it("continues the requested slot, and does not find another player's", async () => {
     const slot = await aSaveSlot(api.deps, { user, game, number: 3 });
     const others = await aSaveSlot(api.deps, { user: await aUser(api.deps), game });
     const elsewhere = await aSaveSlot(api.deps, { user, game: await aGame(api.deps) });
@@ -120,13 +120,13 @@ describe("POST /api/game/launch", function () {
     expect((await specOf(await fixture.launched({ saveSlotId: slot.id, fresh: false }))).saveSlot.slotId).to.equal(slot.id);
   });
 
-  it("waits for a slot's last save to come", async () => {
+  it("waits until a slot's last save is stored", async () => {
     const slot = await aSaveSlot(api.deps, { user, game });
     await api.deps.postgres.prisma.saveSlot.update({ where: { id: slot.id }, data: { pendingSession: "gs-earlier" } });
     expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId: slot.id }), 409, "conflict");
   });
 
-  it("asks for what the game's sessions have used, within bounds", async () => {
+  it("requests the resources that the game's sessions have used, within bounds", async () => {
     const hungry = await aGame(api.deps);
     await api.deps.postgres.prisma.game.update({
       where: { id: hungry.id }, data: { profileSessions: 3, profileCpuMillicores: 1000, profilePeakMemoryMb: 100_000 },
@@ -179,7 +179,7 @@ describe("POST /api/game/launch at its limits", function () {
   });
 });
 
-describe("POST /api/game/launch while the cluster is away", function () {
+describe("POST /api/game/launch while the cluster is unavailable", function () {
   this.timeout(60_000);
   let api: TestApi;
 

@@ -62,7 +62,7 @@ describe("when the database", function () {
     expect(api.logLines.filter((line) => line.includes('"level":50') && !line.includes("audit"))).to.be.empty;
   }
 
-  it("dies, every request that needs it is 503 at once, and all is well when it is back", async () => {
+  it("stops, every request that needs it is 503 at once, and all succeed once it is back", async () => {
     // The server of the tests writes late: what was stored before must outlive the crash.
     await api.deps.postgres.pool.query("CHECKPOINT");
     const during = sendTraffic(200, () => player.get("/api/games"));
@@ -77,7 +77,7 @@ describe("when the database", function () {
     await expectRecovery();
   });
 
-  it("hangs, nothing waits for it long, and all is well when it goes on", async () => {
+  it("hangs, requests fail within a bounded time, and all succeed once it resumes", async () => {
     const frozen = await freezeDatabase(api);
     try {
       await expectOutage();
@@ -128,7 +128,7 @@ describe("when the object store", function () {
     expect((await fixture.api.as(await aUser(fixture.api.deps)).get("/api/games")).status).to.equal(200);
   }
 
-  it("is away, uploads are 503 and change nothing, readiness says so, and all is well when it is back", async () => {
+  it("is unavailable, uploads are 503 and change nothing, readiness says so, and all succeed once it is back", async () => {
     expect((await fixture.api.anonymous().get("/readyz")).status).to.equal(200);
     await fixture.minio.stop();
     try {
@@ -141,7 +141,7 @@ describe("when the object store", function () {
     await fixture.uploaded(await anArchive());
   });
 
-  it("hangs, also in the middle of an upload, nothing waits for it long, and all is well when it goes on", async () => {
+  it("hangs, also in the middle of an upload, requests fail within a bounded time, and all succeed once it resumes", async () => {
     const { api, minio } = fixture;
     await fixture.uploaded(await anArchive());
     const before = await fixture.stateOf();
@@ -168,7 +168,7 @@ describe("when the object store", function () {
     await fixture.api.deps.postgres.prisma.gameUpload.updateMany({ where: { gameId: fixture.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
   }
 
-  it("never answers, what was asked of it ends by itself, and with it what that holds", async () => {
+  it("never responds, requests to it time out and free what they hold", async () => {
     const silent = createServer();
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");

@@ -8,7 +8,7 @@ import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
 const path = "/api/partners/games";
 
 /** Partners write addresses and names; what the platform does must not follow from them. */
-describe("what partners write of a game", function () {
+describe("what partners write in a game's metadata", function () {
   this.timeout(60_000);
   let fixture: UploadFixture;
   let canary: Server;
@@ -28,7 +28,7 @@ describe("what partners write of a game", function () {
     await fixture.stop();
   });
 
-  it("is an address that nobody calls, from its registration to the end of a game played", async () => {
+  it("is never fetched as a URL, from registration to the end of a session", async () => {
     const { client, api, operator } = fixture;
     const address = `https://localhost:${(canary.address() as AddressInfo).port}/canary`;
     const addresses = { thumbnail: address, screenshots: [address], website: address };
@@ -56,7 +56,7 @@ describe("what partners write of a game", function () {
     expect(calls, "calls that the canary counts").to.be.above(0);
   });
 
-  it("names no object: a version's consists of ids", async () => {
+  it("is in no object's name: a version's consists of ids", async () => {
     const words = { launcher: "play.sh", engineDir: "engine", title: "..%2f..%2fsaves", slug: `saves-${fixture.partner.keyId}` };
     const created = await fixture.client.post(path, { developer: "../../saves", ...words });
     expect(created.status, created.text).to.equal(201);

@@ -22,7 +22,7 @@ describe("partners' API keys", function () {
   });
   after(() => api.stop());
 
-  it("are needed on every route, in their own shape of refusal", async () => {
+  it("are required on every partner route, with the partners' form of error response", async () => {
     const { slug } = await aGame(api.deps, { partnerId: partner.id });
     const routes = [
       ["GET", path], ["POST", path], ["GET", `${path}/${slug}`], ["PATCH", `${path}/${slug}`], ["PUT", `${path}/${slug}/upload`],
@@ -63,7 +63,7 @@ describe("partners' API keys", function () {
     expect(await statusOf({ authorization: [authorization, `Bearer ${other.key}`] })).to.equal(401);
   });
 
-  it("are known by when they were used last, and nobody can read them out of the database or the log", async () => {
+  it("show when they were last used, and are not readable in the database or the log", async () => {
     const lastUse = async (): Promise<Date | null> =>
       (await api.deps.postgres.prisma.partnerKey.findUniqueOrThrow({ where: { id: partner.keyId } })).lastUsedAt;
     expect(await lastUse()).to.be.null;
@@ -77,7 +77,7 @@ describe("partners' API keys", function () {
     expect(api.logLines.join("\n")).to.not.contain(secret);
   });
 
-  it("bear a hundred requests a minute, the hundred and first waits", async () => {
+  it("allow a hundred requests a minute, and refuse the hundred and first", async () => {
     const statuses = await Promise.all(Array.from({ length: 101 }, async () => (await client.get(path)).status));
     expect(statuses.filter((status) => status === 200)).to.have.length(100);
     const refused = await client.get(path);

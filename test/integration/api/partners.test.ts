@@ -48,7 +48,7 @@ describe("partner games", function () {
       }
     });
 
-    it("gives a deleted slug away after 90 days, once the old game's cache is gone", async () => {
+    it("frees a deleted game's slug after 90 days, once its cache is gone", async () => {
       const dayMs = 86_400_000;
       const { prisma } = api.deps.postgres;
       const { slug, id } = await aGame(api.deps, { deletedAt: new Date(Date.now() - 89 * dayMs) });
@@ -70,7 +70,7 @@ describe("partner games", function () {
       expect(again.headers.get("idempotency-replayed")).to.equal("true");
     });
 
-    it("takes everything at its bound, and nothing beyond", async () => {
+    it("accepts every field at its bound, and none beyond", async () => {
       const atBound = {
         ...metadata, title: "t".repeat(120), description: "d".repeat(5000), tags: Array.from({ length: 20 }, (_, at) => `${at}`.padStart(32, "t")),
         slug: `s-${partner.keyId}`.padEnd(63, "0"), languages: ["en", "pt-BR", "zh-Hant-TW"], releaseDate: "2030-12-31",
@@ -109,8 +109,8 @@ describe("partner games", function () {
     });
   });
 
-  describe("one game", () => {
-    it("is another partner's secret on every route", async () => {
+  describe("of one game", () => {
+    it("are not found for another partner on any route", async () => {
       const { slug, id } = await aGame(api.deps);
       const routes = [
         ["GET", `${path}/${slug}`, undefined], ["PATCH", `${path}/${slug}`, { title: "Mine" }], ["GET", `${path}/${slug}/sync`, undefined],
@@ -128,7 +128,7 @@ describe("partner games", function () {
       expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.be.null;
     });
 
-    it("shows how many servers hold its current archive", async () => {
+    it("show how many servers hold the current archive", async () => {
       const game = await aGame(api.deps, { partnerId: partner.id });
       const nodes = [await operator.addNode(1), await operator.addNode(1), await operator.addNode(1)].toSorted();
       const [first, second] = nodes as [string, string, string];
@@ -157,7 +157,7 @@ describe("partner games", function () {
       });
     });
 
-    it("changes by PATCH only where it is told to", async () => {
+    it("are changed by PATCH in the given fields only", async () => {
       const { slug, id } = await aGame(api.deps, { partnerId: partner.id, description: "Old", tags: ["a"], thumbnail: "https://example.test/a.png" });
       expect((await client.patch(`${path}/${slug}`, {})).json()).to.include({ description: "Old" });
       const changed = await client.patch(`${path}/${slug}`, { title: "New", thumbnail: null, tags: null });
@@ -169,7 +169,7 @@ describe("partner games", function () {
       expect((await client.get(`${path}/${slug}`)).json()).to.deep.include({ title: "New", status: "active" });
     });
 
-    it("answers 304 to who has it already, and another tag once it changed", async () => {
+    it("have an ETag that answers 304 until they change", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       for (const address of [`${path}/${slug}`, `${path}/${slug}/sync`, path]) {
         const first = await client.get(address);
@@ -188,7 +188,7 @@ describe("partner games", function () {
       expect(after.headers.get("etag")).to.equal(patched.headers.get("etag"));
     });
 
-    it("is changed and deleted only in the state that the client means, if it says which", async () => {
+    it("are changed and deleted only in the state that If-Match names", async () => {
       const { slug, id } = await aGame(api.deps, { partnerId: partner.id });
       const game = `${path}/${slug}`;
       const old = (await client.get(game)).headers.get("etag")!;
@@ -209,7 +209,7 @@ describe("partner games", function () {
       expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.not.be.null;
     });
 
-    it("lets one of many changes for the same state through", async () => {
+    it("let one of many changes to the same state through", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       const etag = (await client.get(`${path}/${slug}`)).headers.get("etag")!;
       const statuses = await Promise.all(Array.from({ length: 10 }, async (_, at) => (await client.patch(`${path}/${slug}`, { title: `Title ${at}` }, { "if-match": etag })).status));
@@ -217,7 +217,7 @@ describe("partner games", function () {
       expect(statuses.filter((status) => status === 412)).to.have.length(9);
     });
 
-    it("is deleted while it is played: the session goes on, no other begins", async () => {
+    it("can be deleted while played: the session goes on, no other begins", async () => {
       const game = await aGame(api.deps, { partnerId: partner.id });
       await operator.addNode(10);
       const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
@@ -232,7 +232,7 @@ describe("partner games", function () {
       await operator.finish(sessionId);
     });
 
-    it("changes launcher and engineDir of an active game only to what its archive holds", async () => {
+    it("take only a launcher and engineDir that the active archive holds", async () => {
       const { slug, versionId } = await aGame(api.deps, { partnerId: partner.id });
       await api.deps.postgres.prisma.gameVersion.update({ where: { id: versionId! }, data: { rootFiles: ["run.sh", "other.sh"], rootDirectories: ["engine"] } });
       expect((await client.patch(`${path}/${slug}`, { launcher: "other.sh" })).json()).to.include({ launcher: "other.sh" });
@@ -242,7 +242,7 @@ describe("partner games", function () {
       expect((await client.patch(`${path}/${pending.slug}`, { launcher: "missing.sh" })).status).to.equal(200);
     });
 
-    it("is deleted once, with its cache, and gone from every list", async () => {
+    it("are deleted once, with their cache, and gone from every list", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       await operator.caches.apply({
         metadata: { name: slug, namespace: api.kube!.sessionsNamespace },

@@ -56,7 +56,7 @@ describe("two processes of the API", function () {
   }
 
   describe("share", () => {
-    it("a player's limit: exactly a hundred of five hundred requests at once come through", async () => {
+    it("a player's limit: exactly a hundred of five hundred parallel requests succeed", async () => {
       const player = api.as(await aUser(api.deps), one);
       await player.get("/api/game/sessions");
       const clients = [player, elsewhere(player, two)] as const;
@@ -90,7 +90,7 @@ describe("two processes of the API", function () {
     });
   });
 
-  it("remember a sign-out when Redis was emptied and the one that took it has died", async () => {
+  it("keep a sign-out after a flush of Redis and the end of the process that took it", async () => {
     const user = await aUser(api.deps);
     const [ended, kept] = [api.anonymous(one), api.anonymous(one)];
     await postSignIn(ended, user);
@@ -145,7 +145,7 @@ describe("two processes of the API", function () {
       await eventually(async () => expect(await objects()).to.deep.equal([sessionId]).and.to.be.ok);
     }
 
-    it("though one is killed before it is stored: nothing was done, and a later repetition does it", async () => {
+    it("though one is killed before the launch is stored: a later repetition launches", async () => {
       const { pool } = api.deps.postgres;
       const lock = await pool.connect();
       try {
@@ -175,7 +175,7 @@ describe("two processes of the API", function () {
       await expectOneLaunch(late);
     });
 
-    it("though one is killed before the cluster and the player hear of it: a repetition gives its answer", async () => {
+    it("though one is killed before the object is created: a repetition returns the same response", async () => {
       relay.delayMs = 5_000;
       const lost = launch(one).then(({ text }) => text, () => "lost");
       await eventually(async () => (await stored()).length === 1);
@@ -193,7 +193,7 @@ describe("two processes of the API", function () {
     });
   });
 
-  it("launch a game or delete it, when both come at once: what was launched goes on, and takes the game's files away with its end", async () => {
+  it("launch a game or delete it when both come at once, and the launched session's end removes the game's files", async () => {
     const { prisma } = api.deps.postgres;
     const partner = await aPartner(api.deps);
     const game = await aGame(api.deps, { partnerId: partner.id });

@@ -48,7 +48,7 @@ describe("recorder, relay and sweeper", function () {
     return api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: (await fixture.rowOf(id)).slotId! } });
   }
 
-  it("takes each newer save into the slot, and no older one", async () => {
+  it("record each newer save in the slot, and no older one", async () => {
     const id = await running();
     await operator.report(id, { save: aSave(1) });
     await eventually(async () => expect(await slotOf(id)).to.include({ generation: 1, sequence: 1, savedBySession: id, label: "Playthrough 1" }));
@@ -61,7 +61,7 @@ describe("recorder, relay and sweeper", function () {
     expect(await slotOf(id)).to.include({ sequence: 4 });
   });
 
-  it("does not let a late save of an older session overwrite a newer one", async () => {
+  it("do not let a late save of an older session overwrite a newer one", async () => {
     const first = await running();
     await operator.finish(first);
     await fixture.ended(first);
@@ -75,7 +75,7 @@ describe("recorder, relay and sweeper", function () {
     expect(await slotOf(second)).to.include({ objectKey: "saves/x/second", savedBySession: second });
   });
 
-  it("records an end once, however often it looks, and then lets go of the object", async () => {
+  it("record an end once, however often they reconcile, and then remove the object's finalizer", async () => {
     const id = await running();
     await operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds: 5, peakMemoryBytes: 100 * 2 ** 20 } });
     await eventually(async () => !(await operator.session(id)).metadata.finalizers?.includes(finalizers.recorder));
@@ -85,7 +85,7 @@ describe("recorder, relay and sweeper", function () {
     expect(profile).to.include({ profileSessions: 1, profileCpuMillicores: 500, profilePeakMemoryMb: 100 });
   });
 
-  it("averages later sessions in with less weight", async () => {
+  it("add later sessions to the game's profile with less weight", async () => {
     for (const cpuSeconds of [10, 0]) {
       const id = await running();
       await operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds, peakMemoryBytes: 2 ** 20 } });
@@ -96,7 +96,7 @@ describe("recorder, relay and sweeper", function () {
     expect(profile.profileCpuMillicores).to.be.closeTo(700, 1e-6);
   });
 
-  it("keeps the object and the slot while the last save is still on its node", async () => {
+  it("keep the object and the slot while the last save is still on its node", async () => {
     const id = await running();
     await operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })] });
     await fixture.ended(id);
@@ -107,7 +107,7 @@ describe("recorder, relay and sweeper", function () {
     await eventually(async () => !(await operator.session(id)).metadata.finalizers?.includes(finalizers.recorder));
   });
 
-  it("ends what kubectl deletes with the reason that the operator gives", async () => {
+  it("record the operator's reason for a session that kubectl deletes", async () => {
     const id = await running();
     await operator.sessions.delete({ name: id, namespace: api.kube!.sessionsNamespace });
     await eventually(async () => expect(await fixture.rowOf(id)).to.include({ status: "stopping", stopReason: "Deleted" }));
@@ -116,7 +116,7 @@ describe("recorder, relay and sweeper", function () {
     await eventually(async () => await operator.findSession(id) === undefined);
   });
 
-  it("takes a session for lost whose object was removed by force", async () => {
+  it("record a session as lost whose object was removed by force", async () => {
     const [ran, starting] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
     // An object that nobody has seen yet would be made anew.
     await eventually(async () => (await fixture.rowOf(starting)).crCreatedAt !== null);
@@ -125,7 +125,7 @@ describe("recorder, relay and sweeper", function () {
     await eventually(async () => expect(await fixture.rowOf(starting)).to.include({ status: "error", slotId: null }));
   });
 
-  it("creates the object of a launch that died before it could", async () => {
+  it("create the object of a launch whose process died before doing so", async () => {
     const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     // As it was between the launch's commit and its create.
@@ -138,7 +138,7 @@ describe("recorder, relay and sweeper", function () {
     await eventually(async () => (await fixture.rowOf(orphan)).crCreatedAt !== null);
   });
 
-  it("fails a launch that nobody created in time", async () => {
+  it("fail a launch whose object was not created in time", async () => {
     const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     await operator.finish(id);
@@ -149,7 +149,7 @@ describe("recorder, relay and sweeper", function () {
     expect(await operator.findSession(late)).to.be.undefined;
   });
 
-  it("stops an idle session, and not one that is kept alive", async () => {
+  it("stop an idle session, and not one that is kept alive", async () => {
     const [idle, kept] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
     await fixture.makeReady(kept);
     await api.deps.postgres.prisma.gameSession.update({ where: { id: idle }, data: { expiresAt: new Date(Date.now() - 1) } });
@@ -158,7 +158,7 @@ describe("recorder, relay and sweeper", function () {
     expect(await fixture.rowOf(kept)).to.include({ status: "running" });
   });
 
-  it("ends an object of ours that has no row, and leaves an admin's alone", async () => {
+  it("end an object of the API's that has no row, and keep an admin's", async () => {
     const [ours, admins] = ["gs-00000000000000000003", "by-hand"];
     const namespace = api.kube!.sessionsNamespace;
     await operator.sessions.create({ metadata: { name: ours, namespace, finalizers: [finalizers.recorder] }, spec: aGameSessionSpec() });

@@ -34,7 +34,7 @@ describe("serving", () => {
   });
 
   describe("the web app", () => {
-    it("is the page of every address but the API's and files'", async () => {
+    it("returns the page at every path but the API's and files'", async () => {
       for (const path of ["/", "/signin", "/games/some-game", "/play/gs-1?x=1"]) {
         const response = await api.anonymous().get(path);
         expect(response.status).to.equal(200);
@@ -45,7 +45,7 @@ describe("serving", () => {
       }
     });
 
-    it("has files that are kept for a year when their name has a hash, compressed when large", async () => {
+    it("lets hashed files be cached for a year, and compresses large ones", async () => {
       const script = await api.anonymous().get("/assets/index-Ab3dEf9_.js");
       expect(script.headers.get("cache-control")).to.equal("public, max-age=31536000, immutable");
       expect(script.headers.get("content-type")).to.match(/javascript/);
@@ -76,7 +76,7 @@ describe("serving", () => {
     });
   });
 
-  describe("every answer", () => {
+  describe("every response", () => {
     it("carries the security headers, whatever its status", async () => {
       const player = api.as(await aUser(api.deps));
       const responses = [
@@ -96,7 +96,7 @@ describe("serving", () => {
       }
     });
 
-    it("is 405 with Allow for another method, and 204 for OPTIONS without any word on origins", async () => {
+    it("is 405 with Allow for another method, and 204 for OPTIONS without CORS headers", async () => {
       const wrong = await api.anonymous().request("DELETE", "/api/game/launch");
       expectErrorResponse(wrong, 405, "method_not_allowed");
       expect(wrong.headers.get("allow")).to.equal("POST, OPTIONS");
@@ -106,7 +106,7 @@ describe("serving", () => {
       expect([...options.headers.keys()].filter((name) => name.startsWith("access-control"))).to.be.empty;
     });
 
-    it("asks for a body only after all that can be refused without it", async () => {
+    it("comes before the body is requested where it does not depend on the body", async () => {
       const head = "POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n";
       expect(await exchange(api.url, `${head}\r\n`)).to.match(/^HTTP\/1\.1 401 /);
       const player = api.as(await aUser(api.deps));
@@ -128,7 +128,7 @@ describe("serving", () => {
       api.deps.lifecycle.isStopping = false;
     });
 
-    it("is 503 with Retry-After and no detail while the database is away, and signs nobody out", async () => {
+    it("is 503 with Retry-After and no detail while the database is unavailable, and signs nobody out", async () => {
       const unavailable = await TestApi.start({ env: { DATABASE_URL: `postgres://joypod@127.0.0.1:${await freePort()}/none` } });
       try {
         expectErrorResponse(await unavailable.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
@@ -168,7 +168,7 @@ describe("serving", () => {
     });
     after(() => database.drop());
 
-    it("serves, tells its metrics on a port of their own, and ends on SIGTERM after what it has begun", async () => {
+    it("serves, has its metrics on a port of their own, and on SIGTERM ends after its open requests", async () => {
       const [port, metricsPort] = [await freePort(), await freePort()];
       const child = start({ PORT: String(port), METRICS_PORT: String(metricsPort), BASE_URL: `http://127.0.0.1:${port}` });
       const ended = once(child, "exit");
@@ -186,7 +186,7 @@ describe("serving", () => {
       expect(await ended).to.deep.equal([0, null]);
     });
 
-    it("refuses to start with what is not safe, and names every wrong variable", async () => {
+    it("refuses to start with an unsafe configuration, naming every wrong variable", async () => {
       const child = start({ SIGNING_KEYS: `a:${Buffer.from("short").toString("base64")}`, PASSWORD_PEPPER: "short", BASE_URL: "ftp://x" });
       let errors = "";
       child.stderr?.on("data", (chunk: Buffer) => errors += chunk.toString());

@@ -97,7 +97,7 @@ describe("slow clients", function () {
     client.destroy();
   });
 
-  it("are cut when they are slowhttptest's, of every kind, and leave nothing behind", async () => {
+  it("are cut when they are slowhttptest's, of every kind, and leave no connection behind", async () => {
     const port = Number(new URL(api.url).port);
     const cuts = (): number => api.logLines.filter((line) => line.includes('"isCut":true') && line.includes('"route":"web"')).length;
     const before = cuts();
@@ -124,7 +124,7 @@ describe("slow clients", function () {
       return client;
     }
 
-    it("may take far longer than any other body, at a low but honest rate", async () => {
+    it("may take far longer than any other body, at the minimal rate", async () => {
       const archive = await anArchive({ header: { name: "engine/more.bin", size: 40_000 }, body: randomBytes(40_000) });
       const client = await begin(archive.length);
       const pieces = 12;
@@ -135,7 +135,7 @@ describe("slow clients", function () {
       expect(performance.now() - startedMs).to.be.above(4 * Number(env.BODY_TIMEOUT_MS));
     });
 
-    it("are cut when they send next to nothing, or nothing", async () => {
+    it("are cut when they send less than the minimal rate, or nothing", async () => {
       const [dripping, silent] = [await begin(1_000_000), await begin(1_000_000)];
       await dripping.trickle(Buffer.alloc(60, 0x1f).toString("latin1"), 100);
       for (const client of [dripping, silent]) expect(await client.untilClosed()).to.match(/^HTTP\/1\.1 (?:408|422) [^]*Connection: close/i);

@@ -77,7 +77,7 @@ describe("/api/stream", function () {
     return (user === undefined ? api.anonymous() : api.as(user)).post(path, body, headers);
   }
 
-  it("passes the offer to the session's pod and its answer back", async () => {
+  it("passes the offer to the session's pod and returns its SDP answer", async () => {
     const response = await offer(owner, `/api/stream/${id}?client=client-1234&takeover=true`);
     expect(response.status, response.text).to.equal(201);
     expect(response.text).to.equal("v=0 answer");
@@ -151,13 +151,13 @@ describe("/api/stream", function () {
       expect((await held).text).to.equal("v=0 late answer");
     });
 
-    it("passes on that another window plays", async () => {
+    it("returns the pod's conflict when another window plays", async () => {
       streamerResponse = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
       await operator.startStreamer(sessionId, podIp);
       expectErrorResponse(await offer(player, `/api/stream/${sessionId}`), 409, "viewer_active");
     });
 
-    it("does not pass on an answer that came after the stop", async () => {
+    it("does not return an SDP answer that came after the stop", async () => {
       const { promise, resolve } = Promise.withResolvers<undefined>();
       hold = promise;
       await operator.startStreamer(sessionId, podIp);
@@ -171,7 +171,7 @@ describe("/api/stream", function () {
       expect((await stopped).status).to.equal(200);
     });
 
-    it("says so when it fails before it ran", async () => {
+    it("fails the offer when the session fails before it ran", async () => {
       await operator.startStreamer(sessionId, deadPodIp);
       const held = offer(player, `/api/stream/${sessionId}`);
       await operator.finish(sessionId, { failure: { reason: "StreamerFailed", message: "The streamer failed." } });
@@ -179,7 +179,7 @@ describe("/api/stream", function () {
       expectErrorResponse(await offer(player, `/api/stream/${sessionId}`), 409, "not_running");
     });
 
-    it("takes the offer back when the page leaves", async () => {
+    it("cancels the offer when the page leaves", async () => {
       hold = new Promise(() => undefined);
       await operator.startStreamer(sessionId, podIp);
       const client = api.as(player);
@@ -197,20 +197,20 @@ describe("/api/stream", function () {
     });
   });
 
-  it("hangs up", async () => {
+  it("passes a hang-up on to the session's pod", async () => {
     streamerResponse = { status: 200, headers: {}, body: "" };
     expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
     expect(seen[0]).to.include({ method: "DELETE", url: "/whep/connection-1" });
   });
 
-  it("passes on that another viewer is there", async () => {
+  it("returns the pod's conflict when another viewer is connected", async () => {
     streamerResponse = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
     const response = await offer(owner);
     expect(response.status).to.equal(409);
     expect(response.json()).to.include({ error: "viewer_active" });
   });
 
-  it("does not pass on what a pod must not say to a browser", async () => {
+  it("does not pass on headers and bodies that a pod must not send to a browser", async () => {
     streamerResponse = { status: 302, headers: { location: "https://evil.example", "set-cookie": "a=b" }, body: "" };
     const redirected = await offer(owner);
     expectErrorResponse(redirected, 503, "unavailable");
@@ -243,7 +243,7 @@ describe("/api/stream", function () {
     expect(seen).to.have.length(0);
   });
 
-  it("answers 503 when the pod does not", async () => {
+  it("answers 503 when the pod does not respond", async () => {
     const other = await aUser(api.deps);
     const path = `/api/stream/${await launched(other, deadPodIp)}`;
     expectErrorResponse(await offer(other, path), 503, "unavailable");

@@ -37,7 +37,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(sync.json()).to.include({ cachedOn: 0 });
   });
 
-  it("takes the same archive again without doing anything", async () => {
+  it("accepts the same archive again without changing anything", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     const [before, cache] = [await fixture.stateOf(), await fixture.operator.cache(fixture.game.slug)];
@@ -71,7 +71,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     await eventually(async () => ((await fixture.operator.cache(fixture.game.slug))!.spec.previousSources ?? []).length === 0, { what: "the cache to forget the old version" });
   });
 
-  it("lets one of two uploads at once through, whole", async () => {
+  it("stores one of two parallel uploads, whole", async () => {
     const archive = await anArchive();
     const slow = await fixture.beginUpload(archive);
     const second = await fixture.upload(await anArchive());
@@ -81,7 +81,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect((await fixture.operator.cache(fixture.game.slug))!.spec.source.sha256).to.equal(sha256Of(archive));
   });
 
-  it("frees the place of an upload that died with its process, and removes its remains", async () => {
+  it("frees the place of an upload whose process died, and removes its parts", async () => {
     const { prisma } = fixture.api.deps.postgres;
     const objectKey = `archives/${fixture.game.id}/dead.tar.gz`;
     const uploadId = await fixture.minio.client.initiateNewMultipartUpload(fixture.minio.bucket, objectKey, {});
@@ -116,7 +116,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(await prisma.gameUpload.count({ where: { gameId: fixture.game.id } })).to.equal(0);
   });
 
-  it("answers 503 when the object store goes away between two parts, and sweeps the parts when it is back", async () => {
+  it("answers 503 when the object store becomes unavailable between two parts, and removes the parts when it is back", async () => {
     const { prisma } = fixture.api.deps.postgres;
     const archive = await anArchive();
     await fixture.uploaded(archive);
@@ -149,7 +149,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expectErrorResponse(await fixture.upload(archive, { "content-digest": `sha-256=:${sha256}:`, "repr-digest": "sha-256=:AAAA:" }), 400, "invalid_request");
   });
 
-  it("changes nothing when the game has changed while its archive was on its way, if the client says what it means", async () => {
+  it("changes nothing when the game changed during an upload with If-Match", async () => {
     const archive = await anArchive();
     const game = `/api/partners/games/${fixture.game.slug}`;
     const etag = (await fixture.client.get(game)).headers.get("etag")!;
@@ -183,7 +183,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(await fixture.objectKeys()).to.be.empty;
   });
 
-  it("answers 503 while the object store is away, and serves the old version", async () => {
+  it("answers 503 while the object store is unavailable, and serves the old version", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     const before = await fixture.stateOf();
@@ -199,7 +199,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect((await fixture.operator.cache(fixture.game.slug))!.spec.source.sha256).to.equal(sha256Of(archive));
   });
 
-  it("tells the cache later when the cluster could not be told at once", async () => {
+  it("updates the GameCache later when the cluster was unavailable at first", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     await fixture.operator.caches.delete({ name: fixture.game.slug, namespace: fixture.api.kube!.sessionsNamespace });

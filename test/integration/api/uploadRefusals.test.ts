@@ -133,7 +133,7 @@ describe("refused uploads", function () {
     });
   });
 
-  describe("are decided before the body is asked for:", () => {
+  describe("are refused before the body is requested:", () => {
     const body = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
     /** A partner who waits to be asked: the head of an upload, with these headers in place of the good ones. */
@@ -195,7 +195,7 @@ describe("refused uploads", function () {
       });
     }
 
-    it("and only a body that is wanted is asked for", async () => {
+    it("only an acceptable body is requested", async () => {
       const archive = await anArchive();
       const client = await RawClient.connect(fixture.api.url);
       client.write(headOf({ "Content-Length": String(archive.length), "Connection": "close" }));

@@ -7,7 +7,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import type { TestMinio } from "#test/support/stores/minio.ts";
 import { NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
-describe("Node agent: session folders that hold what nobody of ours wrote", function () {
+describe("Node agent: damaged and hostile session folders:", function () {
   this.timeout(90_000);
   let minio: TestMinio;
   let fixture: NodeAgentFixture;
@@ -31,7 +31,7 @@ describe("Node agent: session folders that hold what nobody of ours wrote", func
     ["a manifest of 64 MB", (packed: string) => writeFileSync(`${packed}/manifest.json`, Buffer.alloc(64 * 2 ** 20, "x"))],
     ["a manifest that leads elsewhere", (packed: string) => symlinkSync("/etc/passwd", `${packed}/manifest.json`)],
   ] as const) {
-    it(`sets a session aside whose packer's folder holds ${what}, and serves the others`, async () => {
+    it(`sets a session aside whose spool holds ${what}, and serves the others`, async () => {
       await fixture.startAgent();
       const [name, neighbour] = [await fixture.aRunningSession(), await fixture.aRunningSession()];
       await fixture.killPacker(name);
@@ -49,7 +49,7 @@ describe("Node agent: session folders that hold what nobody of ours wrote", func
     });
   }
 
-  it("does not store a pack that is not what its manifest says", async () => {
+  it("does not store a pack that differs from its manifest", async () => {
     await fixture.startAgent();
     fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
     const name = await fixture.aRunningSession();
@@ -66,7 +66,7 @@ describe("Node agent: session folders that hold what nobody of ours wrote", func
     expect(await fixture.storedSaves(`slot-${name}`)).to.deep.equal([]);
   });
 
-  it("makes a spoilt record anew of what the cluster knows", async () => {
+  it("rebuilds a corrupt session record from the cluster", async () => {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -80,14 +80,14 @@ describe("Node agent: session folders that hold what nobody of ours wrote", func
     await fixture.condition(name, "SavePersisted", "True", "Stored");
   });
 
-  it("sets a spoilt record aside that no session belongs to", async () => {
+  it("sets a corrupt record of no session aside", async () => {
     mkdirSync(`${fixture.root}/v1/sessions/gs-nobodys`, { recursive: true });
     writeFileSync(`${fixture.root}/v1/sessions/gs-nobodys/session.json`, "{}");
     await fixture.startAgent();
     await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept/gs-nobodys/session.json")), { what: "the folder to be set aside" });
   });
 
-  it("stores what a pod of the previous release left, whatever a game has made of it", async () => {
+  it("stores the saves that a pod of the previous release left, whatever a game did to the folder", async () => {
     const source = await fixture.createGame();
     await fixture.startAgent();
     const name = await fixture.launch(source);

@@ -36,7 +36,7 @@ describe("Node agent: status of its node", function () {
     expect(status?.conditions?.find(({ type }) => type === "DiskPressure")?.status).to.equal("False");
   });
 
-  it("fetches what the operator wants there, and shows each state", async () => {
+  it("downloads what the operator desires there, and shows each state", async () => {
     const source = await fixture.createGame();
     const refused = await storeArchive(minio, aTarGz([{ name: "link", type: "2", linkName: "/etc" }]));
     const wanted = [source, refused].map((archive, index) => ({ digest: archive.sha256, source: archive, priority: 5 - index, pinned: false, hold: false }));
@@ -52,7 +52,7 @@ describe("Node agent: status of its node", function () {
     expect(failed?.reason).to.match(/^ArchiveRefused: .*"link" is a symbolic link/);
   });
 
-  it("fetches what is wanted later, and shows what is in use", async () => {
+  it("downloads what is desired later, and shows what is in use", async () => {
     await fixture.createGameNode();
     await fixture.startAgent();
     const source = await fixture.createGame();
@@ -66,7 +66,7 @@ describe("Node agent: status of its node", function () {
     await entry(true);
   });
 
-  it("says that the object store is away", async () => {
+  it("says that the object store is unavailable", async () => {
     await fixture.createGameNode();
     await fixture.startAgent();
     const isReachable = (expected: string) => eventually(async () => conditionStatusOf(await fixture.gameNode(), "StoreReachable") === expected,

@@ -34,7 +34,7 @@ describe("Node agent: sessions", function () {
   const storedSave = (name: string, sequence: number) => fixture.storedSave(name, sequence);
   const listing = async (key: string): Promise<string[]> => execFileSync("tar", ["-tz"], { input: await fixture.readObject(key), encoding: "utf8" }).trim().split("\n").sort();
 
-  it("takes a session from placement to the end of its directory", async () => {
+  it("serves a session from its placement to the removal of its directory", async () => {
     await fixture.startAgent();
     const source = await fixture.createGame();
     const name = await fixture.launch(source);
@@ -121,7 +121,7 @@ describe("Node agent: sessions", function () {
     expect(await savesOf(played)).to.deep.equal([]);
   });
 
-  it("does not store what did not change", async () => {
+  it("does not store an unchanged save", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -136,7 +136,7 @@ describe("Node agent: sessions", function () {
     expect((await fixture.session(name)).status?.save).to.include({ sequence: 1, final: true });
   });
 
-  it("follows no link and opens nothing odd that the game left", async () => {
+  it("follows no link and opens no special file that the game left", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     const saves = fixture.saves(name);
@@ -152,7 +152,7 @@ describe("Node agent: sessions", function () {
     expect(await listing(objectKey)).to.deep.equal(["folder/", "folder/real"]);
   });
 
-  it("keeps the packs while MinIO is away, also across a restart, and stores it when it is back", async () => {
+  it("keeps packs while the object store is unavailable, also across a restart, and stores the newest when it is back", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     await minio.stop();
@@ -170,7 +170,7 @@ describe("Node agent: sessions", function () {
     expect(await savesOf(name)).to.have.length(1);
   });
 
-  it("stores what it finds after a restart although the session is gone, and tells an admin", async () => {
+  it("stores a pack found after a restart although its session is gone, and reports it to the admin", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     await fixture.stopAgent();
@@ -187,7 +187,7 @@ describe("Node agent: sessions", function () {
     await eventually(async () => (await fixture.eventsOf(fixture.node)).includes("OrphanedSave"), { what: "the admin to be told" });
   });
 
-  it("hears of the last pack after a restart, before the kubelet says that the pod has ended", async () => {
+  it("reads the last pack after a restart, before the kubelet reports the pod's end", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     await fixture.stopAgent();
@@ -214,7 +214,7 @@ describe("Node agent: sessions", function () {
     expect(unpacked.equals(bytes)).to.equal(true);
   });
 
-  it("does not store a save over the limits, says so, and keeps the good one before it", async () => {
+  it("refuses a save over the limits with a reason, and keeps the good one before it", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -229,7 +229,7 @@ describe("Node agent: sessions", function () {
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be removed" });
   });
 
-  it("stores the newest pack of a pod that was torn away, with its age", async () => {
+  it("stores the newest pack, with its age, of a pod that was removed abruptly", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 3");
@@ -242,7 +242,7 @@ describe("Node agent: sessions", function () {
     expect(status?.conditions?.find(({ type }) => type === "SavePersisted")?.message).to.match(/packed at .*, \d+ s ago/);
   });
 
-  it("gives up the directory of a session that moved to another node", async () => {
+  it("removes the directory of a session that moved to another node", async () => {
     await fixture.startAgent();
     const name = await fixture.launch(await fixture.createGame());
     await fixture.ordered(name);
@@ -251,7 +251,7 @@ describe("Node agent: sessions", function () {
     expect(await savesOf(name)).to.deep.equal([]);
   });
 
-  it("says what is wrong with the game of a session", async () => {
+  it("reports why the game of a session cannot be used", async () => {
     await fixture.startAgent();
     const unknown = await fixture.launch({ ...await fixture.createGame(), sha256: "e".repeat(64) });
     await fixture.condition(unknown, "ContentReady", "False", "SourceUnknown");
@@ -259,7 +259,7 @@ describe("Node agent: sessions", function () {
     await fixture.condition(incomplete, "ContentReady", "False", "ArchiveIncomplete");
   });
 
-  it("is killed in the middle of a download and a restore, and does both anew", async () => {
+  it("repeats a download and a restore in the middle of which it was killed", async () => {
     const source = await fixture.createGame(3_000_000);
     fixture.proxy.fault = ({ method }) => method === "GET" ? { bytesPerSecond: 400_000 } : undefined;
     fixture.startProcess();

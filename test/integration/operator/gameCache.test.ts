@@ -45,7 +45,7 @@ describe("GameCache controller", function () {
   const ready = ({ status }: GameCache): string | undefined => status?.conditions?.find(({ type }) => type === "Ready")?.reason;
   const report = (number: number, ...entries: CacheEntry[]): Promise<void> => fixture.parts.report(fixture.nodeNames[number] ?? "", { entries });
 
-  it("fills node after node, one at a time, and tells how far it is", async () => {
+  it("fills node after node, one at a time, and reports progress", async () => {
     await set(3);
     await fixture.createCache(slug, { rollout: { maxParallelNodes: 1 } });
     await desired((all) => turns(all).join() === "false,true,true", "the first node's turn");
@@ -69,7 +69,7 @@ describe("GameCache controller", function () {
     expect(await eventually(async () => (await fixture.eventsOf(slug)).includes("AllNodesCached"), { what: "an event" })).to.equal(true);
   });
 
-  it("goes over to a new version and keeps the former one where it is", async () => {
+  it("switches to a new version and keeps the former one on its nodes", async () => {
     await set(1);
     const created = await fixture.createCache(slug, { keepVersions: 2, priority: 5, pinned: true });
     await report(0, aCacheEntry());
@@ -83,7 +83,7 @@ describe("GameCache controller", function () {
     expect(filling.status).to.include({ cachedNodes: 0, pendingNodes: 1 });
   });
 
-  it("asks only for the wanted number of nodes, and of the right ones", async () => {
+  it("fills only the configured number of nodes, and the right ones", async () => {
     await set(2);
     await fixture.nodes.mergePatch({ name: fixture.nodeNames[1] ?? "" }, { metadata: { labels: { disk: "fast" } } });
     await fixture.createCache(slug, { placement: { policy: "Count", count: 1, nodeSelector: { disk: "fast" } } });
@@ -91,7 +91,7 @@ describe("GameCache controller", function () {
     await cache(({ status }) => status?.totalNodes === 1, "one node");
   });
 
-  it("asks for an on-demand game where a session waits for it, before everything else", async () => {
+  it("fills an on-demand game first where a session waits for it", async () => {
     await set(1);
     const [node = ""] = fixture.nodeNames;
     fixture.parts.behaviour.nodesWithoutContent.add(node);
@@ -109,7 +109,7 @@ describe("GameCache controller", function () {
     await cache(({ status }) => status?.cachedNodes === 1, "the node that holds it");
   });
 
-  it("takes its wishes back when it is deleted, while its session goes on", async () => {
+  it("withdraws the desired entries of a deleted cache, while its session goes on", async () => {
     await set(1);
     const created = await fixture.createCache(slug);
     await report(0, aCacheEntry());

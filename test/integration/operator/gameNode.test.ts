@@ -27,7 +27,7 @@ describe("GameNode controller", function () {
 
   const readyReason = ({ status }: GameNode): string | undefined => status?.conditions?.find(({ type }) => type === "Ready")?.reason;
 
-  it("makes one for a node that matches, owned by the node, with slots and addresses", async () => {
+  it("creates a GameNode for a matching node, owned by the node, with slots and addresses", async () => {
     await set();
     const found = await fixture.gameNodes.get({ name });
     expect(found.metadata).to.have.nested.property("ownerReferences[0].uid", (await fixture.nodes.get({ name })).metadata.uid);
@@ -42,7 +42,7 @@ describe("GameNode controller", function () {
     await gameNode(({ status }) => status?.capacity?.slots === 4, "four slots");
   });
 
-  it("takes it from placement when its agent falls silent, and back when it is heard", async () => {
+  it("excludes a node from placement while its agent sends no heartbeat", async () => {
     await set({ HEARTBEAT_STALE_SECONDS: "35" });
     fixture.clock.jump(36_000);
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node"))).to.equal("AgentSilent");
@@ -50,7 +50,7 @@ describe("GameNode controller", function () {
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === true, "a schedulable node"))).to.equal("NodeAndAgentWell");
   });
 
-  it("takes it from placement when the kubelet is not ready or the node is cordoned", async () => {
+  it("excludes a node from placement while the kubelet is not ready or the node is cordoned", async () => {
     await set();
     await fixture.setNodeReady(name, false);
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node"))).to.equal("NodeNotReady");
@@ -61,7 +61,7 @@ describe("GameNode controller", function () {
     expect(readyReason(cordoned), "cordoned, but well").to.equal("NodeAndAgentWell");
   });
 
-  it("counts sessions, spacing its writes", async () => {
+  it("counts sessions, with bounded rate of writes", async () => {
     await set();
     const { metadata } = await fixture.launch();
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
@@ -84,7 +84,7 @@ describe("GameNode controller", function () {
     await eventually(async () => await fixture.gameNodes.find({ name }) === undefined, { what: "the GameNode to be gone" });
   });
 
-  it("removes it with its node", async () => {
+  it("removes a GameNode with its node", async () => {
     await set();
     await fixture.nodes.delete({ name });
     await eventually(async () => await fixture.gameNodes.find({ name }) === undefined, { what: "the GameNode to be gone" });

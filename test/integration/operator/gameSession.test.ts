@@ -58,7 +58,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "Scheduled", "PodCreated", "Ready", "Stopping", "Finished");
   });
 
-  it("makes the pod ahead of the save where the files are unpacked, and does not call it running before the save is there", async () => {
+  it("creates the pod ahead of the save where the files are unpacked, and reports Running only after the restore", async () => {
     await set();
     const [node = ""] = fixture.nodeNames;
     fixture.parts.behaviour.cached.push(aCacheEntry());
@@ -73,7 +73,7 @@ describe("GameSession controller", function () {
     expect(fixture.parts.podUids.get(name)?.size).to.equal(1);
   });
 
-  it("gives a pod made ahead up for one on another node when the save cannot be restored, and does not wait to store one", async () => {
+  it("replaces a pod made ahead by one on another node when the save cannot be restored, without waiting for a save", async () => {
     await set({ nodes: 2 });
     const [first = "", second = ""] = fixture.nodeNames;
     fixture.parts.behaviour.cached.push(aCacheEntry());
@@ -91,7 +91,7 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(failed)).to.equal("error");
   });
 
-  it("takes the streamer's word that the game runs before the kubelet's, across a restart", async () => {
+  it("is Ready by the streamer's report before the kubelet's, across a restart", async () => {
     await set();
     const podIp = "127.0.8.17";
     const said: StreamerStatus = {
@@ -127,7 +127,7 @@ describe("GameSession controller", function () {
     }
   });
 
-  it("stops gracefully when the object is deleted, and lets it go after the end", async () => {
+  it("stops gracefully when the object is deleted, and removes the finalizer after the end", async () => {
     await set();
     await fixture.startOperator();
     const { metadata: { name, namespace } } = await fixture.launch();
@@ -141,7 +141,7 @@ describe("GameSession controller", function () {
     await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
   });
 
-  it("protects a session that was made without the API by its own finalizer", async () => {
+  it("protects a session that was created without the API by its own finalizer", async () => {
     await set();
     await fixture.startOperator();
     const { spec } = await fixture.launch();

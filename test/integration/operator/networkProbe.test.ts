@@ -56,7 +56,7 @@ describe("sessions that need the internet", function () {
     await eventually(async () => (await probePods()).length === 0, { what: "the probe pods to be gone" });
   });
 
-  it("are refused where the policies hold nothing back, until a later round sees that they do", async () => {
+  it("are refused where policies are not enforced, until a later round of the probe sees them enforced", async () => {
     fixture = await OperatorFixture.start({ environment });
     fixture.parts.behaviour.probes = notEnforced;
     const started = await fixture.startOperator();
@@ -72,7 +72,7 @@ describe("sessions that need the internet", function () {
     await fixture.session(second.metadata.name, isRunning, "running session");
   });
 
-  it("are refused when the probe does not find it out in time", async () => {
+  it("are refused when the probe has no result in time", async () => {
     fixture = await OperatorFixture.start({ environment });
     const started = await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch(needsInternet);
@@ -82,14 +82,14 @@ describe("sessions that need the internet", function () {
     expect(await metricOf(started)).to.equal("0");
   });
 
-  it("are refused when not even the probe that a policy lets through can connect", async () => {
+  it("are refused when not even the probe that a policy allows can connect", async () => {
     fixture = await OperatorFixture.start({ environment });
     fixture.parts.behaviour.probes = { control: exitCodes.refused, covered: exitCodes.refused };
     await fixture.startOperator();
     expect(await failureReasonOf((await fixture.launch(needsInternet)).metadata.name)).to.equal("NetworkNotEnforced");
   });
 
-  it("go on to start when a later round finds nothing out, for half an hour", async () => {
+  it("still start for half an hour when a later round of the probe has no result", async () => {
     fixture = await OperatorFixture.start({ environment });
     fixture.parts.behaviour.probes = enforced;
     const started = await fixture.startOperator();
@@ -126,7 +126,7 @@ describe("sessions that need the internet", function () {
   });
 });
 
-describe("the programs that try connections", function () {
+describe("the network probe's programs", function () {
   this.timeout(60_000);
   const server = createServer((socket) => socket.destroy());
   let open: number;
@@ -148,12 +148,12 @@ describe("the programs that try connections", function () {
     });
   }
 
-  it("tell the operator by their exit code", async () => {
+  it("report to the operator by their exit code", async () => {
     const [connected, refused] = await Promise.all([run("networkProbe", "127.0.0.1", String(open)), run("networkProbe", "127.0.0.1", String(closed))]);
     expect([connected.code, refused.code]).to.deep.equal([exitCodes.connected, exitCodes.refused]);
   });
 
-  it("tell the reader of `helm test` in a sentence", async () => {
+  it("report to `helm test` in a sentence", async () => {
     const [good, bad] = await Promise.all([
       run("networkTest", `127.0.0.1:${open}`, `127.0.0.1:${closed}`), run("networkTest", `127.0.0.1:${open}`, `127.0.0.1:${open}`),
     ]);

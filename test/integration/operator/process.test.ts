@@ -83,7 +83,7 @@ describe("The operator's process", function () {
     expect(await holder()).to.equal("operator-2");
   });
 
-  it("names every wrong setting and ends", async () => {
+  it("ends at a wrong configuration, naming every wrong variable", async () => {
     const child = spawn(process.execPath, ["operator/src/main.ts"], { cwd: repositoryRoot, env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" }, stdio: ["ignore", "ignore", "pipe"] });
     let log = "";
     child.stderr.on("data", (chunk: Buffer) => void (log += chunk.toString()));

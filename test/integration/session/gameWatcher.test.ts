@@ -9,7 +9,7 @@ import { watchGame, type GameWatcher } from "#streamer/control/gameWatcher.ts";
 
 const running = aTerminationReport({ state: "running", reason: null, exitCode: null });
 
-describe("the streamer's look at the game's account", () => {
+describe("the streamer's watcher of the termination report", () => {
   let folder: string;
   let path: string;
   let watcher: GameWatcher;
@@ -47,7 +47,7 @@ describe("the streamer's look at the game's account", () => {
     ["nothing", () => { writeFileSync(path, ""); }],
   ];
   for (const [what, leave] of hostile) {
-    it(`takes ${what} for no account, at once, and goes on with the last good one`, () => {
+    it(`ignores ${what} at once, and keeps the last good report`, () => {
       leave();
       const startedAt = performance.now();
       expect(watcher.look()).to.equal(undefined);
@@ -62,7 +62,7 @@ describe("the streamer's look at the game's account", () => {
     });
   }
 
-  it("tells the end once, of an account that came the moment before", () => {
+  it("reports the end once, from a report that came the moment before", () => {
     writeFileSync(path, running);
     watcher.look();
     writeFileSync(`${path}.new`, aTerminationReport({ exitCode: 7 }));
@@ -72,7 +72,7 @@ describe("the streamer's look at the game's account", () => {
     expect(ends).to.equal(1);
   });
 
-  it("sees an end by itself", async () => {
+  it("detects an end by itself", async () => {
     writeFileSync(path, aTerminationReport());
     await eventually(() => ends === 1, { what: "the end to be told" });
   });

@@ -66,7 +66,7 @@ describe("the supervisor's filter of system calls", function () {
   for (const { name, architecture, socket, socketpair, clone, ordinary, inotify, refused } of abis) {
     describe(`for ${name}`, () => {
       for (const network of [[], ["internet"]]) {
-        it(`refuses what no game needs and lets ordinary calls pass ${network.length === 0 ? "without" : "with"} network`, () => {
+        it(`refuses calls that no game needs and allows ordinary ones ${network.length === 0 ? "without" : "with"} network`, () => {
           const program = filter(...network);
           const verdict = (number: number, ...values: number[]) => runFilter(program, { architecture, number, arguments: values });
           for (const [call, number] of Object.entries({ ...shared, ...refused })) expect(verdict(number), call).to.equal(EPERM);
@@ -84,7 +84,7 @@ describe("the supervisor's filter of system calls", function () {
         });
       }
 
-      it("lets no socket be made but of this machine's processes", () => {
+      it("allows local sockets only", () => {
         const program = filter();
         const verdict = (...values: (number | bigint)[]) => runFilter(program, { architecture, number: socket, arguments: values });
         for (const type of [stream, datagram, seqpacket]) expect(verdict(unix, type | flags, 0)).to.equal("allowed");
@@ -94,7 +94,7 @@ describe("the supervisor's filter of system calls", function () {
         expect(verdict(0x1_0000_0002n, stream, 0), "bits that the kernel does not look at").to.equal(EAFNOSUPPORT);
       });
 
-      it("opens TCP and UDP, and nothing else, to a game with network", () => {
+      it("allows TCP and UDP besides, and nothing else, to a game with network", () => {
         const program = filter("internet");
         const verdict = (...values: (number | bigint)[]) => runFilter(program, { architecture, number: socket, arguments: values });
         expect(verdict(unix, stream | flags, 0)).to.equal("allowed");
@@ -113,7 +113,7 @@ describe("the supervisor's filter of system calls", function () {
     });
   }
 
-  it("refuses sockets behind i386's socketcall whatever they are, and lets its other sub-calls pass", () => {
+  it("refuses every socket by i386's socketcall, and allows its other sub-calls", () => {
     for (const network of [[], ["internet"]]) {
       const program = filter(...network);
       for (let subCall = 1; subCall <= 20; subCall++) {

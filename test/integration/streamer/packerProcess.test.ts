@@ -44,14 +44,14 @@ describe("the streamer's packer", () => {
     }
   }
 
-  it("restores at full speed, then steps back with all its threads", async () => {
+  it("restores at normal priority, then lowers the priority of all its threads", async () => {
     start();
     const child = await eventually(pid);
     await eventually(() => existsSync(fixture.saves));
     await eventually(() => readdirSync(`/proc/${child}/task`).every((thread) => getPriority(Number(thread)) > 0));
   });
 
-  it("lets a new playthrough begin without a packer, which comes when the launch is over, or at its end", async () => {
+  it("starts after the launch of a new playthrough, or at its end", async () => {
     const launch = Promise.withResolvers<undefined>();
     const started = start(20_000, launch.promise);
     expect(existsSync(fixture.saves), "at once").to.equal(true);
@@ -63,7 +63,7 @@ describe("the streamer's packer", () => {
     launch.resolve(undefined);
   });
 
-  it("leaves the restore of a save to a packer that starts at once", async () => {
+  it("starts at once to restore a save", async () => {
     fixture.order(aTarGz([{ name: "a", body: "level 1" }]));
     start(20_000, new Promise(() => undefined));
     await eventually(() => existsSync(fixture.saves));

@@ -59,7 +59,7 @@ describe("signalling of a session", () => {
     }
   });
 
-  it("takes no offer that names another session", async () => {
+  it("refuses an offer that names another session", async () => {
     const postFor = async (session: string) => {
       const headers = { "content-type": whep.contentType, [whep.sessionHeader]: session };
       return fetch(pair.signalUrl + whep.path, { method: "POST", headers, body: offer() });
@@ -105,7 +105,7 @@ describe("signalling of a session", () => {
     expect(await errorOf(post("v=0\r\n".repeat(100_000)))).to.deep.equal({ status: 413, error: "offer_too_large" });
   });
 
-  it("has nothing else", async () => {
+  it("is 404 at any other path, and 405 with any other method", async () => {
     const of = async (path: string, method: string) => (await fetch(pair.signalUrl + path, { method })).status;
     expect(await of("/whep/unknown", "DELETE")).to.equal(404);
     expect(await of("/whep", "GET")).to.equal(405);
@@ -114,7 +114,7 @@ describe("signalling of a session", () => {
     expect(await of("/status", "POST")).to.equal(405);
   });
 
-  it("serves probes, status and metrics, also after what should break it", async () => {
+  it("serves probes, status and metrics, also after hostile requests", async () => {
     await new Promise<void>((resolve) => {
       const { port, hostname } = new URL(pair.signalUrl);
       const socket = connect(Number(port), hostname, () => socket.end("POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999\r\n\r\nxx"));

@@ -61,7 +61,7 @@ describe("a launch on the play page", function () {
     await page.getByText("The game could not be started").first().waitFor();
   }
 
-  it("follows the events and hardly polls", async () => {
+  it("follows the event stream and hardly polls", async () => {
     const id = await play();
     await eventually(() => asked.includes(eventsPath) && api.deps.gameSessionEvents.followers === 1);
     await expectStages(id);
@@ -70,13 +70,13 @@ describe("a launch on the play page", function () {
     expect(asked.filter((path) => path === eventsPath)).to.have.length(1);
   });
 
-  it("polls where events do not get through", async () => {
+  it("polls where the event stream is blocked", async () => {
     await page.route(`**${eventsPath}*`, (route) => route.fulfill({ status: 502, contentType: "text/html", body: "" }));
     await expectStages(await play());
     expect(asked.filter((path) => path === statusPath).length).to.be.above(2);
   });
 
-  it("launches once when the answer was lost on the way", async () => {
+  it("launches once when the response was lost", async () => {
     let attempts = 0;
     const keys = new Set<string | undefined>();
     await page.route("**/api/game/launch", async (route) => {

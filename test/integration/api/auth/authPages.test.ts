@@ -62,7 +62,7 @@ describe("the plain sign-in page", () => {
     }
   });
 
-  it("never signs out by a GET: it asks first", async () => {
+  it("never signs out by a GET, but asks for confirmation", async () => {
     const user = await aUser(api.deps);
     const client = api.as(user);
     expect((await client.get("/api/auth/signout")).text).to.contain('method="post" action="/api/auth/signout"');
@@ -70,7 +70,7 @@ describe("the plain sign-in page", () => {
     expectErrorResponse(await client.get("/api/auth/callback/credentials"), 405, "method_not_allowed");
   });
 
-  it("works in a browser: by password with the keyboard alone, by provider, and out again", async function () {
+  it("signs a browser in by password with the keyboard alone and by provider, and signs it out", async function () {
     this.timeout(60_000);
     const user = await aUser(api.deps);
     const tab = await openWindow(browser, { baseUrl: api.url, name: "plain sign-in page" });
@@ -110,7 +110,7 @@ describe("the plain sign-in page", () => {
 });
 
 describe("a configured sign-in page", () => {
-  it("is where navigations are sent, with the reason as one word", async () => {
+  it("receives failed navigations, with the reason as one word", async () => {
     const api = await TestApi.start({ env: { SIGN_IN_PAGE_URL: "https://front.test/enter" } });
     try {
       const client = api.anonymous();

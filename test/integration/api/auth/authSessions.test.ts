@@ -44,7 +44,7 @@ describe("auth sessions", () => {
     return browser;
   }
 
-  it("are believed for a minute once the database was asked, and their end for as long as a token may live", async () => {
+  it("are cached for a minute after a database read, and their end for the life of a token", async () => {
     const browser = await signedIn();
     const seen = async () => (await api.deps.postgres.prisma.authSession.findFirstOrThrow({ where: { userId: user.id }, orderBy: { createdAt: "desc" } }));
     await browser.get("/api/games");
@@ -57,7 +57,7 @@ describe("auth sessions", () => {
     expect(await api.deps.redis.ttl(`joypod:authSession:${id}`)).to.be.within(30 * dayMs / 1000 - 60, 30 * dayMs / 1000);
   });
 
-  it("renews the cookie with every answer, refusals included", async () => {
+  it("have their cookie renewed with every response, error responses included", async () => {
     const browser = await signedIn();
     const { etag } = Object.fromEntries((await browser.get("/api/games")).headers);
     const requests: [string, number, Record<string, string>][] = [
@@ -74,7 +74,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("lasts for 30 days without use, and for ever with it", async () => {
+  it("last for 30 days without use, and indefinitely with it", async () => {
     const browser = await signedIn();
     const idle = browser.cookies.get(cookieName)!;
     await clock.advance(29 * dayMs);
@@ -87,7 +87,7 @@ describe("auth sessions", () => {
     expect(browser.cookies.has(cookieName)).to.be.false;
   });
 
-  it("ends for good with the sign-out: every cookie of it, after a flush of Redis, and for a restarted API", async () => {
+  it("end for good with the sign-out: for every cookie, after a flush of Redis, and for a restarted API", async () => {
     const browser = await signedIn();
     const issued = [browser.cookies.get(cookieName)!];
     await clock.advance(2000);
@@ -108,14 +108,14 @@ describe("auth sessions", () => {
     }
   });
 
-  it("signs out a browser that has no session, by redirect too", async () => {
+  it("let a browser without a session sign out, by redirect too", async () => {
     const response = await postSignOut(api.anonymous(), { callbackUrl: "/bye" });
     expect(response.status).to.equal(302);
     expect(response.headers.get("location")).to.equal(`${api.url}/bye`);
     expectErrorResponse(await api.anonymous().post("/api/auth/signout", new URLSearchParams({ json: "true" })), 403, "csrf");
   });
 
-  it("ends every session of a user at once", async () => {
+  it("of one user can all be ended at once", async () => {
     const [one, two] = [await signedIn(), await signedIn()];
     await one.get("/api/games");
     await two.get("/api/games");
@@ -123,7 +123,7 @@ describe("auth sessions", () => {
     for (const browser of [one, two]) expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
   });
 
-  it("works from the database while Redis is dead, and keeps what was revoked revoked", async () => {
+  it("work from the database while Redis is down, and stay revoked once revoked", async () => {
     const [kept, ended] = [await signedIn(), await signedIn()];
     await kept.get("/api/games");
     await ended.get("/api/games");
@@ -139,7 +139,7 @@ describe("auth sessions", () => {
     expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
   });
 
-  it("does not resurrect a sign-out that a frozen Redis did not hear of", async () => {
+  it("stay ended when Redis was frozen during the sign-out", async () => {
     const browser = await signedIn();
     await browser.get("/api/games");
     const token = browser.cookies.get(cookieName)!;
@@ -152,7 +152,7 @@ describe("auth sessions", () => {
     expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
   });
 
-  it("ends after an absolute lifetime, where one is configured, however often it is used", async () => {
+  it("end after an absolute lifetime, where one is configured, however often they are used", async () => {
     const days = 180;
     const capped = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}`, SESSION_MAX_SECONDS: String(days * 86_400) } });
     try {
@@ -177,7 +177,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("renews under the newest key, and forgets a key that is removed", async () => {
+  it("are renewed under the newest key, and refused under a removed one", async () => {
     const token = (await signedIn()).cookies.get(cookieName)!;
     const rotated = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)},one:${key(1)}` } });
     try {
@@ -198,7 +198,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("uses the names and attributes of production when it is reached by https", async () => {
+  it("use the cookie names and attributes of production over https", async () => {
     const secure = await TestApi.start({ database, redisUrl: redis.url, env: { BASE_URL: "https://play.test" } });
     try {
       const browser = secure.anonymous();
@@ -214,7 +214,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("re-hashes a password of another cost at the next sign-in", async () => {
+  it("begin with a new hash of the password when its cost has changed", async () => {
     const costlier = await TestApi.start({ database, redisUrl: redis.url, env: { BCRYPT_COST: "5" } });
     try {
       expect((await postSignIn(costlier.anonymous(), user)).status).to.equal(200);

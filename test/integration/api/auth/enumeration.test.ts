@@ -44,7 +44,7 @@ describe("whether an address has an account", function () {
     return email;
   }
 
-  it("is not in any byte of the answer, locked or not", async () => {
+  it("cannot be told from any byte of the response, locked or not", async () => {
     const seen = new Map<number, Set<string>>();
     for (const kind of kinds) {
       const email = await addressOf(kind);
@@ -61,7 +61,7 @@ describe("whether an address has an account", function () {
     for (const [failure, responses] of seen) expect([...responses], `failure ${failure}`).to.have.length(1);
   });
 
-  it("is not in the time that the answer takes", async () => {
+  it("cannot be told from the time of the response", async () => {
     const times: Record<Kind, number[]> = { known: [], unknown: [], withoutPassword: [] };
     let report = "";
     // A busy machine can make a few samples look uneven; more of them tell a leak from chance.
@@ -79,7 +79,7 @@ describe("whether an address has an account", function () {
     expect.fail(`Answers take their own time: ${report}`);
   });
 
-  it("would be seen in the time if no password were checked", async () => {
+  it("could be told from the time if no password were checked", async () => {
     const [checked, unchecked]: [number[], number[]] = [[], []];
     for (let index = 0; index < 20; index += 1) {
       checked.push(await timed(await addressOf("unknown")));

@@ -49,14 +49,14 @@ describe("lockout", () => {
     expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "signIn.locked" } })).to.equal(2);
   });
 
-  it("remembers for all replicas how often it locked, for a day", async () => {
+  it("counts its locks for all replicas, for a day", async () => {
     await fail(5);
     const [key = ""] = await api.deps.redis.keys("joypod:lockout:*");
     expect(await api.deps.redis.hget(key, "level")).to.equal("1");
     expect(await api.deps.redis.ttl(key)).to.be.within(24 * 3600 - 60, 24 * 3600);
   });
 
-  it("opens again in time, is not prolonged by tries meanwhile, and grows from lock to lock", async () => {
+  it("ends after its time, is not prolonged by attempts meanwhile, and grows from lock to lock", async () => {
     for (const [index, minutes] of [1, 5, 15, 30, 60, 60].entries()) {
       await fail(5);
       const locked = await signIn("wrong");
@@ -94,7 +94,7 @@ describe("lockout", () => {
     expect(locked.headers.get("retry-after")).to.equal("60");
   });
 
-  it("limits failures per place over all accounts; right passwords do not count", async () => {
+  it("limits failures per network over all accounts, not counting right passwords", async () => {
     for (let index = 0; index < 10; index += 1) expect((await signIn(user.password)).status).to.equal(200);
     const responses = await Promise.all(Array.from({ length: 24 }, (_, index) => signIn("wrong", { email: `spray-${index}@example.test` })));
     const limited = responses.filter(({ status }) => status === 429);
@@ -104,15 +104,15 @@ describe("lockout", () => {
     expectErrorResponse(await signIn(user.password), 429, "rate_limited");
   });
 
-  it("stays locked when Redis is emptied", async () => {
+  it("outlives a flush of Redis", async () => {
     await fail(5);
     await api.deps.redis.flushdb();
     expectErrorResponse(await signIn(user.password), 429, "locked");
   });
 });
 
-describe("many tries at once, from as many places", () => {
-  it("are no more than five checks", async () => {
+describe("parallel attempts from many networks", () => {
+  it("are checked no more than five times", async () => {
     const api = await TestApi.start({ env: { TRUSTED_PROXIES: "1" } });
     try {
       const user = await aUser(api.deps);
@@ -157,7 +157,7 @@ describe("lockout without Redis", () => {
     expect((await postSignIn(api.anonymous(), other)).status).to.equal(200);
   }
 
-  it("locks and signs in while Redis is dead, and stays locked when it is back", async () => {
+  it("locks and signs in while Redis is down, and stays locked afterwards", async () => {
     await redis.server.stop();
     try {
       await expectLockout();
@@ -167,7 +167,7 @@ describe("lockout without Redis", () => {
     expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "locked");
   });
 
-  it("locks and signs in while Redis hangs, without waiting for it each time", async () => {
+  it("locks and signs in while Redis hangs, without waiting for it on every attempt", async () => {
     redis.server.signal("SIGSTOP");
     try {
       const started = performance.now();

@@ -140,7 +140,7 @@ describe("sign-in through an OpenID provider", () => {
     expect(events[0]?.details).to.deep.equal({ provider: "example", reason: "OAuthCreateAccount" });
   });
 
-  it("joins an account by its address only when provider, trust and account all vouch for it", async () => {
+  it("links an account by its address only when the provider verified it, is trusted, and the account proved it", async () => {
     const verified = await aVerifiedUser();
     const unproven = await aUser(api.deps);
     const before = await userCount();
@@ -172,7 +172,7 @@ describe("sign-in through an OpenID provider", () => {
     expect((await userOf(others))?.id).to.equal(other.id);
   });
 
-  it("tells players how they can sign in", async () => {
+  it("lists each player's ways to sign in", async () => {
     const ways = (example: boolean) => [{ id: "example", name: "Example", isLinked: example }, { id: "cautious", name: "Not trusted", isLinked: example }];
     const browser = api.as(await aUser(api.deps));
     expect((await browser.get("/api/auth/methods")).json()).to.deep.equal({ hasPassword: true, providers: ways(false) });
@@ -214,7 +214,7 @@ describe("sign-in through an OpenID provider", () => {
     expect((await browser.get(backs[0] ?? "")).headers.get("location")).to.equal(`${api.url}/one`);
   });
 
-  it("keeps five ways out at most, giving up the oldest", async () => {
+  it("keeps at most five pending sign-ins per browser, evicting the oldest", async () => {
     const browser = api.anonymous();
     const first = await begin(browser);
     for (let index = 0; index < 5; index += 1) await begin(browser);
@@ -224,7 +224,7 @@ describe("sign-in through an OpenID provider", () => {
     expectRefused(await browser.get(await passed(first, anAccount())), "OAuthCallback");
   });
 
-  it("lets two arrivals of one new identity be one account", async () => {
+  it("makes one account of a new identity that arrives twice at once", async () => {
     const login = anAccount();
     const browsers = [api.anonymous(), api.anonymous(), api.anonymous()];
     const backs = await Promise.all(browsers.map(async (browser) => passed(await begin(browser), login)));
@@ -234,12 +234,12 @@ describe("sign-in through an OpenID provider", () => {
     expect(ids[0]).to.be.a("string");
   });
 
-  it("tells a declined sign-in", async () => {
+  it("reports a declined sign-in on the sign-in page", async () => {
     const browser = api.anonymous();
     expectRefused(await browser.get(await passed(await begin(browser), "", true)), "AccessDenied");
   });
 
-  describe("on the way back", () => {
+  describe("on its callback", () => {
     let browser: ApiClient;
     let back: URL;
 
@@ -255,7 +255,7 @@ describe("sign-in through an OpenID provider", () => {
       expect(await userCount()).to.equal(before);
     }
 
-    it("refuses another state, and none", async () => {
+    it("refuses a wrong state and a missing one", async () => {
       for (const state of [`${back.searchParams.get("state") ?? ""}x`, ""]) {
         const path = new URL(back);
         path.searchParams.set("state", state);
@@ -276,14 +276,14 @@ describe("sign-in through an OpenID provider", () => {
       await expectNoSignIn(browser, back.pathname + back.search);
     });
 
-    it("refuses the answer of one provider at another's address", () => expectNoSignIn(browser, `/api/auth/callback/cautious${back.search}`));
+    it("refuses the response of one provider at another's callback", () => expectNoSignIn(browser, `/api/auth/callback/cautious${back.search}`));
 
-    it("refuses an answer in another issuer's name", async () => {
+    it("refuses a response in another issuer's name", async () => {
       back.searchParams.set("iss", "https://evil.test");
       await expectNoSignIn(browser, back.pathname + back.search);
     });
 
-    it("takes a code once, even with its cookie put back", async () => {
+    it("takes a code once, even with its cookie restored", async () => {
       const cookies = [...browser.cookies];
       expect((await browser.get(back.pathname + back.search)).headers.get("location")).to.equal(`${api.url}/library`);
       await postSignOut(browser);
@@ -302,7 +302,7 @@ describe("sign-in through an OpenID provider", () => {
     });
   });
 
-  it("wants the form's token, a known provider, and a post", async () => {
+  it("requires the form's token, a known provider, and a POST", async () => {
     const browser = api.anonymous();
     expectErrorResponse(await browser.post("/api/auth/signin/example", new URLSearchParams({ json: "true" })), 403, "csrf");
     const plain = await browser.post("/api/auth/signin/example", new URLSearchParams());
@@ -322,13 +322,13 @@ describe("sign-in through an OpenID provider", () => {
     expect(new URL(response.headers.get("location") ?? "").origin).to.equal(provider.issuer);
   });
 
-  it("goes home instead of to another site", async () => {
+  it("redirects to the home page instead of to another site", async () => {
     const browser = api.anonymous();
     const back = await passed(await begin(browser, "example", "https://evil.test/"), anAccount());
     expect((await browser.get(back)).headers.get("location")).to.equal(`${api.url}/`);
   });
 
-  it("uses the names and attributes of production when it is reached by https", async () => {
+  it("uses the cookie names and attributes of production over https", async () => {
     const secure = await TestApi.start({ env: { BASE_URL: "https://play.test", ...providersEnv([
       { type: "oidc", issuer: provider.issuer, clientId, clientSecret, allowInsecure: true, id: "example", name: "Example" },
     ]) } });

@@ -40,7 +40,7 @@ describe("OAuthProvider", () => {
     return provider.profileOf(new URL(response.headers.get("location") ?? "").search, proof);
   }
 
-  it("asks nothing before it is needed, and then once for all who need it", async () => {
+  it("reads the provider's metadata when first needed, once for all parallel sign-ins", async () => {
     expect(issuer.requests).to.be.empty;
     const urls = await Promise.all(Array.from({ length: 5 }, ask));
     await ask();
@@ -48,7 +48,7 @@ describe("OAuthProvider", () => {
     expect(new Set(urls.map((url) => new URL(url).searchParams.get("state"))).size).to.equal(5);
   });
 
-  it("reads what the provider says of itself anew every hour, and goes on with what it knows while the provider is away", async () => {
+  it("refreshes the provider's metadata every hour, and keeps the old while the provider is unavailable", async () => {
     await ask();
     await clock.advance(hourMs);
     await ask();
@@ -58,7 +58,7 @@ describe("OAuthProvider", () => {
     expect(await ask()).to.contain("/authorize?");
   });
 
-  describe("goes by https alone where the provider says to go, but for the loopback:", () => {
+  describe("uses the provider's endpoints by https alone, but for the loopback:", () => {
     /** The issuer, at an address of the loopback that is not known for one: what is sent there arrives. */
     function elsewhere(path: string): string {
       return issuer.url.replace("127.0.0.1", "0.0.0.0") + path;

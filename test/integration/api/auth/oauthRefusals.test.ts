@@ -62,7 +62,7 @@ describe("an issuer that misbehaves", function () {
     expect(issuer.visit.get("code_challenge")).to.equal(createHash("sha256").update(verifier).digest("base64url"));
   }
 
-  it("is a good one when it behaves", async () => {
+  it("is accepted while it does not misbehave", async () => {
     const browser = api.anonymous();
     expect((await signIn(browser)).headers.get("location")).to.equal(`${api.url}/library`);
     expect((await browser.get("/api/auth/session")).json<{ user: { email: string } }>().user.email).to.equal("faulty@example.test");
@@ -70,7 +70,7 @@ describe("an issuer that misbehaves", function () {
     expect(issuer.exchange?.get("redirect_uri")).to.equal(`${api.url}/api/auth/callback/faulty`);
   });
 
-  it("gives tokens that are not kept, for what is asked of it is asked at once", async () => {
+  it("has its tokens used at once and not stored", async () => {
     expect((await signIn()).headers.get("location")).to.equal(`${api.url}/library`);
     const stored = await everythingStored(api);
     expect(stored).to.contain("faulty@example.test");
@@ -109,7 +109,7 @@ describe("an issuer that misbehaves", function () {
     });
   }
 
-  it("is not sent the code when the answer is in another's name", async () => {
+  it("is not sent the code when the response is in another issuer's name", async () => {
     issuer.misbehaviour = { iss: "https://evil.test" };
     await signIn();
     expect(issuer.requests).to.not.include("/token");
@@ -142,7 +142,7 @@ describe("an issuer that misbehaves", function () {
     });
   }
 
-  it("is read no further than a bound", async () => {
+  it("is read up to a size limit only", async () => {
     let sent = 0;
     issuer.misbehaviour = {
       token: (response) => {
@@ -162,7 +162,7 @@ describe("an issuer that misbehaves", function () {
     expect(sent, "bytes that the issuer could send; sockets hold some").to.be.lessThan(32 * 2 ** 20);
   });
 
-  it("is waited for no longer than five seconds, at the head or in the middle of an answer", async () => {
+  it("is waited for no longer than five seconds, before or in the middle of a response", async () => {
     const started = performance.now();
     const hangs: NonNullable<Misbehaviour["token"]>[] = [
       () => undefined, (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{"),
@@ -196,8 +196,8 @@ describe("an issuer that misbehaves", function () {
   });
 });
 
-describe("an issuer that is away", () => {
-  it("keeps nobody from starting, is told of, and serves as soon as it is there", async () => {
+describe("an unavailable issuer", () => {
+  it("does not keep the API from starting, is reported, and serves as soon as it is available", async () => {
     const port = await freePort();
     const api = await TestApi.start({ env: providersEnv([
       { id: "late", name: "Late", type: "oidc", issuer: `http://127.0.0.1:${port}`, clientId: "joypod", allowInsecure: true },

@@ -22,7 +22,7 @@ describe("sign-in", () => {
     return new URL(response.json<{ url: string }>().url);
   }
 
-  it("gives a session that the pages can read, equal to the cookie's end", async () => {
+  it("returns a session that ends when its cookie does", async () => {
     const browser = api.anonymous();
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
     const signInResponse = await postSignIn(browser, user, { json: "true", callbackUrl: `${api.url}/games/x?y=1` });
@@ -39,7 +39,7 @@ describe("sign-in", () => {
     expect(JSON.parse(Buffer.from(claims, "base64url").toString())).to.have.property("exp", Date.parse(session.expires) / 1000);
   });
 
-  it("redirects a plain form, and asks nothing of scripts", async () => {
+  it("redirects a plain form without scripts", async () => {
     const browser = api.anonymous();
     const right = await postSignIn(browser, user, { callbackUrl: "/library" });
     expect(right.status).to.equal(302);
@@ -49,7 +49,7 @@ describe("sign-in", () => {
     expect(wrong.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=CredentialsSignin&code=credentials`);
   });
 
-  it("takes the newer client's header, JSON bodies and Accept as the wish for JSON", async () => {
+  it("responds with JSON to the newer client's header, JSON bodies and Accept", async () => {
     const browser = api.anonymous();
     const body = new URLSearchParams({ ...user, csrfToken: await csrfToken(browser) });
     for (const headers of [{ "x-auth-return-redirect": "1" }, { accept: "application/json" }]) {
@@ -95,7 +95,7 @@ describe("sign-in", () => {
     expect(browser.cookies.has(cookieName)).to.be.false;
   });
 
-  it("wants the token of the form and of the same browser, and counts no failure without", async () => {
+  it("requires the form's token of the same browser, and counts no failure without it", async () => {
     const browser = api.anonymous();
     const other = await csrfToken(api.anonymous());
     await csrfToken(browser);
@@ -132,12 +132,12 @@ describe("sign-in", () => {
     "https://evil.test/", "//evil.test", "/\\evil.test", "\\\\evil.test", "https:evil.test", "http://user@127.0.0.1/", "javascript:alert(1)",
     "data:text/html,x", "https://evil.test\r\nSet-Cookie: a=b", "/a\tb", "http://[", " ", "%", "x".repeat(3000), "http:///evil.test",
   ]) {
-    it(`goes home instead of to ${JSON.stringify(callbackUrl).slice(0, 40)}`, async () => {
+    it(`redirects to the home page instead of to ${JSON.stringify(callbackUrl).slice(0, 40)}`, async () => {
       expect((await postSignIn(api.anonymous(), user, { json: "true", callbackUrl })).json()).to.deep.equal({ url: `${api.url}/` });
     });
   }
 
-  it("never takes the address of its own answers from the request", async () => {
+  it("never takes its own address in responses from the request", async () => {
     const browser = api.anonymous();
     const headers = { "x-forwarded-host": "evil.test", "x-forwarded-proto": "https" };
     const body = new URLSearchParams({ ...user, csrfToken: await csrfToken(browser), json: "true" });
@@ -158,7 +158,7 @@ describe("sign-in", () => {
     expect((await browser.get("/api/games")).status).to.equal(200);
   });
 
-  it("lists its one provider, and takes a page's error log without keeping it", async () => {
+  it("lists its one provider, and accepts a page's error log without storing it", async () => {
     const browser = api.anonymous();
     const providers = ProvidersResponse.parse((await browser.get("/api/auth/providers")).json());
     expect(providers).to.deep.equal({ credentials: {
@@ -176,7 +176,7 @@ describe("sign-in", () => {
     expectErrorResponse(await browser.post("/api/auth/session", { csrfToken: "x" }), 403, "csrf");
   });
 
-  it("bounds the form and takes only forms and JSON, by POST", async () => {
+  it("limits the form's size and accepts only forms and JSON, by POST", async () => {
     const browser = api.anonymous();
     const path = "/api/auth/callback/credentials";
     const refused = async (body: unknown, status: number, code: string, headers?: Record<string, string>): Promise<void> => {
@@ -192,7 +192,7 @@ describe("sign-in", () => {
     expect(get.headers.get("allow")).to.equal("POST, OPTIONS");
   });
 
-  it("limits posts per address", async () => {
+  it("limits POST requests per network address", async () => {
     const browser = api.anonymous();
     // Nobody in front of this API is believed, whatever address they name.
     const responses = await Promise.all(Array.from({ length: 62 }, (_, index) =>
@@ -207,14 +207,14 @@ describe("sign-in", () => {
     expect(urlOf(unreadable).pathname).to.equal("/api/auth/signin");
   });
 
-  it("limits reads per address", async () => {
+  it("limits GET requests per network address", async () => {
     const browser = api.anonymous();
     const paths = ["/api/auth/session", "/api/auth/csrf", "/api/auth/providers", "/api/auth/signin"];
     const responses = await Promise.all(Array.from({ length: 123 }, (_, index) => browser.get(paths[index % paths.length] ?? "")));
     expect(responses.filter(({ status }) => status === 429)).to.have.length(3);
   });
 
-  it("gives a picture to those who have none, where one is configured", async () => {
+  it("shows the configured picture for users without one", async () => {
     const pictured = await TestApi.start({ database: api.database, env: { DEFAULT_AVATAR_URL: "https://pictures.test/nobody.png" } });
     try {
       const browser = pictured.as(await aUser(pictured.deps));
@@ -225,7 +225,7 @@ describe("sign-in", () => {
     }
   });
 
-  it("takes the wished page from the form, then from the address", async () => {
+  it("takes the callback URL from the form, then from the query", async () => {
     const browser = api.anonymous();
     const post = async (fields: Record<string, string>): Promise<ApiResponse> => browser.post("/api/auth/callback/credentials?callbackUrl=/by-address",
       new URLSearchParams({ email: user.email, password: user.password, csrfToken: await csrfToken(browser), json: "true", ...fields }));
@@ -233,7 +233,7 @@ describe("sign-in", () => {
     expect((await post({})).json()).to.deep.equal({ url: `${api.url}/by-address` });
   });
 
-  it("leaves a trail, and no secret in it or in the log", async () => {
+  it("is recorded in the audit trail, without secrets there or in the log", async () => {
     const browser = api.anonymous();
     await postSignIn(browser, { email: user.email, password: "canary-password" });
     await postSignIn(browser, user);
@@ -245,7 +245,7 @@ describe("sign-in", () => {
     for (const secret of ["canary-password", user.password, user.email, browser.cookies.get("auth.csrf-token")!]) expect(written).to.not.contain(secret);
   });
 
-  it("lets nobody rewrite the trail", async () => {
+  it("does not let the API rewrite the audit trail", async () => {
     const error = await api.deps.postgres.pool.query("DELETE FROM audit_events").catch((failure: unknown) => failure);
     expect(String(error)).to.contain("append-only");
   });

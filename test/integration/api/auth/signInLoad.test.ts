@@ -7,7 +7,7 @@ import { postSignIn } from "../../../support/http/authForms.ts";
 
 const signIns = 20;
 
-describe("many sign-ins at once", () => {
+describe("a burst of sign-ins", () => {
   let api: TestApi;
 
   before(async () => {
@@ -16,7 +16,7 @@ describe("many sign-ins at once", () => {
   });
   after(() => api.stop());
 
-  it("keep no player who polls waiting, not even for the time of one password", async () => {
+  it("does not delay a polling player, not even by the time of one password", async () => {
     const user = await aUser(api.deps);
     const { prisma } = api.deps.postgres;
     const { passwordHash } = await prisma.user.findUniqueOrThrow({ where: { id: user.id } });

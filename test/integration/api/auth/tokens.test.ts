@@ -42,7 +42,7 @@ describe("session tokens", () => {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const without = (name: string): Claims => Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
 
-  it("say who signed in and no more, signed with HS256 under a named key", async () => {
+  it("name the user and the sign-in and no more, signed with HS256 under a named key", async () => {
     expect(jsonwebtoken.decode(good, { complete: true })?.header).to.deep.equal({ alg: "HS256", typ: "JWT", kid: "one" });
     expect(claims).to.have.all.keys("sub", "name", "email", "sid", "iat", "exp");
     expect(claims).to.include({ sub: user.id, name: user.name, email: user.email });
@@ -102,7 +102,7 @@ describe("session tokens", () => {
     });
   }
 
-  it("of other purposes do not sign in: a form's token, a way to a provider", async () => {
+  it("of other purposes do not sign in: a form's token, a pending sign-in at a provider", async () => {
     const csrf = api.deps.csrfTokens.create();
     const { value } = api.deps.oauthTransactions.seal(cookieName, { provider: "p", state: "s", verifier: "v", callbackUrl: api.url });
     for (const token of [csrf.token, csrf.cookie, value]) expectErrorResponse(await present(token), 401, "unauthorized");
@@ -110,7 +110,7 @@ describe("session tokens", () => {
     expect(api.deps.oauthTransactions.open(cookieName, good)).to.equal(undefined);
   });
 
-  it("count as a cookie only: no Bearer, no Basic", async () => {
+  it("are accepted as a cookie only: not as Bearer, not as Basic", async () => {
     for (const authorization of [`Bearer ${good}`, `Basic ${Buffer.from("a:b").toString("base64")}`]) {
       expectErrorResponse(await api.anonymous().get("/api/games", { authorization }), 401, "unauthorized");
     }

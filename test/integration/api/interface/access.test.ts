@@ -11,7 +11,7 @@ import { sampleRequest, type KnownValues } from "../../../support/openapi/sample
 /** Names of things that belong to somebody: for anybody else they do not exist. */
 const ownNames: Record<"user" | "partner", readonly string[]> = { user: ["sessionId", "saveSlotId"], partner: ["slug"] };
 
-describe("who may call what", function () {
+describe("access to routes:", function () {
   this.timeout(60_000);
   let api: TestApi;
   let other: { user: TestUser; partner: TestPartner };
@@ -24,7 +24,7 @@ describe("who may call what", function () {
 
   const { routes } = wholeInterface();
   for (const route of routes.filter(({ access }) => access !== "public")) {
-    it(`${route.method} ${route.path}`, async () => {
+    it(`${route.method} ${route.path} accepts its own credential only`, async () => {
       const own = await ownedThings(api);
       const own2 = await ownedThings(api);
       const isUser = route.access === "user";
@@ -38,7 +38,7 @@ describe("who may call what", function () {
   }
 
   for (const route of routes.filter(({ access }) => access === "public")) {
-    it(`${route.method} ${route.path}, whatever the credential`, async () => {
+    it(`${route.method} ${route.path} serves any credential alike`, async () => {
       const own = await ownedThings(api);
       for (const client of [api.anonymous(), api.as(own.user), api.asPartner(own.partner), await withBoth(own)]) {
         const response = await call(client, route, own.known);

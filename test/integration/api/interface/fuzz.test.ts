@@ -24,7 +24,7 @@ const env = {
   PARTNER_UPLOADS_PER_HOUR: many, TRUSTED_PROXIES: "1", STOP_WAIT_SECONDS: "1",
 };
 
-describe("requests made of the document", function () {
+describe("generated requests", function () {
   this.timeout(60_000);
   let api: TestApi;
   let platform: FakePlatform;
@@ -47,7 +47,7 @@ describe("requests made of the document", function () {
   const { routes } = wholeInterface();
 
   for (const route of routes) {
-    it(`${route.method} ${route.path} answers valid ones as documented`, async () => {
+    it(`to ${route.method} ${route.path} get documented responses when they are valid`, async () => {
       const { client, known, goodBody } = await senderOf(route);
       const simplest = sampleRequest(route, known);
       const first = goodBody === undefined ? simplest : { ...simplest, body: goodBody };
@@ -60,7 +60,7 @@ describe("requests made of the document", function () {
   }
 
   for (const route of routes.filter(({ access }) => access !== "public")) {
-    it(`${route.method} ${route.path} refuses what was tampered with, and changes nothing`, async () => {
+    it(`to ${route.method} ${route.path} are refused when mutated, and change nothing`, async () => {
       const client = clientOf(route);
       const before = await stateOf(api);
       await fc.assert(fc.asyncProperty(validRequests(route, own.known), mutationsOf(route), async (request, { what, statuses, change }) => {
@@ -71,7 +71,7 @@ describe("requests made of the document", function () {
     });
   }
 
-  it("get through to what every route does, rather than only to its refusals", () => {
+  it("reach every documented success of each route, not only error responses", () => {
     for (const { name, answers } of routes) {
       const successes = Object.keys(answers).map(Number).filter((status) => status < 300);
       const wanted = successes.length > 0 ? successes : Object.keys(answers).map(Number);

@@ -21,7 +21,7 @@ describe("writes with a player's cookie", function () {
   const routes = wholeInterface().routes.filter(({ access, method }) => access === "user" && method !== "GET");
 
   for (const route of routes) {
-    it(`${route.method} ${route.path} is not for other sites' pages`, async () => {
+    it(`to ${route.method} ${route.path} are refused from other sites' pages`, async () => {
       const { user, known } = await ownedThings(api);
       const { method, path, body, headers } = sampleRequest(route, known);
       const before = await stateOf(api);
@@ -32,7 +32,7 @@ describe("writes with a player's cookie", function () {
     });
 
     if (route.schemas.body === undefined) continue;
-    it(`${route.method} ${route.path} takes nothing that a form of another site could send`, async () => {
+    it(`to ${route.method} ${route.path} are refused with a content type that another site's form could send`, async () => {
       const { user, known } = await ownedThings(api);
       const { method, path, body } = sampleRequest(route, known);
       const before = await stateOf(api);
@@ -44,7 +44,7 @@ describe("writes with a player's cookie", function () {
     });
   }
 
-  it("are taken from the service's own page, and from a program that names no origin", async () => {
+  it("are accepted from the service's own page, and from a program that names no origin", async () => {
     const { user, known } = await ownedThings(api);
     for (const headers of [{}, { origin: api.url }, { origin: api.url, "sec-fetch-site": "same-origin" }, { "sec-fetch-site": "none" }]) {
       const response = await api.as(user).post("/api/favorites", { gameId: known["gameId"] }, headers);
@@ -52,7 +52,7 @@ describe("writes with a player's cookie", function () {
     }
   });
 
-  it("are never done by GET or HEAD", async () => {
+  it("are never made by GET or HEAD", async () => {
     const { user, partner, known } = await ownedThings(api);
     const before = await stateOf(api);
     for (const route of wholeInterface().routes) {
