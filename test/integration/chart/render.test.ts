@@ -76,7 +76,7 @@ describe("the chart", () => {
     }
   });
 
-  it("makes the definitions stay unless told otherwise", async () => {
+  it("keeps the custom resource definitions at uninstallation unless told otherwise", async () => {
     const annotationsOf = (manifests: Manifest[]): (string | undefined)[] => manifests
       .filter(({ kind }) => kind === "CustomResourceDefinition").map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
     expect(annotationsOf(await render(...values("bundled")))).to.deep.equal(["keep", "keep", "keep"]);
@@ -101,7 +101,7 @@ describe("the chart", () => {
     expect(await deploymentOf("bundled")).to.not.contain("auth-providers").and.not.contain("AUTH_PROVIDERS_FILE");
   });
 
-  it("says how to find out whether the policies are enforced, by a test of the release", async () => {
+  it("describes the release test that shows whether the policies are enforced", async () => {
     const hooks = (await render(...values("external"))).filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");
     expect(hooks.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).to.deep.equal(["Pod joypod-network-test"]);
     expect(JSON.stringify(hooks[0])).to.contain("$(JOYPOD_API_SERVICE_HOST):$(JOYPOD_API_SERVICE_PORT)").and.contain("networkTest.js");
@@ -109,7 +109,7 @@ describe("the chart", () => {
     expect(off.filter(({ kind, metadata }) => kind === "NetworkPolicy" || metadata.annotations?.["helm.sh/hook"] === "test")).to.be.empty;
   });
 
-  it("gives games the internet only when it is told to, and told all that it takes", async () => {
+  it("gives games the internet only when enabled with all required values", async () => {
     const internet = [...values("bundled"), "--set", "games.network=internet"];
     expect(await renderingError(...internet)).to.contain("internetNameservers");
     const complete = [...internet, "--set", "games.internetNameservers={192.0.2.53}"];
@@ -125,7 +125,7 @@ describe("the chart", () => {
     expect(await environmentOf("joypod-operator", complete)).to.contain('{"name":"INTERNET_NAMESERVERS","value":"192.0.2.53"}').and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
   });
 
-  it("refuses values that cannot work, and says what to do", async () => {
+  it("refuses invalid values, saying what to do", async () => {
     expect(await renderingError()).to.contain("postgres.existingSecret is empty");
     expect(await renderingError(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
     expect(await renderingError(...values("bundled"), "--set", "media.portFirst=30000")).to.contain("above media.portLast");

@@ -80,7 +80,7 @@ describe("Reflector", () => {
     await seen("deleted after 2");
   });
 
-  it("asks for bookmarks and a random end, and follows selectors", async () => {
+  it("requests bookmarks and a random timeout, and follows selectors", async () => {
     await started({ labelSelector: "app=x", fieldSelector: "metadata.name!=y" });
     const { query } = api.requests.find(isWatch)!;
     expect(query.get("allowWatchBookmarks")).to.equal("true");
@@ -105,14 +105,14 @@ describe("Reflector", () => {
     });
   }
 
-  it("waits as long as Retry-After asks", async () => {
+  it("waits as long as Retry-After says", async () => {
     api.respondOnce(isWatch, 429, {}, { "retry-after": "1" });
     const startedMs = performance.now();
     await started();
     expect(performance.now() - startedMs).to.be.greaterThan(1000);
   });
 
-  it("goes on from the last version when the stream is cut or closed, without another list", async () => {
+  it("resumes from the last version when the stream is cut or closed, without another list", async () => {
     await started();
     await create("a");
     await seen("added a 1");
@@ -126,7 +126,7 @@ describe("Reflector", () => {
     expect(changes).to.deep.equal(["added a 1", "added b 1", "added c 1"]);
   });
 
-  it("goes on from the last version after an ERROR 500 in the stream", async () => {
+  it("resumes from the last version after an ERROR 500 in the stream", async () => {
     await started();
     api.sayToWatches(statusEvent(500, "InternalError"));
     await create("a");
@@ -134,7 +134,7 @@ describe("Reflector", () => {
     expect(api.requests.filter(isList)).to.have.length(1);
   });
 
-  it("lists again after an ERROR 410 in the stream, and tells what vanished in the gap", async () => {
+  it("lists again after an ERROR 410 in the stream, and reports what was deleted in the gap", async () => {
     await create("gone");
     await started();
     const held = api.holdOnce(isList);
@@ -155,7 +155,7 @@ describe("Reflector", () => {
     expect(api.requests.filter(isList)).to.have.length(4);
   });
 
-  it("lists again when a watch from its version is refused, or never understood", async () => {
+  it("lists again when a watch from its version is refused or unreadable", async () => {
     api.respondOnce(isWatch, 400, { reason: "BadRequest" });
     await started();
     expect(api.requests.filter(isList)).to.have.length(2);
@@ -166,7 +166,7 @@ describe("Reflector", () => {
     expect(api.requests.filter(isList)).to.have.length(3);
   });
 
-  it("tells an object re-created in a gap as deleted and added", async () => {
+  it("reports an object re-created in a gap as deleted and added", async () => {
     await create("a", "old");
     await started();
     const held = api.holdOnce(isList);
@@ -179,7 +179,7 @@ describe("Reflector", () => {
     expect(changes.slice(-2)).to.deep.equal(["deleted a old", "added a new"]);
   });
 
-  it("takes up a watch that broke inside a line, and loses nothing", async () => {
+  it("resumes a watch that broke inside a line, and loses nothing", async () => {
     await started();
     api.sayToWatches("{\"type\":\"ADDED\",\"object\":{\"metad");
     api.cutWatches();
@@ -204,14 +204,14 @@ describe("Reflector", () => {
     expect(changes).to.deep.equal(["added a 1", "updated a 2", "updated a 3"]);
   });
 
-  it("gives up a watch that says nothing, and opens another", async () => {
+  it("replaces a silent watch by another", async () => {
     api.silenceOnce(isWatch);
     await started({ idleDeadlineMs: 300 });
     await create("a");
     await seen("added a 1");
   });
 
-  it("opens no watch when it is stopped while the list is on its way", async () => {
+  it("opens no watch when it is stopped during the list", async () => {
     await create("a");
     const held = api.holdOnce(isList);
     const reflector = aReflector();
@@ -253,7 +253,7 @@ describe("Reflector", () => {
     await seen("added b 1");
   });
 
-  it("finds by relisting what the watch has missed, and counts it", async () => {
+  it("finds changes that the watch missed by listing again, and counts them", async () => {
     const clock = new FakeClock();
     await started({ clock });
     api.loseEvents(true);
@@ -268,7 +268,7 @@ describe("Reflector", () => {
     expect(drift).to.equal(1);
   });
 
-  it("starts from nothing when the cluster's storage went back in time", async () => {
+  it("starts over when the cluster's storage went back in time", async () => {
     await create("a");
     await started();
     const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };

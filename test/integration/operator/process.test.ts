@@ -52,7 +52,7 @@ describe("The operator's process", function () {
     return (await new ResourceClient(admin, leases).find({ namespace: fixture.namespace, name: "joypod-operator" }))?.spec?.holderIdentity;
   }
 
-  it("leads, tells its state, gives the lease back on SIGTERM, and a standby goes on", async () => {
+  it("leads, reports its state, releases the lease on SIGTERM, and a standby takes over", async () => {
     const first = await start("operator-1");
     await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
     const second = await start("operator-2");
@@ -72,7 +72,7 @@ describe("The operator's process", function () {
     expect(second.log()).to.not.include("\"level\":50");
   });
 
-  it("is replaced when it is killed", async () => {
+  it("is replaced by a standby when it is killed", async () => {
     const first = await start("operator-1");
     await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
     await fixture.reportNodes();

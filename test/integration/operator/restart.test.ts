@@ -21,7 +21,7 @@ describe("An operator that dies", function () {
   this.timeout(120_000);
 
   for (const [what, goOn] of Object.entries(stories)) {
-    it(`after any write: the next one brings a session that ${what} to the same end`, async () => {
+    it(`after any write has a successor that brings a session that ${what} to the same end`, async () => {
       const fixture = await OperatorFixture.start();
       // Then the pod is made ahead of the save, as in most launches.
       fixture.parts.behaviour.cached.push(aCacheEntry());

@@ -75,7 +75,7 @@ describe("the packer, given a hostile game's saves,", function () {
     expect(save.unpackedBytes).to.equal(100 * mib + 4096);
   });
 
-  it("leaves out folders deeper than a path can tell", async () => {
+  it("leaves out folders deeper than a path can name", async () => {
     fixture.game("n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n; cd $n; done; touch bottom");
     await expectLeftOut(/^"0{100}.*has a path longer than 1024 bytes$/, 1);
   });
@@ -86,7 +86,7 @@ describe("the packer, given a hostile game's saves,", function () {
     await expectLeftOut(/^"[a-z\\�]+" (is|has) [a-z .-]+$/i, 5);
   });
 
-  it("leaves out what it may not read", async () => {
+  it("leaves out files that it may not read", async () => {
     fixture.game("echo secret > b; chmod 000 b; mkdir c d; touch c/x d/x; chmod 000 c; chmod 400 d");
     await expectLeftOut(/cannot be read \(EACCES\)$/, 3);
   });
@@ -106,7 +106,7 @@ describe("the packer, given a hostile game's saves,", function () {
     await expectRefused("SaveUnreadable");
   });
 
-  it("packs again what a game put right", async () => {
+  it("packs again once a game has repaired its directory", async () => {
     fixture.game("cd ..; mv save gone");
     await eventually(() => fixture.manifest()?.refused);
     renameSync(join(fixture.volume, "gone"), fixture.saves);
@@ -142,7 +142,7 @@ while True:
     expect(life.log()).to.deep.equal([]);
   });
 
-  it("stores times that tar cannot tell as ones that it can", async () => {
+  it("stores times that tar cannot represent as the nearest that it can", async () => {
     fixture.game("touch -d '1901-01-01' old; touch -d '2400-01-01' future");
     const save = await fixture.packed(({ files }) => files === 3);
     expect(Object.keys(fixture.content(save))).to.deep.equal(["a", "future", "old"]);

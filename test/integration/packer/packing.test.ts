@@ -11,13 +11,13 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { archivesIn, createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions } from "#test/support/fixtures/packerFixture.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
-describe("the packer packs", () => {
+describe("the packer packing saves", () => {
   let fixture: PackerFixture;
   const open = (options?: PackerFixtureOptions): PackerFixture => fixture = createPackerFixture(options);
 
   afterEach(() => fixture.remove());
 
-  it("a save that changed, and keeps one pack at a time", async () => {
+  it("packs a changed save, and keeps one pack at a time", async () => {
     open();
     await fixture.play();
     fixture.game("mkdir -p slots/1; echo one > slots/1/save; echo '#!' > tool; chmod 700 tool");
@@ -31,7 +31,7 @@ describe("the packer packs", () => {
     await eventually(() => archivesIn(fixture).join() === packedArchiveName(second));
   });
 
-  it("its last pack when the game is over, and a new playthrough's empty one", async () => {
+  it("makes its last pack when the game is over, and an empty one of a new playthrough", async () => {
     open({ spoolSeconds: 1000 });
     const life = await fixture.play();
     expect(await life.finish()).to.equal(0);
@@ -41,7 +41,7 @@ describe("the packer packs", () => {
     expect(fixture.content(save!)).to.deep.equal({});
   });
 
-  it("what was written last before the end, and ends at SIGTERM alike", async () => {
+  it("packs the last writes before the end, and does so at SIGTERM too", async () => {
     open({ spoolSeconds: 1000 });
     const life = await fixture.play();
     fixture.game("echo last > save");
@@ -51,7 +51,7 @@ describe("the packer packs", () => {
     expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ save: "last\n" });
   });
 
-  it("anew when the game ends in the middle of a pack", async () => {
+  it("packs again when the game ends in the middle of a pack", async () => {
     open({ volumeMb: 128 });
     const life = await fixture.play();
     fixture.game("head -c 64M /dev/urandom > large");
@@ -64,7 +64,7 @@ describe("the packer packs", () => {
     expect(life.log()).to.deep.equal([]);
   });
 
-  it("nothing anew that is unchanged, at the end neither", async () => {
+  it("packs no unchanged save again, not even at the end", async () => {
     open();
     const life = await fixture.play();
     fixture.game("echo one > a");
@@ -73,7 +73,7 @@ describe("the packer packs", () => {
     expect(fixture.manifest()).to.deep.equal({ version: 1, uid: packerUid, attempt: 1, final: true, save });
   });
 
-  it("what a mapping wrote, of which no time tells, at the end", async () => {
+  it("packs at the end what a memory mapping wrote without a new modification time", async () => {
     open({ volumeMb: 64 });
     const life = await fixture.play();
     fixture.game("echo one > a");
@@ -87,7 +87,7 @@ with open('a', 'r+b') as file:
     expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ a: "two\n" });
   });
 
-  it("the same bytes for the same files, whatever order they were made in", async () => {
+  it("makes the same bytes of the same files, whatever order they were created in", async () => {
     const digests: string[] = [];
     for (const names of ["b a c", "c b a"]) {
       open({ spoolSeconds: 1000 });
@@ -100,7 +100,7 @@ with open('a', 'r+b') as file:
     expect(digests[0]).to.equal(digests[1]);
   });
 
-  it("names of every length and script, as the strict reader takes them", async () => {
+  it("packs names of every length and script so that the strict reader accepts them", async () => {
     open({ spoolSeconds: 1000 });
     const life = await fixture.play();
     fixture.game(`python3 -c "
@@ -117,7 +117,7 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     expect(Object.keys(fixture.content(save!))).to.have.length(Number(execFileSync("bash", ["-c", "find . -mindepth 1 | wc -l"], { cwd: fixture.saves })));
   });
 
-  it("on in a second life, under the next attempt and sequence", async () => {
+  it("continues after a restart, under the next attempt and sequence", async () => {
     open();
     const first = await fixture.play();
     fixture.game("echo one > a");
@@ -133,7 +133,7 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     await eventually(() => archivesIn(fixture).join() === "save-2-2.tar.gz");
   });
 
-  it("a save of 32 MiB, beside a busy machine's other work", async function () {
+  it("packs a save of 32 MiB on a busy machine", async function () {
     this.timeout(120_000);
     open({ volumeMb: 64, spoolSeconds: limits.save.spoolSeconds });
     const life = await fixture.play();
@@ -152,7 +152,7 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     }
   });
 
-  it("again when the spool, which was full, has room, and keeps the last good pack meanwhile", async () => {
+  it("packs again once a full spool has room, and keeps the last good pack meanwhile", async () => {
     open({ packedMb: 2 });
     const life = await fixture.play();
     fixture.game("echo one > a");
@@ -168,7 +168,7 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     expect(fixture.manifest()!.refused).to.equal(undefined);
   });
 
-  it("one folder once for the node agent, as the session's last", async () => {
+  it("packs one folder once for the node agent, as the session's last pack", async () => {
     open();
     const folder = join(fixture.volume, "kept");
     mkdirSync(folder);

@@ -8,14 +8,14 @@ import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions } from "#test/support/fixtures/packerFixture.ts";
 
-describe("the packer restores", () => {
+describe("the packer restoring saves", () => {
   let fixture: PackerFixture;
   const open = (options?: PackerFixtureOptions): PackerFixture => fixture = createPackerFixture(options);
   const restored = () => eventually(() => fixture.report(), { what: "the report" });
 
   afterEach(() => fixture.remove());
 
-  it("an empty directory for a new playthrough, and tells its parent", async () => {
+  it("creates an empty directory for a new playthrough, and tells its parent", async () => {
     open();
     const life = await fixture.play();
     expect(fixture.report()).to.deep.equal({ version: 1, uid: packerUid });
@@ -23,7 +23,7 @@ describe("the packer restores", () => {
     await eventually(() => life.messages.includes("restored"));
   });
 
-  it("waits for an order, and takes none of another session", async () => {
+  it("waits for an order, and refuses one of another session", async () => {
     open();
     const life = fixture.start();
     fixture.order(undefined, { uid: "somebody-else" });
@@ -34,7 +34,7 @@ describe("the packer restores", () => {
     await eventually(() => existsSync(fixture.saves));
   });
 
-  it("ends without a word when no order came", async () => {
+  it("ends without a report when no order came", async () => {
     open();
     const life = fixture.start();
     await life.finish();
@@ -42,7 +42,7 @@ describe("the packer restores", () => {
     expect(fixture.manifest()).to.equal(undefined);
   });
 
-  it("a save with its times, modes and content", async () => {
+  it("restores a save with its times, modes and content", async () => {
     open();
     const body = randomBytes(3_000_000);
     fixture.order(await save(file("a/b/deep.bin", body, 0o600, 1_500_000_000), file("run.sh", Buffer.from("#!"), 0o755, 1_600_000_000)));
@@ -54,7 +54,7 @@ describe("the packer restores", () => {
     expect(statSync(join(fixture.saves, "a/b"))).to.include({ mode: 0o40700 });
   });
 
-  it("nothing that is damaged, forbidden or too large, and says why", async () => {
+  it("refuses a damaged, forbidden or too large save with the reason", async () => {
     const good = await save(file("a", Buffer.from("a")));
     const link = gzipSync(await packTar([{ header: { name: "l", type: "symlink", size: 0, linkname: "/etc" } }]));
     const cases: { archive: Buffer; claims?: { sha256?: string; bytes?: number }; reason: string; says: RegExp }[] = [
@@ -80,7 +80,7 @@ describe("the packer restores", () => {
     }
   });
 
-  it("a fresh copy after an earlier life ended halfway", async () => {
+  it("restores a fresh copy after an earlier process ended halfway", async () => {
     open();
     mkdirSync(fixture.saves);
     chownSync(fixture.saves, sessionUserId, sessionUserId);
@@ -93,7 +93,7 @@ describe("the packer restores", () => {
     expect(readFileSync(join(fixture.saves, "whole"), "utf8")).to.equal("whole");
   });
 
-  it("what an earlier life had finished and told of, and no second time", async () => {
+  it("keeps what an earlier process restored and reported, without a second restore", async () => {
     open();
     fixture.order(await save(file("a", Buffer.from("ordered"))));
     const first = fixture.start();
@@ -108,7 +108,7 @@ describe("the packer restores", () => {
     expect(readFileSync(join(fixture.saves, "a"), "utf8")).to.equal("ordered");
   });
 
-  it("nothing once a game could have run, whatever became of its directory", async () => {
+  it("restores nothing once a game could have run, whatever became of its directory", async () => {
     open();
     fixture.order(await save(file("a", Buffer.from("ordered"))));
     const first = fixture.start();
@@ -127,7 +127,7 @@ describe("the packer restores", () => {
     expect(await third.finish()).to.equal(0);
   });
 
-  it("nothing over saves that nobody restored", async () => {
+  it("restores nothing over saves that it did not restore", async () => {
     open();
     mkdirSync(fixture.saves);
     writeFileSync(join(fixture.saves, "mine"), "mine");

@@ -60,7 +60,7 @@ describe("a hostile game under the supervisor", function () {
     if (isX86) expect(met.get("i386-socket")).to.equal(0);
   });
 
-  it("gets local sockets only for an unknown network mode", async () => {
+  it("gets local sockets only where the network mode is unknown", async () => {
     const met = await tries({ GAME_NETWORK: "INTERNET" });
     for (const name of internetSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
   });

@@ -51,7 +51,7 @@ describe("the streamer's packer", () => {
     await eventually(() => readdirSync(`/proc/${child}/task`).every((thread) => getPriority(Number(thread)) > 0));
   });
 
-  it("starts after the launch of a new playthrough, or at its end", async () => {
+  it("of a new playthrough starts after the launch, or at the session's end", async () => {
     const launch = Promise.withResolvers<undefined>();
     const started = start(20_000, launch.promise);
     expect(existsSync(fixture.saves), "at once").to.equal(true);

@@ -40,7 +40,7 @@ const sixtyFrames = `new Promise((resolve) => {
 })`;
 
 /** One session, played with one device after the other. */
-describe("devices and browsers of a player", function () {
+describe("a player's devices and browsers", function () {
   this.timeout(90_000);
   let fixture: PlayFixture;
   let browser: Browser;
@@ -96,7 +96,7 @@ describe("devices and browsers of a player", function () {
     await page.evaluate("document.exitPointerLock()");
   });
 
-  it("show the game full screen, and let it go on there", async () => {
+  it("show the game full screen, where it goes on", async () => {
     await game.openControl("Full screen");
     await eventually(() => page.evaluate("document.fullscreenElement !== null"), { what: "full screen" });
     const before = await game.color(layout.keyBlock);
@@ -120,7 +120,7 @@ describe("devices and browsers of a player", function () {
     await game.waitForColor(layout.padBlock, dark);
   });
 
-  it("are muted and heard again", async () => {
+  it("mute the sound and unmute it", async () => {
     const isMuted = () => page.evaluate<boolean>("document.querySelector('video').muted");
     expect(await isMuted()).to.equal(false);
     await game.openControl("Mute");

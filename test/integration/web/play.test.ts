@@ -57,7 +57,7 @@ describe("playing on the page", function () {
     return id;
   }
 
-  it("shows the stages of the launch and lets it be called off", async () => {
+  it("shows the stages of the launch, which can be cancelled", async () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("listitem").filter({ hasText: "Finding a server" }).and(page.locator("[aria-current=step]")).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -67,7 +67,7 @@ describe("playing on the page", function () {
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
   });
 
-  it("connects while the session starts, and shows and plays nothing before it runs", async () => {
+  it("connects while the session starts, and shows no picture and sends no input before it runs", async () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
     await fixture.letConnect(sessionIdOf(page));
@@ -97,7 +97,7 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.wheelBlock, green);
   });
 
-  it("lets go of held keys when the window loses the player's attention", async () => {
+  it("releases held keys when the window loses focus", async () => {
     await play();
     await page.keyboard.down("KeyA");
     await game.waitForColor(layout.heldBlock, "#ffffff");
@@ -105,7 +105,7 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.heldBlock, "#202020");
   });
 
-  it("goes on after a reload, and after the way to the server was lost", async () => {
+  it("goes on after a reload, and after the connection was lost", async () => {
     await play();
     await game.press("KeyA");
     await game.waitForColor(layout.keyBlock, green);
@@ -121,7 +121,7 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.keyBlock, blue);
   });
 
-  it("plays in one window at a time and moves only when asked", async () => {
+  it("runs in one window at a time and moves only on request", async () => {
     await play();
     const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "the other window" });
     try {
@@ -139,7 +139,7 @@ describe("playing on the page", function () {
     }
   });
 
-  it("shows figures of the connection", async () => {
+  it("shows statistics of the connection", async () => {
     await play();
     await game.openControl("Statistics");
     await eventually(async () => {
@@ -149,7 +149,7 @@ describe("playing on the page", function () {
     });
   });
 
-  it("leads to the controls by the keyboard, and back", async () => {
+  it("lets the keyboard reach the controls, and return", async () => {
     await play();
     await page.keyboard.press("Control+Alt+KeyM");
     await page.keyboard.press("Tab");
@@ -170,7 +170,7 @@ describe("playing on the page", function () {
     await page.getByRole("button", { name: "Play again" }).waitFor();
   });
 
-  it("says why it is over when the game ends by itself", async () => {
+  it("shows why the session ended when the game ends by itself", async () => {
     const id = await play();
     await game.press(Object.keys(layout.exitKeys)[0] ?? "");
     await page.getByText("The game has ended. Saving your progress…").waitFor();

@@ -41,7 +41,7 @@ describe("signing in on the page", () => {
     await tab.close({ failed: this.currentTest?.state === "failed" });
   });
 
-  it("leads to where the player wanted to go, and keeps them signed in", async () => {
+  it("leads to the requested page, and keeps the player signed in", async () => {
     const { page } = tab;
     await page.goto("/games/alpha-quest");
     await signInAs(page, user);
@@ -59,7 +59,7 @@ describe("signing in on the page", () => {
     expect(page.url()).to.equal(`${api.url}/`);
   });
 
-  it("tells a wrong password, and then how long an account is locked", async () => {
+  it("reports a wrong password, and then how long the account is locked", async () => {
     const { page } = tab;
     await page.goto("/");
     for (let failures = 0; failures < 4; failures += 1) {
@@ -71,7 +71,7 @@ describe("signing in on the page", () => {
     await page.getByRole("alert").getByText(/locked for your safety.*Try again in \d+:\d\d/).waitFor();
   });
 
-  it("leads through an external provider to where the player wanted to go", async () => {
+  it("leads through an external provider to the requested page", async () => {
     const { page } = tab;
     await page.goto("/games/alpha-quest");
     await page.getByRole("button", { name: "Sign in with Faulty" }).click();
@@ -79,7 +79,7 @@ describe("signing in on the page", () => {
     expect(new URL(page.url()).pathname).to.equal("/games/alpha-quest");
   });
 
-  it("tells in words why a provider's sign-in came to nothing", async () => {
+  it("explains why a provider's sign-in failed", async () => {
     const { page } = tab;
     await page.goto("/");
     await page.getByRole("button", { name: "Sign in with Away" }).click();
@@ -97,7 +97,7 @@ describe("signing in on the page", () => {
     }
   });
 
-  it("links a provider's account for somebody who is signed in, and says whose it is when it is another's", async () => {
+  it("links a provider's account of a signed-in player, and reports one that another player has linked", async () => {
     const { page } = tab;
     issuer.misbehaviour = { claims: { sub: "linked", email: "linked@example.test" } };
     try {
@@ -125,7 +125,7 @@ describe("signing in on the page", () => {
     }
   });
 
-  it("signs out for good", async () => {
+  it("can be undone for good by signing out", async () => {
     const { page } = tab;
     await page.goto("/");
     await signInAs(page, user);

@@ -12,8 +12,8 @@ function keepalive(changes: { method?: string; path?: string; status?: number; h
   return { method, path, status, headers: new Headers(headers), text };
 }
 
-describe("the check of answers against the document", () => {
-  it("lets a documented answer pass", () => {
+describe("the check of responses against the document", () => {
+  it("accepts a documented response", () => {
     checkAgainstDocument(keepalive());
     checkAgainstDocument(keepalive({ status: 404, body: { error: "not_found", message: "There is no such session.", requestId: "x" } }));
     checkAgainstDocument(keepalive({ path: "/api/nothing", status: 404, body: { error: "not_found" } }));
@@ -50,7 +50,7 @@ describe("the check of answers against the document", () => {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   };
 
-  it("lets the server's own refusal of what is no request pass, with all of its headers", () => {
+  it("accepts the server's own error response to input that is no request, with all of its headers", () => {
     checkAgainstDocument(keepalive({ method: "", path: "", status: 408, headers: unread, text: bare }));
     for (const name of Object.keys(unread).filter((key) => key !== "api-version")) {
       const headers = { ...unread, [name]: "another" };
@@ -59,7 +59,7 @@ describe("the check of answers against the document", () => {
     expect(() => checkAgainstDocument(keepalive({ method: "", path: "", status: 200 }))).to.throw(/no error response of the server's own/);
   });
 
-  it("tells of a partner's refusal without a message", () => {
+  it("fails for a partner's error response without a message", () => {
     const errorResponse = { method: "GET", path: "/api/partners/games/unknown-game", status: 404, headers: new Headers(counted), text: '{"error":"not_found"}' };
     expect(() => checkAgainstDocument(errorResponse)).to.throw(/message/);
   });

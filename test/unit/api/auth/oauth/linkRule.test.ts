@@ -29,11 +29,11 @@ describe("judgeIdentity", () => {
     expect(judgeIdentity({ ...nobody, linkTo: "me", namesake, profile: { email: undefined, isEmailVerified: false } })).to.deep.equal({ kind: "link", userId: "me" });
   });
 
-  it("links by address when provider, trust and account all vouch for it", () => {
+  it("links by address when the provider verified it, is trusted, and the user proved it", () => {
     expect(judgeIdentity({ ...nobody, namesake })).to.deep.equal({ kind: "link", userId: "namesake" });
   });
 
-  it("makes an account of a verified, unused address, trusted provider or not", () => {
+  it("creates a user of a verified, unused address, trusted provider or not", () => {
     for (const trustsEmail of [true, false]) expect(judgeIdentity({ ...nobody, trustsEmail })).to.deep.equal({ kind: "create", email: "a@b.test" });
   });
 });

@@ -37,7 +37,7 @@ async function errorMessageOf(archive: Buffer, pieceBytes?: number): Promise<str
 }
 
 describe("ArchiveInspection", () => {
-  it("tells what a good archive holds, whatever the pieces", async () => {
+  it("lists what a good archive holds, whatever the pieces", async () => {
     const archive = await anArchive({ header: { name: "readme.txt", size: 2 }, body: "hi" });
     for (const pieceBytes of [1, 511, archive.length]) {
       const { entries, unpackedBytes, rootFiles, rootDirectories } = await inspect(archive, pieceBytes);
@@ -47,7 +47,7 @@ describe("ArchiveInspection", () => {
     }
   });
 
-  it("refuses an entry outside, naming it", async () => {
+  it("refuses an entry outside the game's folder, naming it", async () => {
     expect(await errorMessageOf(await anArchive({ header: { name: "../evil", size: 1 }, body: "x" }))).to.contain("../evil");
   });
 
