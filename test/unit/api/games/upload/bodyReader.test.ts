@@ -50,7 +50,7 @@ describe("BodyReader", () => {
     }
   });
 
-  it("returns undefined for an empty body", async () => {
+  it("reads nothing of an empty body", async () => {
     expect((await readAll(new PassThrough().end())).lengths).to.deep.equal([]);
   });
 
