@@ -40,7 +40,7 @@ describe("the sound server under a hostile game", function () {
     return ask(...command).then(() => false, () => true);
   }
 
-  it("loads no module for it, and so opens no connection for it", async () => {
+  it("loads no module for the game, and so opens no connection for it", async () => {
     let connections = 0;
     const listener = createServer((socket) => {
       connections++;
@@ -60,7 +60,7 @@ describe("the sound server under a hostile game", function () {
     }
   });
 
-  it("neither ends nor loses its sink for it", async () => {
+  it("neither ends nor loses its sink", async () => {
     expect(await isRefused("exit")).to.equal(true);
     for (const module of ["0", "1", "module-null-sink", "module-native-protocol-unix"]) await ask("unload-module", module).catch(() => undefined);
     expect(await ask("list", "short", "sinks")).to.contain(soundSink);

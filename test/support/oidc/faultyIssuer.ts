@@ -6,7 +6,7 @@ import jsonwebtoken from "jsonwebtoken";
 
 type Claims = Record<string, unknown>;
 
-/** What the issuer does otherwise than it should; nothing of it makes it a good provider. */
+/** What the issuer does wrong; left empty, it is a correct provider. */
 export interface Misbehaviour {
   /** Over what it says of itself. */
   metadata?: Claims;
@@ -23,8 +23,8 @@ export interface Misbehaviour {
 
 const keyId = "key-1";
 
-/** An issuer that asks nobody anything and answers as it is told to, to see that nothing wrong is believed. */
-export class WildIssuer {
+/** An issuer without sign-in pages that misbehaves as a test wants, to show that the API believes nothing wrong. */
+export class FaultyIssuer {
   misbehaviour: Misbehaviour = {};
   /** Requests by path. */
   readonly requests: string[] = [];
@@ -38,11 +38,11 @@ export class WildIssuer {
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
   private constructor() {
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server = createServer((request, response) => void this.#respond(request, response));
   }
 
-  static async start(port = 0): Promise<WildIssuer> {
-    const issuer = new WildIssuer();
+  static async start(port = 0): Promise<FaultyIssuer> {
+    const issuer = new FaultyIssuer();
     await new Promise<void>((resolve) => issuer.#server.listen(port, "127.0.0.1", resolve));
     return issuer;
   }
@@ -72,20 +72,20 @@ export class WildIssuer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", this.url);
     this.requests.push(url.pathname);
-    const answers: Record<string, () => void> = {
-      "/.well-known/openid-configuration": () => answerJson(response, this.#metadata()),
-      "/jwks": () => answerJson(response, { keys: [{ ...this.#keys.publicKey.export({ format: "jwk" }), kid: keyId, use: "sig", alg: "ES256" }] }),
+    const handlers: Record<string, () => void> = {
+      "/.well-known/openid-configuration": () => respondWithJson(response, this.#metadata()),
+      "/jwks": () => respondWithJson(response, { keys: [{ ...this.#keys.publicKey.export({ format: "jwk" }), kid: keyId, use: "sig", alg: "ES256" }] }),
       "/authorize": () => this.#sendBack(url.searchParams, response),
-      "/token": () => this.#answerTokens(response),
-      "/userinfo": () => answerJson(response, this.misbehaviour.userinfo ?? this.#claims()),
+      "/token": () => this.#respondWithTokens(response),
+      "/userinfo": () => respondWithJson(response, this.misbehaviour.userinfo ?? this.#claims()),
     };
     if (url.pathname === "/token") this.exchange = new URLSearchParams(await text(request));
-    const answer = answers[url.pathname];
-    if (answer === undefined) response.writeHead(404).end();
-    else answer();
+    const handler = handlers[url.pathname];
+    if (handler === undefined) response.writeHead(404).end();
+    else handler();
   }
 
   #metadata(): Claims {
@@ -107,25 +107,25 @@ export class WildIssuer {
     response.writeHead(302, { location: back.href }).end();
   }
 
-  #answerTokens(response: ServerResponse): void {
+  #respondWithTokens(response: ServerResponse): void {
     const { token, sign = (claims: Claims) => this.sign(claims) } = this.misbehaviour;
     if (token !== undefined) token(response);
     else {
       this.tokens = { access_token: "an-access-token", refresh_token: "a-refresh-token", id_token: sign(this.#claims()) };
-      answerJson(response, { ...this.tokens, token_type: "Bearer", expires_in: 60 });
+      respondWithJson(response, { ...this.tokens, token_type: "Bearer", expires_in: 60 });
     }
   }
 
   #claims(): Claims {
     const now = Math.floor(Date.now() / 1000);
     const claims: Claims = {
-      iss: this.url, aud: "joypod", sub: "wild-1", iat: now, exp: now + 60, nonce: this.visit.get("nonce") ?? "", email: "wild@example.test", email_verified: true, name: "Wild",
+      iss: this.url, aud: "joypod", sub: "faulty-1", iat: now, exp: now + 60, nonce: this.visit.get("nonce") ?? "", email: "faulty@example.test", email_verified: true, name: "Faulty",
       ...this.misbehaviour.claims,
     };
     return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
   }
 }
 
-export function answerJson(response: ServerResponse, body: unknown): void {
+export function respondWithJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
