@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal } from "../errors.ts";
 import { tarSave, type SaveTar, type TarContent } from "./tarSave.ts";
 
 /** An archive as it was written. */

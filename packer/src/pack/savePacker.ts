@@ -1,11 +1,11 @@
 import { rmSync } from "node:fs";
 import type { PackedSave } from "#contracts/spool.ts";
 import type { Logger } from "../log.ts";
-import { Refusal } from "../refusal.ts";
-import { lookAtSave, type SaveLook } from "../save/look.ts";
+import { Refusal } from "../errors.ts";
+import { lookAtSave, type SaveLook } from "../save/scan.ts";
 import type { Spool } from "../spool/spool.ts";
 import { digestSave, type Archive } from "./archive.ts";
-import { draftPack, isSpoolTrouble, refusalOf } from "./draftPack.ts";
+import { draftPack, isSpoolTrouble, refusalOf } from "./writePack.ts";
 
 export interface SavePackerOptions {
   saveDirectory: string;

@@ -2,10 +2,10 @@ import { closeSync, fstatSync, openSync, type BigIntStats } from "node:fs";
 import { Readable } from "node:stream";
 import { createTarPacker, type TarPackController } from "modern-tar";
 import type { PackedSave } from "#contracts/spool.ts";
-import { codeOf } from "../refusal.ts";
-import { createLeftOut } from "../save/leftOut.ts";
-import { readWhole } from "../save/readWhole.ts";
-import { createTally } from "../save/tally.ts";
+import { codeOf } from "../errors.ts";
+import { createLeftOut } from "../save/skippedEntries.ts";
+import { readWhole } from "../save/readFixedSize.ts";
+import { createTally } from "../save/saveSize.ts";
 import { openUntrusted, walkSave, type SaveEntry, type WalkAccount } from "../save/walk.ts";
 
 /** What went into a tar. */

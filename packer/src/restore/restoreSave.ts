@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
-import { codeOf, Refusal } from "../refusal.ts";
-import { lookAtSave } from "../save/look.ts";
+import { codeOf, Refusal } from "../errors.ts";
+import { lookAtSave } from "../save/scan.ts";
 import { isThere, reportRestore, revealDraft, type RestorePlace } from "./restorePlace.ts";
 import { unpackSave } from "./unpackSave.ts";
 

@@ -6,7 +6,7 @@ import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import { saveArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, gunzipRefusal, pieceBytes } from "#archive/gunzip.ts";
-import { codeOf, Refusal } from "../refusal.ts";
+import { codeOf, Refusal } from "../errors.ts";
 import { createTreeWriter } from "./treeWriter.ts";
 
 /** What an archive must be. */

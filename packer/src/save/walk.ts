@@ -1,9 +1,9 @@
 import { closeSync, constants, lstatSync, openSync, opendirSync, type BigIntStats } from "node:fs";
 import { saveReasons } from "#contracts/crd/reasons.ts";
-import { codeOf, Refusal } from "../refusal.ts";
+import { codeOf, Refusal } from "../errors.ts";
 import { reasonToLeaveOut } from "./entryRules.ts";
-import type { LeftOut } from "./leftOut.ts";
-import type { Tally } from "./tally.ts";
+import type { LeftOut } from "./skippedEntries.ts";
+import type { Tally } from "./saveSize.ts";
 
 /**
  * The game can swap names under us, so nothing is followed (O_NOFOLLOW), a FIFO must not hold us (O_NONBLOCK), and what

@@ -2,7 +2,7 @@ import { watch, type FSWatcher } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
 import type { Logger } from "../log.ts";
-import { codeOf } from "../refusal.ts";
+import { codeOf } from "../errors.ts";
 import { readSmallFile } from "./spoolFiles.ts";
 
 /** An event may be lost. */

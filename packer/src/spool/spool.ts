@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
-import { codeOf, type Refusal } from "../refusal.ts";
+import { codeOf, type Refusal } from "../errors.ts";
 import { readManifest } from "./history.ts";
 import { moveDurably, writeDurably } from "./spoolFiles.ts";
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { spoolFileBytes } from "#contracts/nodeLayout.ts";
-import { codeOf } from "../refusal.ts";
+import { codeOf } from "../errors.ts";
 
 /** Opens a file that must not be there yet. */
 export const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { anAccount } from "#test/factories/sessionPod.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { watchGame, type GameWatcher } from "#streamer/control/gameWatcher.ts";
+import { watchGame, type GameWatcher } from "#streamer/termination/gameWatcher.ts";
 
 const running = anAccount({ state: "running", reason: null, exitCode: null });
 
@@ -50,25 +50,25 @@ describe("the streamer's look at the game's account", () => {
     it(`takes ${what} for no account, at once, and goes on with the last good one`, () => {
       leave();
       const startedAt = performance.now();
-      expect(watcher.look()).to.equal(undefined);
+      expect(watcher.readReport()).to.equal(undefined);
       expect(performance.now() - startedAt).to.be.lessThan(1_000);
 
       rmSync(path, { recursive: true });
       writeFileSync(path, running);
-      expect(watcher.look()).to.include({ state: "running" });
+      expect(watcher.readReport()).to.include({ state: "running" });
       rmSync(path);
       leave();
-      expect(watcher.look()).to.include({ state: "running" });
+      expect(watcher.readReport()).to.include({ state: "running" });
     });
   }
 
   it("tells the end once, of an account that came the moment before", () => {
     writeFileSync(path, running);
-    watcher.look();
+    watcher.readReport();
     writeFileSync(`${path}.new`, anAccount({ exitCode: 7 }));
     renameSync(`${path}.new`, path);
-    expect(watcher.look()).to.include({ state: "ended", exitCode: 7 });
-    watcher.look();
+    expect(watcher.readReport()).to.include({ state: "ended", exitCode: 7 });
+    watcher.readReport();
     expect(ends).to.equal(1);
   });
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { PackedSave } from "#contracts/spool.ts";
-import { createLeftOut } from "#packer/save/leftOut.ts";
-import { createTally } from "#packer/save/tally.ts";
-import { Refusal } from "#packer/refusal.ts";
+import { createLeftOut } from "#packer/save/skippedEntries.ts";
+import { createTally } from "#packer/save/saveSize.ts";
+import { Refusal } from "#packer/errors.ts";
 
 describe("a save's tally", () => {
   it("takes as many names as a save may have, and no more", () => {

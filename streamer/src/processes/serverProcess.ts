@@ -13,7 +13,7 @@ export interface ServerProcessOptions {
   env: Record<string, string>;
   log: Logger;
   /** Called when it ends without having been asked to. */
-  onDeath: (name: string) => void;
+  onExit: (name: string) => void;
 }
 
 /** A program that the session cannot live without. */
@@ -22,7 +22,7 @@ export interface ServerProcess {
 }
 
 /** Starts a program and reports its death with the end of what it said. */
-export function startServerProcess({ name, command, args, env, log, onDeath }: ServerProcessOptions): ServerProcess {
+export function startServerProcess({ name, command, args, env, log, onExit }: ServerProcessOptions): ServerProcess {
   let stopping = false;
   const child = spawn(command, args, { env, stdio: ["ignore", "ignore", "pipe"] });
   const tail = keepTail(child);
@@ -30,7 +30,7 @@ export function startServerProcess({ name, command, args, env, log, onDeath }: S
     if (stopping) return;
     stopping = true;
     log.error({ server: name, ...details, output: tail() }, "A program of the session died.");
-    onDeath(name);
+    onExit(name);
   };
   child.on("error", (error) => report({ err: error }));
   child.on("exit", (exitCode, signal) => report({ exitCode, signal }));

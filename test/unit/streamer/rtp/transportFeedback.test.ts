@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { readRtcp } from "#streamer/transport/rtcp.ts";
-import { parseTransportFeedback } from "#streamer/transport/transportFeedback.ts";
+import { readRtcp } from "#streamer/rtp/rtcp.ts";
+import { parseTransportFeedback } from "#streamer/rtp/transportFeedback.ts";
 
 /** A feedback packet: header, then chunks and deltas as given, padded to whole words. */
 function feedback({ base, count, reference, rest }: { base: number; count: number; reference: number; rest: number[] }): Buffer {
@@ -61,10 +61,10 @@ describe("RTCP", () => {
 
   it("gives the events of a compound packet in order", () => {
     const compound = Buffer.concat([receiverReport, nack, pictureLoss, fullIntraRequest, feedback({ base: 0, count: 1, reference: 0, rest: [0x20, 1, 4] })]);
-    expect(readRtcp(compound).map(({ type }) => type)).to.deep.equal(["nack", "keyFrameWanted", "keyFrameWanted", "feedback"]);
+    expect(readRtcp(compound).map(({ type }) => type)).to.deep.equal(["nack", "keyFrameRequest", "keyFrameRequest", "feedback"]);
   });
 
   it("stops where a packet is cut", () => {
-    expect(readRtcp(Buffer.concat([pictureLoss, nack.subarray(0, 10)]))).to.deep.equal([{ type: "keyFrameWanted" }]);
+    expect(readRtcp(Buffer.concat([pictureLoss, nack.subarray(0, 10)]))).to.deep.equal([{ type: "keyFrameRequest" }]);
   });
 });

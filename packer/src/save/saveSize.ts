@@ -1,6 +1,6 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal } from "../errors.ts";
 
 const pageBytes = 4096;
 

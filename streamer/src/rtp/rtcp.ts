@@ -4,16 +4,16 @@ const transportLayerFeedback = 205;
 const payloadSpecificFeedback = 206;
 const nack = 1;
 const transportWide = 15;
-const pictureLoss = 1;
+const pictureLossIndication = 1;
 const fullIntraRequest = 4;
 
-/** What a browser reports back that the streamer acts on. */
+/** What a browser reports that the streamer acts on. */
 export type RtcpEvent =
-  | { type: "keyFrameWanted" }
+  | { type: "keyFrameRequest" }
   | { type: "nack" }
   | { type: "feedback"; feedback: TransportFeedback };
 
-/** Events of a compound RTCP packet; whatever is unknown, cut or malformed is passed over. */
+/** Returns the events of a compound RTCP packet; skips what is unknown, truncated or malformed. */
 export function readRtcp(compound: Buffer): RtcpEvent[] {
   const events: RtcpEvent[] = [];
   for (let offset = 0; offset + 4 <= compound.length;) {
@@ -30,7 +30,7 @@ export function readRtcp(compound: Buffer): RtcpEvent[] {
 function readPacket(packet: Buffer): RtcpEvent | undefined {
   const format = packet.readUInt8(0) & 0x1f;
   const type = packet.readUInt8(1);
-  if (type === payloadSpecificFeedback && (format === pictureLoss || format === fullIntraRequest)) return { type: "keyFrameWanted" };
+  if (type === payloadSpecificFeedback && (format === pictureLossIndication || format === fullIntraRequest)) return { type: "keyFrameRequest" };
   if (type === transportLayerFeedback && format === nack) return { type: "nack" };
   if (type === transportLayerFeedback && format === transportWide) {
     const feedback = parseTransportFeedback(packet);

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { saveReasons } from "#contracts/crd/reasons.ts";
-import { codeOf, Refusal } from "../refusal.ts";
+import { codeOf, Refusal } from "../errors.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 import { writeArchive, type Archive, type WriteArchiveOptions } from "./archive.ts";
 

@@ -1,16 +1,16 @@
 const sequenceMask = 0xffff;
 
-/** Rewrites RTP packets so that several encoders, one after another, look like one to a browser. */
+/** Renumbers RTP packets so that several encoders, one after another, look like one to a browser. */
 export interface Continuity {
   /** Changes sequence number and timestamp in place. */
   apply(packet: Buffer): void;
-  /** The next packet comes from a new encoder, with numbers of its own. */
+  /** Call before the first packet of a new encoder, which has numbers of its own. */
   restart(): void;
 }
 
 /**
- * A restarted encoder begins anywhere: its first packet gets the number after the last one and the timestamp that the
- * clock says. Without it browsers never show video again. `now` is in milliseconds.
+ * Returns a continuity at this clock rate. A restarted encoder begins anywhere: its first packet gets the number after the last one and
+ * the timestamp that fits the time passed. Without it browsers never show video again. `now` is in milliseconds.
  */
 export function createContinuity(clockRate: number, now: () => number): Continuity {
   let sequenceOffset = 0;

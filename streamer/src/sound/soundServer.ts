@@ -1,6 +1,6 @@
 import type { Logger } from "../log.ts";
-import { startServerProcess, waitForSocket, type ServerProcess } from "./serverProcess.ts";
-import { removeStale } from "./staleSocket.ts";
+import { startServerProcess, waitForSocket, type ServerProcess } from "../processes/serverProcess.ts";
+import { removeStale } from "../processes/staleSocket.ts";
 
 const startDeadlineMs = 15_000;
 
@@ -11,11 +11,11 @@ export interface SoundServerOptions {
   socket: string;
   env: Record<string, string>;
   log: Logger;
-  onDeath: (name: string) => void;
+  onExit: (name: string) => void;
 }
 
 /** Starts the sound server on a unix socket; undefined when it does not answer in time. */
-export async function startSoundServer({ socket, env, log, onDeath }: SoundServerOptions): Promise<ServerProcess | undefined> {
+export async function startSoundServer({ socket, env, log, onExit }: SoundServerOptions): Promise<ServerProcess | undefined> {
   removeStale(socket, log);
   const server = startServerProcess({
     name: "sound",
@@ -27,7 +27,7 @@ export async function startSoundServer({ socket, env, log, onDeath }: SoundServe
       "-L", `module-native-protocol-unix socket=${socket} auth-anonymous=1`,
       "-L", `module-null-sink sink_name=${soundSink} rate=48000 channels=2`,
     ],
-    env, log, onDeath,
+    env, log, onExit,
   });
   return await waitForSocket(socket, startDeadlineMs) ? server : undefined;
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { createLeftOut } from "./leftOut.ts";
-import { createTally } from "./tally.ts";
+import { createLeftOut } from "./skippedEntries.ts";
+import { createTally } from "./saveSize.ts";
 import { walkSave } from "./walk.ts";
 
 /** What a look at a save directory finds without opening a file. */

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { nextPauseMs } from "#packer/pause.ts";
+import { nextPauseMs } from "#packer/scanInterval.ts";
 
 const pauseAfter = (tookMs: number, isSoon = false): number => nextPauseMs({ spoolMs: 10_000, tookMs, isSoon });
 

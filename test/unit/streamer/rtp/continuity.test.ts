@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createContinuity } from "#streamer/media/continuity.ts";
+import { createContinuity } from "#streamer/rtp/continuity.ts";
 
 function packet(sequence: number, timestamp: number): Buffer {
   const buffer = Buffer.alloc(12);

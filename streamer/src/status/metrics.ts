@@ -1,6 +1,6 @@
 type Metric = [name: string, type: "counter" | "gauge", help: string, value: number];
 
-/** What the metrics are made from. */
+/** The figures that the metrics show. */
 export interface MetricsSource {
   viewers: number;
   connections: number;
@@ -17,7 +17,7 @@ export interface MetricsSource {
   loss: number;
 }
 
-/** The streamer's metrics in Prometheus' text format. */
+/** Returns the streamer's metrics in Prometheus' text format. */
 export function renderMetrics(source: MetricsSource): string {
   const metrics: Metric[] = [
     ["viewers", "gauge", "Browsers connected.", source.viewers],
@@ -27,7 +27,7 @@ export function renderMetrics(source: MetricsSource): string {
     ["video_frames_total", "counter", "Frames encoded.", source.frames],
     ["key_frame_requests_total", "counter", "Key frames that browsers asked for.", source.keyFrameRequests],
     ["nacks_total", "counter", "Requests to send packets again.", source.nacks],
-    ["media_restarts_total", "counter", "Media children that died and were replaced.", source.mediaRestarts],
+    ["media_restarts_total", "counter", "Media children that exited and were replaced.", source.mediaRestarts],
     ["input_messages_total", "counter", "Input messages applied.", source.inputAccepted],
     ["input_messages_rejected_total", "counter", "Malformed input messages dropped.", source.inputRejected],
     ["target_kbps", "gauge", "Bitrate that the rate controller chose.", source.targetKbps],
