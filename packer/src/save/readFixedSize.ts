@@ -1,38 +1,38 @@
 import { fstatSync, readSync, type BigIntStats } from "node:fs";
 
-const pieceBytes = 1024 * 1024;
+const chunkBytes = 1024 * 1024;
 
-/** Reads a file that may change meanwhile. */
-export interface WholeFile {
-  /** Exactly as many bytes as the file had when it was opened: no more when it grew, zeros when it shrank. */
-  pieces: Generator<Buffer, void, void>;
-  /** Whether it stayed as it was while it was read; ask after the last piece. */
+/** Reading of a file that may change meanwhile. */
+export interface FixedSizeRead {
+  /** As many bytes as the file had when it was opened: no more when it has grown, zeros when it has shrunk. */
+  chunks: Generator<Buffer, void, void>;
+  /** Whether the file did not change while it was read; call after the last chunk. */
   isStable(): boolean;
 }
 
-/** Returns a reader of an open file whose state is known from its handle. */
-export function readWhole(file: number, before: BigIntStats): WholeFile {
-  let isCut = false;
+/** Starts to read an open file; `before` is its state when it was opened. */
+export function readFixedSize(file: number, before: BigIntStats): FixedSizeRead {
+  let isTruncated = false;
 
-  function* pieces(): Generator<Buffer, void, void> {
+  function* chunks(): Generator<Buffer, void, void> {
     const size = Number(before.size);
-    for (let position = 0; position < size; position += pieceBytes) {
-      const piece = Buffer.alloc(Math.min(pieceBytes, size - position));
-      if (!isCut && fill(file, piece, position) < piece.length) isCut = true;
-      yield piece;
+    for (let position = 0; position < size; position += chunkBytes) {
+      const chunk = Buffer.alloc(Math.min(chunkBytes, size - position));
+      if (!isTruncated && fill(file, chunk, position) < chunk.length) isTruncated = true;
+      yield chunk;
     }
   }
 
   return {
-    pieces: pieces(),
+    chunks: chunks(),
     isStable() {
       const after = fstatSync(file, { bigint: true });
-      return !isCut && after.size === before.size && after.mtimeNs === before.mtimeNs && after.ctimeNs === before.ctimeNs;
+      return !isTruncated && after.size === before.size && after.mtimeNs === before.mtimeNs && after.ctimeNs === before.ctimeNs;
     },
   };
 }
 
-/** Reads into the buffer and returns how much there was. */
+/** Reads into the buffer and returns the number of bytes read. */
 function fill(file: number, buffer: Buffer, position: number): number {
   let filled = 0;
   while (filled < buffer.length) {
@@ -43,7 +43,7 @@ function fill(file: number, buffer: Buffer, position: number): number {
   return filled;
 }
 
-/** What cannot be read is not there: its header is written already. */
+/** Returns 0 also for what cannot be read: the file's header is written already. */
 function tryRead(file: number, buffer: Buffer, offset: number, position: number): number {
   try {
     return readSync(file, buffer, offset, buffer.length - offset, position);

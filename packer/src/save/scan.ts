@@ -1,31 +1,31 @@
 import { createHash } from "node:crypto";
-import { createLeftOut } from "./skippedEntries.ts";
-import { createTally } from "./saveSize.ts";
+import { createSkippedEntries } from "./skippedEntries.ts";
+import { createSaveQuota } from "./saveQuota.ts";
 import { walkSave } from "./walk.ts";
 
-/** What a look at a save directory finds without opening a file. */
-export interface SaveLook {
-  /** Of names, sizes, times and modes, and of what is left out: equal means unchanged, but for a file that is mapped into memory and written there. */
+/** The result of a scan of a save directory, which opens no file. */
+export interface SaveScan {
+  /** Hash of names, sizes, times and modes, and of what is skipped: equal means unchanged, except for a file that is mapped into memory and written there. */
   signature: string;
-  /** In whole pages. */
+  /** Size of the files, in whole pages. */
   bytes: number;
 }
 
-/** Looks at a save directory. Throws Refusal. */
-export function lookAtSave(directory: string): SaveLook {
+/** Scans a save directory. Throws SaveError. */
+export function scanSave(directory: string): SaveScan {
   const hash = createHash("sha256");
-  const tally = createTally();
-  const leftOut = createLeftOut();
-  for (const { path, stat } of walkSave(directory, { tally, leftOut })) {
+  const quota = createSaveQuota();
+  const skipped = createSkippedEntries();
+  for (const { path, stat } of walkSave(directory, { quota, skipped })) {
     if (stat.isDirectory()) {
-      // A directory's own time says no more than the names in it do.
+      // A directory's own time adds nothing to the names in it.
       hash.update(`${path}/\0`);
       continue;
     }
-    tally.addFile(Number(stat.size));
-    // Programs can set a file's mtime as they like, but not its ctime; blocks tell of writes through a mapping, which touch neither.
+    quota.addFile(Number(stat.size));
+    // Programs can set a file's mtime to anything, but not its ctime; the number of blocks shows writes through a mapping, which change neither.
     hash.update(`${path}\0${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.mode} ${stat.blocks}\0`);
   }
-  hash.update(JSON.stringify(leftOut.summary() ?? null));
-  return { signature: hash.digest("hex"), bytes: tally.bytes() };
+  hash.update(JSON.stringify(skipped.summary() ?? null));
+  return { signature: hash.digest("hex"), bytes: quota.bytes() };
 }

@@ -1,14 +1,14 @@
 import { quoteEntry } from "#archive/archiveRefused.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 
-/** What of a save directory is not packed: a count and one example, however much it is. */
-export interface LeftOut {
+/** The entries of a save directory that are not packed, as a count and one example. */
+export interface SkippedEntries {
   add(path: string, reason: string): void;
   summary(): PackedSave["leftOut"];
 }
 
-/** Returns an empty account. */
-export function createLeftOut(): LeftOut {
+/** Returns a summary without entries. */
+export function createSkippedEntries(): SkippedEntries {
   let count = 0;
   let example = "";
   return {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { nextPauseMs } from "#packer/scanInterval.ts";
+import { nextScanDelayMs } from "#packer/scanInterval.ts";
 
-const pauseAfter = (tookMs: number, isSoon = false): number => nextPauseMs({ spoolMs: 10_000, tookMs, isSoon });
+const pauseAfter = (tookMs: number, isSoon = false): number => nextScanDelayMs({ spoolMs: 10_000, tookMs, isSoon });
 
 describe("the pause between two looks at a save", () => {
   it("leaves time to pack what changed right after a look, as long as that can be in time", () => {

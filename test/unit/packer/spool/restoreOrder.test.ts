@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { RestoreOrder } from "#contracts/spool.ts";
-import { parseOrder } from "#packer/spool/order.ts";
+import { parseOrder } from "#packer/spool/restoreOrder.ts";
 
 const good = { version: 1, uid: "u", save: { sha256: "a".repeat(64), bytes: 1 } };
 const odd = fc.constantFrom<unknown>(undefined, null, 0, 1, 2, -1, 1.5, 2 ** 60, "", "u", "x".repeat(64), "x".repeat(65), "a".repeat(64), "A".repeat(64), [], {}, good.save);

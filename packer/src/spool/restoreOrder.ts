@@ -2,13 +2,13 @@ import { watch, type FSWatcher } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
 import type { Logger } from "../log.ts";
-import { codeOf } from "../errors.ts";
+import { systemErrorCode } from "../errors.ts";
 import { readSmallFile } from "./spoolFiles.ts";
 
-/** An event may be lost. */
-const lookEveryMs = 1000;
-/** There may be no events at all: a game of another session has the same user, and can use up the watches that it may have. */
-const lookUnwatchedEveryMs = 100;
+/** Polling finds an order whose event was lost. */
+const pollEveryMs = 1000;
+/** There may be no events at all: a game of another session has the same user, and can use up the watches of that user. */
+const pollUnwatchedEveryMs = 100;
 
 export interface AwaitOrderOptions {
   spool: string;
@@ -17,29 +17,29 @@ export interface AwaitOrderOptions {
   signal: AbortSignal;
 }
 
-/** Resolves with the order of this session as soon as it lies in the spool, however long that takes; with undefined when the signal is aborted. */
+/** Resolves with the order of this session as soon as it is in the spool, however long that takes; with undefined when the signal is aborted. */
 export async function awaitOrder({ spool, uid, log, signal }: AwaitOrderOptions): Promise<RestoreOrder | undefined> {
   const { promise, resolve } = Promise.withResolvers<RestoreOrder | undefined>();
-  let complained = false;
-  const look = (): void => {
+  let hasWarned = false;
+  const checkForOrder = (): void => {
     try {
       const text = readSmallFile(`${spool}/${spoolNames.order}`);
       if (text === undefined) return;
       const order = parseOrder(text);
       if (order?.uid === uid) resolve(order);
-      else if (!complained) log.warn({ uid: order?.uid }, "The order is none for this session; the packer goes on waiting.");
-      complained ||= order?.uid !== uid;
+      else if (!hasWarned) log.warn({ uid: order?.uid }, "The order is not for this session; the packer goes on waiting.");
+      hasWarned ||= order?.uid !== uid;
     } catch (error) {
-      if (!complained) log.warn({ err: error }, "The order cannot be read; the packer goes on waiting.");
-      complained = true;
+      if (!hasWarned) log.warn({ err: error }, "The order cannot be read; the packer goes on waiting.");
+      hasWarned = true;
     }
   };
-  const watcher = tryWatch(spool, look);
-  const timer = setInterval(look, watcher ? lookEveryMs : lookUnwatchedEveryMs);
+  const watcher = tryWatch(spool, checkForOrder);
+  const timer = setInterval(checkForOrder, watcher ? pollEveryMs : pollUnwatchedEveryMs);
   const stop = (): void => resolve(undefined);
   signal.addEventListener("abort", stop);
   if (signal.aborted) stop();
-  look();
+  checkForOrder();
   try {
     return await promise;
   } finally {
@@ -49,18 +49,18 @@ export async function awaitOrder({ spool, uid, log, signal }: AwaitOrderOptions)
   }
 }
 
-function tryWatch(folder: string, look: () => void): FSWatcher | undefined {
+function tryWatch(folder: string, onEvent: () => void): FSWatcher | undefined {
   try {
-    return watch(folder, look).on("error", () => undefined); // The looks go on without it.
+    return watch(folder, onEvent).on("error", () => undefined); // Polling goes on without it.
   } catch (error) {
-    if (codeOf(error) === undefined) throw error;
+    if (systemErrorCode(error) === undefined) throw error;
     return undefined;
   }
 }
 
 /**
- * Returns the order that a text is, undefined when it is none: what the schema says, by hand, since a launch waits for this and the
- * schema's library takes longer to load than a save takes to restore.
+ * Returns the order in a text, undefined when it is not valid. This checks by hand what the schema says, because a launch waits for it and
+ * the schema's library takes longer to load than a save takes to restore.
  */
 export function parseOrder(text: string): RestoreOrder | undefined {
   const value = parseRecord(text);
@@ -80,7 +80,7 @@ function parseRecord(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // No JSON is no order.
+    return undefined; // Not JSON, so no order.
   }
 }
 
