@@ -1,7 +1,7 @@
 import { whep } from "#contracts/stream.ts";
 
-/** Longer than offers are held while a session starts. */
-const requestTimeoutMs = (whep.holdSeconds + 15) * 1_000;
+/** Longer than offers stay pending while a session starts. */
+const requestTimeoutMs = (whep.pendingOfferSeconds + 15) * 1_000;
 
 /** An offer that was refused or never answered. `code` is the `error` word of the answer, or `unreachable`. */
 export class StreamRefused extends Error {
