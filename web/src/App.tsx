@@ -1,19 +1,19 @@
 import { lazy, Suspense } from "react";
 import { Navigate, Outlet, Route, Routes, useLocation } from "react-router";
 import { sentenceFor } from "./client/apiError.ts";
-import { Layout } from "./components/Layout.tsx";
+import { Layout } from "./layout/Layout.tsx";
 import { Notice, Spinner } from "./components/Notice.tsx";
-import { PlayFrame } from "./components/PlayFrame.tsx";
-import { ActiveGameSessionProvider } from "./hooks/useActiveGameSession.tsx";
-import { AuthProvider, useAuth } from "./hooks/useAuth.tsx";
-import { AccountPage } from "./pages/AccountPage.tsx";
-import { CatalogPage } from "./pages/CatalogPage.tsx";
-import { GamePage } from "./pages/GamePage.tsx";
-import { NotFoundPage } from "./pages/NotFoundPage.tsx";
-import { SignInPage } from "./pages/SignInPage.tsx";
+import { PlayFrame } from "./play/PlayFrame.tsx";
+import { ActiveGameSessionProvider } from "./launch/useActiveGameSession.tsx";
+import { AuthProvider, useAuth } from "./signIn/useAuth.tsx";
+import { AccountPage } from "./account/AccountPage.tsx";
+import { CatalogPage } from "./catalog/CatalogPage.tsx";
+import { GamePage } from "./catalog/GamePage.tsx";
+import { NotFoundPage } from "./layout/NotFoundPage.tsx";
+import { SignInPage } from "./signIn/SignInPage.tsx";
 
 /** Its own part of the program: everything about streaming is loaded when a game is played. */
-const PlayPage = lazy(() => import("./pages/PlayPage.tsx"));
+const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
 
 /** The pages and who may see them. */
 export function App() {
