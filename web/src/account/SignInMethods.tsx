@@ -1,6 +1,6 @@
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
-import { useProviderVisit } from "../signIn/useProviderRedirect.ts";
 import { Icon } from "../components/Icon.tsx";
+import { useProviderRedirect } from "../signIn/useProviderRedirect.ts";
 
 interface SignInMethodsProps {
   methods: SignInMethodsResponse;
@@ -8,9 +8,9 @@ interface SignInMethodsProps {
   onProblem: (problem: unknown) => void;
 }
 
-/** Every way to sign in, and whether it leads to this account; a provider that does not yet can be linked. */
+/** Every way to sign in, and whether it signs in to this account; a provider that does not can be linked. */
 export function SignInMethods({ methods: { hasPassword, providers }, email, onProblem }: SignInMethodsProps) {
-  const { leavingTo, visit } = useProviderVisit(onProblem);
+  const { redirectingTo, redirect } = useProviderRedirect(onProblem);
   return (
     <ul className="methods" aria-label="Sign-in methods">
       <li className="method">
@@ -31,10 +31,10 @@ export function SignInMethods({ methods: { hasPassword, providers }, email, onPr
               type="button"
               className="button"
               aria-label={`Link ${provider.name}`}
-              disabled={leavingTo !== undefined}
-              onClick={() => visit(provider, `/account?${new URLSearchParams({ linked: provider.id })}`)}
+              disabled={redirectingTo !== undefined}
+              onClick={() => redirect(provider, `/account?${new URLSearchParams({ linked: provider.id })}`)}
             >
-              <Icon name="link" />{leavingTo === provider.id ? "Going there…" : "Link"}
+              <Icon name="link" />{redirectingTo === provider.id ? "Going there…" : "Link"}
             </button>
           )}
         </li>

@@ -1,40 +1,21 @@
-import { useState } from "react";
-import { toggleFavorite } from "../client/api.ts";
-import { useAuth } from "../signIn/useAuth.tsx";
+import { useMutation } from "@tanstack/react-query";
+import { toggleFavorite } from "../client/catalog.ts";
 import { Icon } from "../components/Icon.tsx";
 
-/** Marks a game as a favourite, at once on the page and then on the server; turned back when the server refuses. */
-export function FavoriteButton({ gameId, title, isFavorite, onChange }: {
-  gameId: string;
-  title: string;
-  isFavorite: boolean;
-  onChange: (isFavorite: boolean) => void;
-}) {
-  const { noticeError } = useAuth();
-  const [isBusy, setIsBusy] = useState(false);
-
-  const toggle = async (): Promise<void> => {
-    setIsBusy(true);
-    onChange(!isFavorite);
-    try {
-      onChange(await toggleFavorite(gameId));
-    } catch (error) {
-      onChange(isFavorite);
-      noticeError(error);
-    } finally {
-      setIsBusy(false);
-    }
-  };
-
+/** Marks a game as a favourite: at once on the page, then on the server. A failure turns the mark back. */
+export function FavoriteButton({ gameId, title, isFavorite }: { gameId: string; title: string; isFavorite: boolean }) {
+  const toggle = useMutation<boolean, Error, boolean>({ mutationFn: () => toggleFavorite(gameId) });
+  const { variables: wasMarked = isFavorite } = toggle;
+  const isMarked = toggle.isPending ? !wasMarked : toggle.data ?? wasMarked;
   return (
     <button
       type="button"
       className="favorite"
-      aria-pressed={isFavorite}
+      aria-pressed={isMarked}
       aria-label={`Favourite: ${title}`}
-      title={isFavorite ? "Remove from favourites" : "Add to favourites"}
-      aria-disabled={isBusy}
-      onClick={() => isBusy || void toggle()}
+      title={isMarked ? "Remove from favourites" : "Add to favourites"}
+      aria-disabled={toggle.isPending}
+      onClick={() => toggle.isPending || toggle.mutate(isMarked)}
     >
       <Icon name="heart" />
     </button>

@@ -9,7 +9,7 @@ interface GameArtProps {
   isEager?: boolean;
 }
 
-/** A game's picture, or one drawn from its name when there is none or it does not load. Decoration: the title is always near. */
+/** A game's picture, or one drawn from its name if there is none or it does not load. It is decoration: the title always stands beside it. */
 export function GameArt({ slug, title, thumbnail, isEager = false }: GameArtProps) {
   const [failed, setFailed] = useState("");
   if (thumbnail === "" || failed === thumbnail) return <DrawnArt pattern={artPattern(slug, title)} />;

@@ -4,11 +4,8 @@ import type { GameListItem } from "#contracts/http/catalog.ts";
 import { FavoriteButton } from "./FavoriteButton.tsx";
 import { GameArt } from "./GameArt.tsx";
 
-/** One game of the catalogue. The whole card leads to the game; the heart is on top of it. */
-export const GameCard = memo(function GameCard({ game, onFavorite }: {
-  game: GameListItem;
-  onFavorite: (gameId: string, isFavorite: boolean) => void;
-}) {
+/** One game of the catalogue. The whole card is a link to the game; the favourite button lies on top of it. */
+export const GameCard = memo(function GameCard({ game }: { game: GameListItem }) {
   return (
     <article className="card">
       <div className="card-art"><GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} /></div>
@@ -17,17 +14,12 @@ export const GameCard = memo(function GameCard({ game, onFavorite }: {
         <p className="card-developer">{game.developer}</p>
         {game.tags.length > 0 && <p className="card-tags">{game.tags.slice(0, 3).join(" · ")}</p>}
       </div>
-      <FavoriteButton
-        gameId={game.id}
-        title={game.title}
-        isFavorite={game.isFavorite}
-        onChange={(isFavorite) => onFavorite(game.id, isFavorite)}
-      />
+      <FavoriteButton gameId={game.id} title={game.title} isFavorite={game.isFavorite} />
     </article>
   );
 });
 
-/** The shape of a card while the games are on their way. */
+/** A placeholder of a card's shape, shown while the games are loaded. */
 export function CardSkeleton() {
   return (
     <div className="card card-skeleton" aria-hidden="true">

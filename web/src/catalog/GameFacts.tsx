@@ -1,9 +1,10 @@
 import type { GameDetail } from "#contracts/http/catalog.ts";
 import { Link } from "react-router";
 import { Icon } from "../components/Icon.tsx";
-import { dateText, languageNames } from "../components/timeText.ts";
+import { dateText } from "../components/timeText.ts";
+import { languageNames } from "./languageNames.ts";
 
-/** The short facts beside the description; what the developer left open is left out. */
+/** The short facts beside the description. Facts that the developer did not give are not shown. */
 export function GameFacts({ game }: { game: GameDetail }) {
   const facts = [
     ["Released", dateText(game.releaseDate)],
@@ -33,7 +34,7 @@ export function GameFacts({ game }: { game: GameDetail }) {
   );
 }
 
-/** Partners write these addresses: nothing but the web is linked to. */
+/** Partners write these addresses: only web addresses become links. */
 function isWebAddress(address: string): boolean {
   return /^https?:\/\//i.test(address) && URL.canParse(address);
 }

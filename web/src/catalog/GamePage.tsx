@@ -1,47 +1,38 @@
-import { useCallback } from "react";
 import { Link, useParams } from "react-router";
+import { useQuery } from "@tanstack/react-query";
 import type { GameDetail } from "#contracts/http/catalog.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
-import { readGame } from "../client/api.ts";
+import { readGame } from "../client/catalog.ts";
+import { Icon } from "../components/Icon.tsx";
+import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
+import { useNow } from "../components/useNow.ts";
+import { useTitle } from "../components/useTitle.ts";
+import { LaunchConflict } from "../launch/LaunchConflict.tsx";
+import { useLaunch, type Launch } from "../launch/useLaunch.ts";
 import { FavoriteButton } from "./FavoriteButton.tsx";
 import { GameArt } from "./GameArt.tsx";
 import { GameFacts } from "./GameFacts.tsx";
-import { Icon } from "../components/Icon.tsx";
-import { LaunchConflict } from "../launch/LaunchConflict.tsx";
-import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
 import { SaveSlots } from "./SaveSlots.tsx";
 import { Screenshots } from "./Screenshots.tsx";
-import { useAuth } from "../signIn/useAuth.tsx";
-import { useLaunch, type Launch } from "../launch/useLaunch.ts";
-import { useNow } from "../components/useNow.ts";
-import { useResource } from "../hooks/useResource.ts";
-import { useTitle } from "../components/useTitle.ts";
 
-/** One game: what it is, and where to go on in it. */
+/** One game: its description, and the player's slots to continue or begin it. */
 export function GamePage() {
   const { slug = "" } = useParams();
-  const { noticeError } = useAuth();
-  const { resource, reload, replace } = useResource(useCallback((signal: AbortSignal) => readGame(slug, signal).catch((error: unknown) => {
-    noticeError(error);
-    throw error;
-  }), [slug, noticeError]));
+  const game = useQuery({ queryKey: ["game", slug], queryFn: ({ signal }) => readGame(slug, signal) });
   const launch = useLaunch();
-  useTitle(resource.state === "ready" ? resource.value.title : undefined);
-  if (resource.state === "loading") return <Spinner label="Loading the game…" />;
-  if (resource.state === "failed") {
-    if (!isApiError(resource.error, "not_found")) return <LoadFailure what="The game" error={resource.error} onRetry={reload} />;
-    return (
-      <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
-        <p>It may have been taken out of the catalogue.</p>
-      </Notice>
-    );
-  }
-  return <GameView game={resource.value} launch={launch} onChange={replace} />;
+  useTitle(game.data?.title);
+  if (game.isPending) return <Spinner label="Loading the game…" />;
+  if (game.isSuccess) return <GameView game={game.data} launch={launch} />;
+  if (!isApiError(game.error, "not_found")) return <LoadFailure what="The game" error={game.error} onRetry={() => void game.refetch()} />;
+  return (
+    <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
+      <p>It may have been taken out of the catalogue.</p>
+    </Notice>
+  );
 }
 
-function GameView({ game, launch, onChange }: { game: GameDetail; launch: Launch; onChange: (game: GameDetail) => void }) {
+function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
   const now = useNow(60_000);
-  const isBusy = launch.launch.state === "launching";
   return (
     <article className="game">
       <div className="game-backdrop" aria-hidden="true"><GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager /></div>
@@ -53,9 +44,9 @@ function GameView({ game, launch, onChange }: { game: GameDetail; launch: Launch
           <p className="game-developer">{game.developer}</p>
           <div className="game-actions">
             <PlayButton game={game} launch={launch} />
-            <FavoriteButton gameId={game.id} title={game.title} isFavorite={game.isFavorite} onChange={(isFavorite) => onChange({ ...game, isFavorite })} />
+            <FavoriteButton gameId={game.id} title={game.title} isFavorite={game.isFavorite} />
           </div>
-          {launch.launch.state === "failed" && <p className="message message-problem" role="alert">{sentenceFor(launch.launch.error)}</p>}
+          {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
         </div>
       </header>
       <section className="game-slots" aria-labelledby="slots-title">
@@ -63,7 +54,7 @@ function GameView({ game, launch, onChange }: { game: GameDetail; launch: Launch
         <SaveSlots
           slots={game.saveSlots}
           now={now}
-          isBusy={isBusy}
+          isBusy={launch.isLaunching}
           onContinue={(saveSlotId) => launch.start({ gameSlug: game.slug, saveSlotId })}
           onFresh={() => launch.start({ gameSlug: game.slug, fresh: true })}
         />
@@ -81,19 +72,18 @@ function GameView({ game, launch, onChange }: { game: GameDetail; launch: Launch
   );
 }
 
-/** Goes on where the player was last, or begins. */
-function PlayButton({ game, launch: { launch, start } }: { game: GameDetail; launch: Launch }) {
+/** Continues the slot that was played last, or begins a new game. */
+function PlayButton({ game, launch: { isLaunching, start } }: { game: GameDetail; launch: Launch }) {
   const saveSlotId = lastPlayedSlotId(game);
-  const isBusy = launch.state === "launching";
   const label = saveSlotId === undefined ? "Play" : "Continue playing";
   return (
     <button
       type="button"
       className="button button-primary button-large"
-      disabled={isBusy}
+      disabled={isLaunching}
       onClick={() => start({ gameSlug: game.slug, ...(saveSlotId !== undefined && { saveSlotId }) })}
     >
-      <Icon name="play" />{isBusy ? "Launching…" : label}
+      <Icon name="play" />{isLaunching ? "Launching…" : label}
     </button>
   );
 }

@@ -10,7 +10,7 @@ interface SaveSlotsProps {
   onFresh: () => void;
 }
 
-/** A game's slots. A new game always takes the first empty one, so only that offers it. */
+/** A game's save slots. A new game always takes the first empty one, so only that one has the button for it. */
 export function SaveSlots({ slots, now, isBusy, onContinue, onFresh }: SaveSlotsProps) {
   const firstEmpty = slots.find(({ id }) => id === null)?.slotNumber;
   return (

@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-/** Pictures of the game in a strip that scrolls sideways; a picture that does not load is left out. */
+/** Pictures of the game in a strip that scrolls sideways. A picture that does not load is not shown. */
 export function Screenshots({ title, addresses }: { title: string; addresses: readonly string[] }) {
   const [broken, setBroken] = useState<readonly string[]>([]);
   const shown = [...new Set(addresses)].filter((address) => !broken.includes(address));

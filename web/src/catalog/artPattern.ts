@@ -1,4 +1,4 @@
-/** What a game's stand-in picture is drawn from; the same for the same name on every visit. */
+/** What a game's placeholder picture is drawn from. */
 export interface ArtPattern {
   hue: number;
   secondHue: number;
@@ -7,21 +7,21 @@ export interface ArtPattern {
 }
 
 const kinds = ["ring", "dot", "cross", "bar"] as const;
-/** Hues that sit well on the dark page. */
+/** Hues that are readable on the dark page. */
 const hues = [12, 34, 88, 150, 182, 208, 250, 276, 318, 340];
 
-/** Draws lots from the slug and takes the initials of the title. */
+/** Returns a pattern that is random but always the same for a slug, with the initials of the title. */
 export function artPattern(slug: string, title: string): ArtPattern {
-  const draw = lots(slug);
-  const hue = hues[Math.floor(draw() * hues.length)] ?? 0;
+  const random = randomNumbers(slug);
+  const hue = hues[Math.floor(random() * hues.length)] ?? 0;
   const shapes = Array.from({ length: 9 }, () => ({
-    x: Math.round(draw() * 320),
-    y: Math.round(draw() * 180),
-    size: Math.round(14 + draw() * 46),
-    turn: Math.round(draw() * 90),
-    kind: kinds[Math.floor(draw() * kinds.length)] ?? "dot",
+    x: Math.round(random() * 320),
+    y: Math.round(random() * 180),
+    size: Math.round(14 + random() * 46),
+    turn: Math.round(random() * 90),
+    kind: kinds[Math.floor(random() * kinds.length)] ?? "dot",
   }));
-  return { hue, secondHue: (hue + 40 + Math.floor(draw() * 60)) % 360, shapes, initials: initialsOf(title) };
+  return { hue, secondHue: (hue + 40 + Math.floor(random() * 60)) % 360, shapes, initials: initialsOf(title) };
 }
 
 function initialsOf(title: string): string {
@@ -30,8 +30,8 @@ function initialsOf(title: string): string {
   return (meaningful.length > 0 ? meaningful : words).slice(0, 2).map((word) => (/^./u.exec(word)?.[0] ?? "").toUpperCase()).join("");
 }
 
-/** Numbers from 0 to 1, always the same sequence for the same seed (FNV-1a, then xorshift). */
-function lots(seed: string): () => number {
+/** Returns a generator of numbers from 0 to 1, with always the same sequence for a seed (FNV-1a, then xorshift). */
+function randomNumbers(seed: string): () => number {
   let state = 0x811c9dc5;
   for (const letter of seed) state = Math.imul(state ^ (letter.codePointAt(0) ?? 0), 0x01000193);
   return () => {

@@ -1,80 +1,48 @@
-import { useCallback, useEffect, useReducer, useRef } from "react";
-import type { GameListItem } from "#contracts/http/catalog.ts";
-import { listGames, type CatalogQuery } from "../client/api.ts";
+import { useCallback, useMemo } from "react";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import type { GameListItem, GamesResponse } from "#contracts/http/catalog.ts";
+import { listGames, type CatalogQuery } from "../client/catalog.ts";
 
-/** The games found so far, page after page. */
+/** How the catalogue is narrowed and sorted. */
+export type CatalogFilters = Omit<CatalogQuery, "page">;
+
+/** The games loaded so far, of all pages. */
 export interface Catalog {
   state: "loading" | "loadingMore" | "ready" | "failed";
-  games: GameListItem[];
+  games: readonly GameListItem[];
   total: number;
   hasMore: boolean;
-  error: unknown;
+  error: Error | null;
+  /** Loads the next page; the first one again after that failed. */
+  loadMore: () => void;
 }
 
-type Action =
-  | { type: "started"; isFirst: boolean }
-  | { type: "loaded"; games: GameListItem[]; total: number; isFirst: boolean; hasMore: boolean }
-  | { type: "failed"; error: unknown }
-  | { type: "favorite"; gameId: string; isFavorite: boolean };
-
-const nothing: Catalog = { state: "loading", games: [], total: 0, hasMore: false, error: undefined };
-
-/** The catalogue for a query, loaded page by page. */
-export function useCatalog({ search, tag, sort }: Omit<CatalogQuery, "page">, onError: (error: unknown) => void): {
-  catalog: Catalog;
-  loadMore: () => void;
-  retry: () => void;
-  setFavorite: (gameId: string, isFavorite: boolean) => void;
-} {
-  const [catalog, dispatch] = useReducer(reduce, nothing);
-  const abort = useRef<AbortController>(undefined);
-  const nextPage = useRef(1);
-
-  const load = useCallback(async (page: number) => {
-    abort.current?.abort();
-    const { signal } = abort.current = new AbortController();
-    dispatch({ type: "started", isFirst: page === 1 });
-    try {
-      const { games, pagination } = await listGames({ page, search, tag, sort }, signal);
-      if (signal.aborted) return;
-      nextPage.current = page + 1;
-      dispatch({ type: "loaded", games, total: pagination.total, isFirst: page === 1, hasMore: page < pagination.totalPages });
-    } catch (error) {
-      if (signal.aborted) return;
-      onError(error);
-      dispatch({ type: "failed", error });
-    }
-  }, [search, tag, sort, onError]);
-
-  useEffect(() => {
-    nextPage.current = 1;
-    void load(1);
-    return () => abort.current?.abort();
-  }, [load]);
-
+/** Returns the catalogue for the filters, loaded page by page. */
+export function useCatalog(filters: CatalogFilters): Catalog {
+  const query = useInfiniteQuery({
+    queryKey: ["catalog", filters],
+    queryFn: ({ pageParam, signal }) => listGames({ ...filters, page: pageParam }, signal),
+    initialPageParam: 1,
+    getNextPageParam: ({ pagination: { page, totalPages } }) => (page < totalPages ? page + 1 : undefined),
+    // The games of the last filters stay until those of the new ones are there, so that nothing flickers while the player types.
+    placeholderData: keepPreviousData,
+  });
+  const { data, error, hasNextPage, fetchNextPage } = query;
   return {
-    catalog,
-    loadMore: useCallback(() => void load(nextPage.current), [load]),
-    retry: useCallback(() => void load(nextPage.current), [load]),
-    setFavorite: useCallback((gameId: string, isFavorite: boolean) => dispatch({ type: "favorite", gameId, isFavorite }), []),
+    state: query.isPending || query.isPlaceholderData ? "loading" : query.isFetching ? "loadingMore" : query.isError ? "failed" : "ready",
+    games: useMemo(() => gamesOf(data?.pages ?? []), [data]),
+    total: data?.pages.at(-1)?.pagination.total ?? 0,
+    hasMore: hasNextPage,
+    error,
+    loadMore: useCallback(() => void fetchNextPage(), [fetchNextPage]),
   };
 }
 
-function reduce(catalog: Catalog, action: Action): Catalog {
-  switch (action.type) {
-    case "started":
-      // The games of the last query stay until those of this one are there: no flicker while typing.
-      return { ...catalog, state: action.isFirst ? "loading" : "loadingMore", error: undefined };
-    case "loaded": {
-      const before = action.isFirst ? [] : catalog.games;
-      const known = new Set(before.map(({ id }) => id));
-      // A game may move to a later page when one is added while we page.
-      const games = [...before, ...action.games.filter(({ id }) => !known.has(id))];
-      return { state: "ready", games, total: action.total, hasMore: action.hasMore, error: undefined };
-    }
-    case "failed":
-      return { ...catalog, state: "failed", error: action.error };
-    case "favorite":
-      return { ...catalog, games: catalog.games.map((game) => (game.id === action.gameId ? { ...game, isFavorite: action.isFavorite } : game)) };
+/** Returns each game once: a game moves to a later page, and is listed twice, when another is added while the player scrolls. */
+function gamesOf(pages: readonly GamesResponse[]): GameListItem[] {
+  const byId = new Map<string, GameListItem>();
+  for (const game of pages.flatMap(({ games }) => games)) {
+    if (!byId.has(game.id)) byId.set(game.id, game);
   }
+  return [...byId.values()];
 }

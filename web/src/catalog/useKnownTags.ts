@@ -3,9 +3,9 @@ import type { GameListItem } from "#contracts/http/catalog.ts";
 
 const maxTags = 14;
 
-/** The tags seen so far on this page, most frequent first; with the chosen one, however rare it is. */
+/** Returns the tags of all games shown so far, most frequent first, and always the chosen one. */
 export function useKnownTags(games: readonly GameListItem[], chosen: string): string[] {
-  // Partners write the same tag in different cases; the server takes them as one, and the first seen is shown.
+  // Partners write the same tag in different cases. The server treats them as one; the first spelling seen is shown.
   const seen = useRef(new Map<string, { tag: string; games: Set<string> }>());
   for (const { id, tags } of games) {
     for (const tag of tags) {

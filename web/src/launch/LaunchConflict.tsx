@@ -1,27 +1,28 @@
 import { useNavigate } from "react-router";
-import { playPath, useActiveGameSession } from "./useActiveGameSession.tsx";
-import type { Launch } from "./useLaunch.ts";
 import { Dialog } from "../components/Dialog.tsx";
+import { playPath } from "./playPath.ts";
+import { useActiveGameSession } from "./useActiveGameSession.ts";
+import type { Launch } from "./useLaunch.ts";
 
-/** Another game is being played: go on with it, or end it for the new one. Nothing while there is no conflict. */
-export function LaunchConflict({ launch: { launch, stopAndStart, dismiss } }: { launch: Launch }) {
-  const { active } = useActiveGameSession();
+/** Asks whether to resume the game that is already played or to stop it for the new one. Shows nothing while there is no conflict. */
+export function LaunchConflict({ launch: { conflict, stopAndStart, dismissConflict } }: { launch: Launch }) {
+  const active = useActiveGameSession();
   const navigate = useNavigate();
-  if (launch.state !== "conflict") return null;
-  const { activeSessionId, isStopping } = launch;
+  if (conflict === undefined) return null;
+  const { activeSessionId, isStopping } = conflict;
   const other = active?.sessionId === activeSessionId ? active : undefined;
   const resume = (): void => void navigate(playPath({ sessionId: activeSessionId, gameSlug: other?.gameSlug }));
   return (
     <Dialog
       title="You are already playing"
-      onDismiss={dismiss}
+      onDismiss={dismissConflict}
       actions={(
         <>
           <button type="button" className="button button-primary" disabled={isStopping} onClick={resume}>Resume it</button>
           <button type="button" className="button" disabled={isStopping} onClick={stopAndStart}>
             {isStopping ? "Saving and stopping…" : "Stop it and start this one"}
           </button>
-          <button type="button" className="button button-quiet" disabled={isStopping} onClick={dismiss}>Cancel</button>
+          <button type="button" className="button button-quiet" disabled={isStopping} onClick={dismissConflict}>Cancel</button>
         </>
       )}
     >

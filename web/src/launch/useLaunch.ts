@@ -1,81 +1,61 @@
-import { useCallback, useState } from "react";
+import { useCallback } from "react";
 import { useNavigate } from "react-router";
-import type { LaunchRequest, StopResponse } from "#contracts/http/gameSessions.ts";
-import { ApiError, isApiError } from "../client/apiError.ts";
-import { launchGame, stopGameSession } from "../client/api.ts";
-import { playPath, useActiveGameSession } from "./useActiveGameSession.tsx";
-import { useAuth } from "../signIn/useAuth.tsx";
+import { useMutation } from "@tanstack/react-query";
+import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
+import { isApiError } from "../client/apiError.ts";
+import { launchGame, stopGameSession } from "../client/gameSessions.ts";
+import { playPath } from "./playPath.ts";
+import { refreshActiveGameSession } from "./useActiveGameSession.ts";
 
-/** Where a launch stands; `conflict` names the session that must be resumed or stopped first. */
-export type LaunchState =
-  | { state: "idle" }
-  | { state: "launching"; request: LaunchRequest }
-  | { state: "conflict"; request: LaunchRequest; activeSessionId: string; isStopping: boolean }
-  | { state: "failed"; error: unknown };
-
-export interface Launch {
-  launch: LaunchState;
-  /** Launches and goes to the play page. */
-  start: (request: LaunchRequest) => void;
-  /** Ends the session in the way, then launches what was wanted. */
-  stopAndStart: () => void;
-  dismiss: () => void;
+interface LaunchAttempt {
+  request: LaunchRequest;
+  /** Id of the session to stop before. */
+  stopFirst?: string;
 }
 
-/** Launches a game and opens its play page; keeps what stood in the way. */
+export interface Launch {
+  /** Launches the game and goes to its play page. */
+  start: (request: LaunchRequest) => void;
+  /** True from the click on; it stays true while the browser goes to the play page. */
+  isLaunching: boolean;
+  /** Why the last launch failed; null also for a conflict. */
+  error: Error | null;
+  /** The player's other session, which has to be resumed or stopped before. */
+  conflict: { activeSessionId: string; isStopping: boolean } | undefined;
+  /** Stops the session of the conflict, then launches the game. */
+  stopAndStart: () => void;
+  dismissConflict: () => void;
+}
+
+/** Launches games. A launch that the API refuses because the player already plays becomes a conflict. */
 export function useLaunch(): Launch {
-  const [launch, setLaunch] = useState<LaunchState>({ state: "idle" });
-  const { noticeError } = useAuth();
-  const { refresh } = useActiveGameSession();
   const navigate = useNavigate();
-
-  const run = useCallback(async (request: LaunchRequest) => {
-    setLaunch({ state: "launching", request });
-    try {
-      const sessionId = await launchGame(request);
-      await navigate(playPath({ sessionId, gameSlug: request.gameSlug }));
-    } catch (error) {
-      noticeError(error);
-      refresh();
-      const activeSessionId = isApiError(error, "session_active") ? error.activeSessionId : undefined;
-      setLaunch(activeSessionId === undefined ? { state: "failed", error } : { state: "conflict", request, activeSessionId, isStopping: false });
-    }
-  }, [navigate, noticeError, refresh]);
-
-  const stopThenRun = useCallback(async (conflict: Extract<LaunchState, { state: "conflict" }>) => {
-    setLaunch({ ...conflict, isStopping: true });
-    try {
-      await stopAndWait(conflict.activeSessionId);
-    } catch (error) {
-      noticeError(error);
-      // Gone meanwhile is what was wanted.
-      if (!isApiError(error, "not_found")) {
-        setLaunch({ state: "failed", error });
-        return;
-      }
-    }
-    await run(conflict.request);
-  }, [noticeError, run]);
-
+  const { mutate, reset, variables, error, isPending, isSuccess } = useMutation({
+    mutationFn: async ({ request, stopFirst }: LaunchAttempt) => {
+      if (stopFirst !== undefined) await stopIfPresent(stopFirst);
+      return launchGame(request);
+    },
+    onSuccess: async (sessionId, { request: { gameSlug } }) => await navigate(playPath({ sessionId, gameSlug })),
+    onError: (_error, _attempt, _result, { client }) => refreshActiveGameSession(client),
+  });
+  const isConflict = isApiError(error, "session_active") && error.activeSessionId !== undefined;
+  const activeSessionId = isConflict ? error.activeSessionId : isPending ? variables.stopFirst : undefined;
   return {
-    launch,
-    start: useCallback((request) => void run(request), [run]),
+    start: useCallback((request) => mutate({ request }), [mutate]),
+    isLaunching: isPending || isSuccess,
+    error: isConflict ? null : error,
+    conflict: activeSessionId === undefined ? undefined : { activeSessionId, isStopping: isPending },
     stopAndStart: useCallback(() => {
-      if (launch.state === "conflict") void stopThenRun(launch);
-    }, [launch, stopThenRun]),
-    dismiss: useCallback(() => setLaunch({ state: "idle" }), []),
+      if (variables !== undefined && activeSessionId !== undefined) mutate({ request: variables.request, stopFirst: activeSessionId });
+    }, [mutate, variables, activeSessionId]),
+    dismissConflict: reset,
   };
 }
 
-/** Times that a stop is asked for again; each time the server itself waits up to half a minute for the end. */
-const stopTries = 6;
-
-/** Stops a session and waits until it has ended. Throws ApiError. */
-export async function stopAndWait(sessionId: string): Promise<StopResponse> {
-  for (let tries = 0; tries < stopTries; tries += 1) {
-    const answer = await stopGameSession(sessionId);
-    if (answer.status === "stopped") return answer;
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+async function stopIfPresent(sessionId: string): Promise<void> {
+  try {
+    await stopGameSession(sessionId);
+  } catch (error) {
+    if (!isApiError(error, "not_found")) throw error;
   }
-  throw new ApiError("unavailable", "The session takes very long to stop.");
 }

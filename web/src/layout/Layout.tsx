@@ -1,8 +1,10 @@
-import { Suspense } from "react";
-import { Link, NavLink, Outlet } from "react-router";
-import { playPath, useActiveGameSession } from "../launch/useActiveGameSession.tsx";
+import { Suspense, useEffect } from "react";
+import { Link, NavLink, Outlet, useLocation } from "react-router";
+import { useQueryClient } from "@tanstack/react-query";
 import { Icon, Logo } from "../components/Icon.tsx";
 import { Spinner } from "../components/Notice.tsx";
+import { playPath } from "../launch/playPath.ts";
+import { refreshActiveGameSession, useActiveGameSession } from "../launch/useActiveGameSession.ts";
 import { UserMenu } from "./UserMenu.tsx";
 
 /** The frame of every signed-in page but the play page. */
@@ -25,8 +27,12 @@ export function Layout() {
   );
 }
 
+/** Leads back to the game that is running. Every change of the page reads anew whether there is one. */
 function ActiveSessionLink() {
-  const { active } = useActiveGameSession();
+  const active = useActiveGameSession();
+  const client = useQueryClient();
+  const { pathname } = useLocation();
+  useEffect(() => refreshActiveGameSession(client), [client, pathname]);
   if (active === undefined) return null;
   if (active.status === "stopping") {
     return <span className="active-session"><span className="pulse" aria-hidden="true" />Saving {active.gameTitle}…</span>;

@@ -2,7 +2,7 @@ import { Link } from "react-router";
 import { Notice } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 
-/** An address that leads nowhere. */
+/** Shown for an address that has no page. */
 export function NotFoundPage() {
   useTitle("Not found");
   return (

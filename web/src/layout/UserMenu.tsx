@@ -1,46 +1,36 @@
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { NavLink } from "react-router";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { sentenceFor } from "../client/apiError.ts";
-import { useAuth } from "../signIn/useAuth.tsx";
-import { useSignInProviders } from "../signIn/useSignInProviders.ts";
+import { signOut } from "../client/auth.ts";
 import { Icon } from "../components/Icon.tsx";
+import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
+import { useSignInProviders } from "../signIn/useSignInProviders.ts";
 
-/** Who is signed in, and the way out. */
+/** Who is signed in, and the button to sign out. */
 export function UserMenu() {
-  const { auth, signOut, noticeError } = useAuth();
-  const [isLeaving, setIsLeaving] = useState(false);
-  const [problem, setProblem] = useState<string>();
+  const { auth } = useAuth();
+  const client = useQueryClient();
+  const signingOut = useMutation({ mutationFn: signOut, onSuccess: () => endAuthSession(client, { isExpired: false }) });
   if (auth.state !== "signedIn") return null;
   const { name, email, image } = auth.user;
-
-  const leave = async (): Promise<void> => {
-    setIsLeaving(true);
-    try {
-      await signOut();
-    } catch (error) {
-      noticeError(error); // Ends the signed-in state when it had ended already.
-      setProblem(sentenceFor(error));
-      setIsLeaving(false);
-    }
-  };
-
   return (
     <div className="user">
-      {problem !== undefined && <span className="user-problem" role="alert">{problem}</span>}
+      {signingOut.isError && <span className="user-problem" role="alert">{sentenceFor(signingOut.error)}</span>}
       <AccountLink>
         <span className="avatar" aria-hidden="true">
           {image === "" ? (name === "" ? email : name).slice(0, 1).toUpperCase() : <img src={image} alt="" />}
         </span>
         <span className="user-name" title={email}>{name === "" ? email : name}</span>
       </AccountLink>
-      <button className="button button-quiet" type="button" aria-label="Sign out" disabled={isLeaving} onClick={() => void leave()}>
+      <button className="button button-quiet" type="button" aria-label="Sign out" disabled={signingOut.isPending} onClick={() => signingOut.mutate()}>
         <Icon name="leave" /><span className="user-leave">Sign out</span>
       </button>
     </div>
   );
 }
 
-/** Leads to the sign-in methods, where there is more than one. */
+/** Leads to the sign-in methods, if there is more than one. */
 function AccountLink({ children }: { children: ReactNode }) {
   const providers = useSignInProviders();
   if (providers.length === 0) return <span className="account-link">{children}</span>;

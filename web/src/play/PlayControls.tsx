@@ -1,17 +1,17 @@
 import { useEffect, useState, type RefObject } from "react";
 import { Link } from "react-router";
-import { useIsFullscreen } from "./useDocumentFlag.ts";
-import type { VideoPlayback } from "./useVideoPlayback.ts";
+import { Icon, type IconName } from "../components/Icon.tsx";
+import { enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { lockPointer } from "../stream/pointerLock.ts";
-import { enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
-import { Icon, type IconName } from "../components/Icon.tsx";
+import { useIsFullscreen } from "./useDocumentFlag.ts";
+import type { VideoPlayback } from "./useVideoPlayback.ts";
 
-/** The bar is open for this long after the game appears, so that it is known to be there. */
+/** The bar stays open for this long after the game appears, so that the player sees where it is. */
 const introMs = 4_000;
 
 interface PlayControlsProps {
-  /** The first control, where the keyboard gets to. */
+  /** The first control, which the keyboard chord focuses. */
   menuRef: RefObject<HTMLButtonElement | null>;
   root: RefObject<HTMLElement | null>;
   surface: RefObject<HTMLElement | null>;
@@ -23,12 +23,12 @@ interface PlayControlsProps {
   onStop: () => void;
 }
 
-/** The bar at the top edge; it opens for the pointer at the edge and for the keyboard. */
+/** The bar of controls at the top edge. It opens when the pointer is at the edge or the keyboard focus is in it. */
 export function PlayControls({ menuRef, root, surface, title, isHidden, playback, hasStatistics, onStatistics, onStop }: PlayControlsProps) {
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
   const [problem, setProblem] = useState<string>();
-  /** Back to the game after a control was used. */
+  /** Runs a control's action and gives the focus back to the game. */
   const attempt = (action: Promise<void>, failure: string): void => {
     action.then(() => setProblem(undefined), () => setProblem(failure));
     surface.current?.focus({ preventScroll: true });

@@ -2,32 +2,30 @@ import { useCallback } from "react";
 import { useParams, useSearchParams } from "react-router";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
-import { LaunchProgress } from "./LaunchProgress.tsx";
 import { Notice, Spinner } from "../components/Notice.tsx";
-import { PlayFrame, WaysOut } from "./PlayFrame.tsx";
-import { PlayStage } from "./PlayerView.tsx";
-import { SessionEnded } from "./SessionEnded.tsx";
-import { useAuth } from "../signIn/useAuth.tsx";
-import { useGameSession, type GameSessionView } from "./useGameSession.ts";
-import { useGameStream } from "./useGameStream.ts";
 import { useTitle } from "../components/useTitle.ts";
 import type { StreamState } from "../stream/streamState.ts";
+import { LaunchProgress } from "./LaunchProgress.tsx";
+import { PlayerView } from "./PlayerView.tsx";
+import { ExitLinks, PlayFrame } from "./PlayFrame.tsx";
+import { SessionEnded } from "./SessionEnded.tsx";
+import { useGameSession, type GameSessionView } from "./useGameSession.ts";
+import { useGameStream } from "./useGameStream.ts";
 
 /** One game session, from launch to statistics. */
 export default function PlayPage() {
   const { sessionId = "" } = useParams();
   const [query] = useSearchParams();
   const gameSlug = query.get("game") ?? undefined;
-  // Another session is another page: nothing of the last one is kept.
+  // The key makes a new page of each session, so that no state of another one remains.
   return <Play key={sessionId} sessionId={sessionId} gameSlug={gameSlug} />;
 }
 
 function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | undefined }) {
-  const { noticeError } = useAuth();
-  const view = useGameSession(sessionId, noticeError);
+  const view = useGameSession(sessionId);
   const { session, refresh } = view;
   const streamUrl = session === undefined || view.isStopping ? undefined : streamUrlOf(session);
-  // A stream that is gone may mean that the session is: ask at once why.
+  // A stream breaks off also because its session ends: the status tells which it is.
   const onStreamChange = useCallback(({ phase }: StreamState) => {
     if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
   }, [refresh]);
@@ -39,9 +37,9 @@ function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | u
     case "running": {
       const isStarting = session.status === "starting";
       if (view.isStopping && !isStarting) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
-      // The stage is set while the session starts: when it runs, all that is left to do is to lift the curtain.
-      const launch = isStarting && <LaunchProgress session={session} isCancelling={view.isStopping} problem={view.error} onCancel={view.stop} />;
-      return <PlayStage launch={launch} session={session} stream={stream} view={view} gameSlug={gameSlug} />;
+      // The player's view is there while the session starts, under the launch progress: the picture shows as soon as the session runs.
+      const launch = isStarting && <LaunchProgress session={session} isCancelling={view.isStopping} error={view.error} onCancel={view.stop} />;
+      return <PlayerView launch={launch} session={session} stream={stream} view={view} gameSlug={gameSlug} />;
     }
     case "stopping":
       return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
@@ -51,7 +49,10 @@ function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | u
   }
 }
 
-/** Where the offer goes. While the session starts it is held there until its streamer runs: the connection is up before the game is. */
+/**
+ * Returns where the offer is posted, or undefined while it cannot be. The API holds the offer of a starting session until its
+ * streamer runs, so that the connection is up before the game is.
+ */
 function streamUrlOf({ status, sessionId, serverUrl, containerUrl }: GameSessionStatusResponse): string | undefined {
   if (status === "starting" && serverUrl !== null) return `${serverUrl}/${sessionId}`;
   return status === "running" ? (containerUrl ?? undefined) : undefined;
@@ -59,7 +60,7 @@ function streamUrlOf({ status, sessionId, serverUrl, containerUrl }: GameSession
 
 function Saving({ title }: { title: string }) {
   return (
-    <section className="curtain-body">
+    <section className="play-message">
       <h1>{title}</h1>
       <Spinner label="Saving your progress…" />
     </section>
@@ -67,10 +68,10 @@ function Saving({ title }: { title: string }) {
 }
 
 function NoSession({ view: { error, refresh }, gameSlug }: { view: GameSessionView; gameSlug: string | undefined }) {
-  if (error === undefined) return <Spinner label="Looking for your session…" />;
+  if (error === null) return <Spinner label="Looking for your session…" />;
   if (isApiError(error, "not_found")) {
     return (
-      <Notice title="This session is over" actions={<WaysOut gameSlug={gameSlug} />}>
+      <Notice title="This session is over" actions={<ExitLinks gameSlug={gameSlug} />}>
         <p>It ended a while ago, or it was never yours.</p>
       </Notice>
     );

@@ -1,20 +1,20 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { captureInput } from "../stream/inputCapture.ts";
+import { menuChord } from "../stream/keyboardCapture.ts";
+import { ExpiryWarning } from "./ExpiryWarning.tsx";
+import { PlayControls } from "./PlayControls.tsx";
+import { PlayBrand } from "./PlayFrame.tsx";
+import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
+import { StopDialog } from "./StopDialog.tsx";
+import { StreamOverlay } from "./StreamOverlay.tsx";
 import { useIsPointerLocked } from "./useDocumentFlag.ts";
 import type { GameSessionView } from "./useGameSession.ts";
 import type { GameStreamView } from "./useGameStream.ts";
 import { useVideoPlayback } from "./useVideoPlayback.ts";
-import { captureInput } from "../stream/inputCapture.ts";
-import { menuChord } from "../stream/keyboardCapture.ts";
-import { ExpiryWarning } from "./ExpiryWarning.tsx";
-import { PlayBrand } from "./PlayFrame.tsx";
-import { PlayControls } from "./PlayControls.tsx";
-import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
-import { StopDialog } from "./StopDialog.tsx";
-import { StreamCurtain } from "./StreamOverlay.tsx";
 
-interface PlayStageProps {
-  /** What lies over everything while the session starts. */
+interface PlayerViewProps {
+  /** Covers everything while the session starts; false once it runs. */
   launch: ReactNode;
   session: GameSessionStatusResponse;
   stream: GameStreamView;
@@ -22,8 +22,8 @@ interface PlayStageProps {
   gameSlug: string | undefined;
 }
 
-/** The game: the picture filling the window, the player's input going to it, and the few controls above it. */
-export function PlayStage({ launch, session, stream: { stream, state, media, hello }, view, gameSlug }: PlayStageProps) {
+/** The game's picture, which fills the window and takes the player's input, with the controls above it. */
+export function PlayerView({ launch, session, stream: { stream, state, media, hello }, view, gameSlug }: PlayerViewProps) {
   const root = useRef<HTMLElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const video = useRef<HTMLVideoElement>(null);
@@ -47,7 +47,7 @@ export function PlayStage({ launch, session, stream: { stream, state, media, hel
   }, [isPlaying, stream]);
 
   return (
-    <main ref={root} className="stage-root" id="main" data-phase={isLaunching ? "launching" : isPlaying && playback.hasPicture ? "playing" : state.phase}>
+    <main ref={root} className="player" id="main" data-phase={isLaunching ? "launching" : isPlaying && playback.hasPicture ? "playing" : state.phase}>
       {!isLaunching && <h1 className="visually-hidden">{session.gameTitle}</h1>}
       <div
         ref={surface}
@@ -62,7 +62,7 @@ export function PlayStage({ launch, session, stream: { stream, state, media, hel
       </div>
       {isLaunching ? <div className="launch"><PlayBrand />{launch}</div> : (
         <>
-          <StreamCurtain state={state} hasPicture={playback.hasPicture} stream={stream} gameSlug={gameSlug} />
+          <StreamOverlay state={state} hasPicture={playback.hasPicture} stream={stream} gameSlug={gameSlug} />
           {hasStatistics && <StatisticsOverlay stream={stream} hello={hello} />}
           <PlayControls
             menuRef={menu}
@@ -74,7 +74,7 @@ export function PlayStage({ launch, session, stream: { stream, state, media, hel
             hasStatistics={hasStatistics}
             onStatistics={() => setHasStatistics((shown) => !shown)}
             onStop={() => {
-              // What has the focus now gets it back when the question is dismissed.
+              // Closing the dialog gives the focus back to the element that has it now.
               surface.current?.focus({ preventScroll: true });
               setIsAsking(true);
             }}

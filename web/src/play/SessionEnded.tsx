@@ -1,27 +1,28 @@
 import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
 import { sentenceFor } from "../client/apiError.ts";
-import { useLaunch } from "../launch/useLaunch.ts";
 import { Icon } from "../components/Icon.tsx";
+import { durationText } from "../components/timeText.ts";
 import { LaunchConflict } from "../launch/LaunchConflict.tsx";
-import { WaysOut } from "./PlayFrame.tsx";
-import { durationText, endingOf } from "../components/timeText.ts";
+import { useLaunch } from "../launch/useLaunch.ts";
+import { endMessageOf } from "./endMessage.ts";
+import { ExitLinks } from "./PlayFrame.tsx";
 
-/** Why the session ended, what it used, and where to go from here. */
+/** Says why the session ended and what it used, and links to what the player may do next. */
 export function SessionEnded({ session, statistics, gameSlug }: {
   session: GameSessionStatusResponse;
   statistics: StopResponse | undefined;
   gameSlug: string | undefined;
 }) {
-  const { title, text } = endingOf(session);
+  const { title, text } = endMessageOf(session);
   return (
-    <section className="curtain-body" aria-labelledby="ended-title">
+    <section className="play-message" aria-labelledby="ended-title">
       <p className="eyebrow">{session.gameTitle}</p>
       <h1 id="ended-title">{title}</h1>
       <p className="lead" role={session.status === "error" ? "alert" : "status"}>{text}</p>
       {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
       <div className="actions">
         {gameSlug !== undefined && <PlayAgain gameSlug={gameSlug} label={session.status === "error" ? "Try again" : "Play again"} />}
-        <WaysOut gameSlug={gameSlug} />
+        <ExitLinks gameSlug={gameSlug} />
       </div>
     </section>
   );
@@ -40,15 +41,14 @@ function Statistics({ statistics: { duration, cpuSeconds, peakMemoryMb } }: { st
   );
 }
 
-/** Goes on with the slot that was played last, which is this one. */
+/** Launches the game with the slot that was played last, which is the one of this session. */
 function PlayAgain({ gameSlug, label }: { gameSlug: string; label: string }) {
   const launch = useLaunch();
-  const isBusy = launch.launch.state === "launching";
   return (
     <>
-      {launch.launch.state === "failed" && <p className="message message-problem" role="alert">{sentenceFor(launch.launch.error)}</p>}
-      <button type="button" className="button button-primary" disabled={isBusy} onClick={() => launch.start({ gameSlug })}>
-        <Icon name="play" />{isBusy ? "Launching…" : label}
+      {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
+      <button type="button" className="button button-primary" disabled={launch.isLaunching} onClick={() => launch.start({ gameSlug })}>
+        <Icon name="play" />{launch.isLaunching ? "Launching…" : label}
       </button>
       <LaunchConflict launch={launch} />
     </>

@@ -1,9 +1,9 @@
-import type { StreamHello } from "./useGameStream.ts";
-import { useStreamStatistics } from "./useStreamStatistics.ts";
 import type { GameStream } from "../stream/gameStream.ts";
 import type { StreamStatistics } from "../stream/streamStatistics.ts";
+import type { StreamHello } from "./useGameStream.ts";
+import { useStreamStatistics } from "./useStreamStatistics.ts";
 
-/** The connection in figures, once a second. */
+/** Figures of the connection, renewed once a second. */
 export function StatisticsOverlay({ stream, hello }: { stream: GameStream | undefined; hello: StreamHello | undefined }) {
   const now = useStreamStatistics(stream, true);
   const rows: [string, string, string][] = [

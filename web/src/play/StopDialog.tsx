@@ -1,6 +1,6 @@
 import { Dialog } from "../components/Dialog.tsx";
 
-/** Asks before a game is ended. */
+/** Asks whether the game is to be stopped. */
 export function StopDialog({ title, onStop, onDismiss }: { title: string; onStop: () => void; onDismiss: () => void }) {
   return (
     <Dialog

@@ -1,55 +1,55 @@
 import type { ReactNode } from "react";
+import { Spinner } from "../components/Notice.tsx";
 import type { GameStream } from "../stream/gameStream.ts";
 import type { StreamState } from "../stream/streamState.ts";
-import { Spinner } from "../components/Notice.tsx";
-import { WaysOut } from "./PlayFrame.tsx";
+import { ExitLinks } from "./PlayFrame.tsx";
 
-interface StreamCurtainProps {
+interface StreamOverlayProps {
   state: StreamState;
   hasPicture: boolean;
   stream: GameStream | undefined;
   gameSlug: string | undefined;
 }
 
-/** Lies over the picture while there is none to play: connecting, playing elsewhere, ended. Nothing while the game is played. */
-export function StreamCurtain({ state, hasPicture, stream, gameSlug }: StreamCurtainProps) {
+/** Covers the picture while it cannot be played: connecting, playing in another tab, ended. Shows nothing while the game is played. */
+export function StreamOverlay({ state, hasPicture, stream, gameSlug }: StreamOverlayProps) {
   switch (state.phase) {
     case "connected":
-      return hasPicture ? null : <Curtain><Spinner label="Waiting for the first picture…" /></Curtain>;
+      return hasPicture ? null : <Overlay><Spinner label="Waiting for the first picture…" /></Overlay>;
     case "idle":
     case "connecting":
-      return <Curtain isThin={hasPicture}><Spinner label={state.phase === "connecting" && state.isReconnect ? "Reconnecting…" : "Connecting…"} /></Curtain>;
+      return <Overlay isTranslucent={hasPicture}><Spinner label={state.phase === "connecting" && state.isReconnect ? "Reconnecting…" : "Connecting…"} /></Overlay>;
     case "waiting":
-      return <Curtain isThin={hasPicture}><Spinner label="Connection lost. Reconnecting…" /></Curtain>;
+      return <Overlay isTranslucent={hasPicture}><Spinner label="Connection lost. Reconnecting…" /></Overlay>;
     case "occupied":
       return (
-        <Elsewhere title="Playing in another tab" stream={stream} action="Play here" gameSlug={gameSlug}>
+        <TakeOverPrompt title="Playing in another tab" stream={stream} action="Play here" gameSlug={gameSlug}>
           This game is open in another tab or browser of yours. If you play here, it stops there.
-        </Elsewhere>
+        </TakeOverPrompt>
       );
     case "takenOver":
       return (
-        <Elsewhere title="You moved to another tab" stream={stream} action="Take it back" gameSlug={gameSlug}>
+        <TakeOverPrompt title="You moved to another tab" stream={stream} action="Take it back" gameSlug={gameSlug}>
           The game goes on in the other tab or browser.
-        </Elsewhere>
+        </TakeOverPrompt>
       );
     case "ended":
-      return <Curtain><Spinner label={state.notice.by === "game" ? "The game has ended. Saving your progress…" : "The session is ending. Saving your progress…"} /></Curtain>;
+      return <Overlay><Spinner label={state.notice.by === "game" ? "The game has ended. Saving your progress…" : "The session is ending. Saving your progress…"} /></Overlay>;
     case "failed":
       return (
-        <Curtain>
+        <Overlay>
           <h2>The stream is not available</h2>
           <p role="alert">{state.message}</p>
           <div className="actions">
             <button type="button" className="button button-primary" onClick={() => stream?.retry()}>Try again</button>
-            <WaysOut gameSlug={gameSlug} />
+            <ExitLinks gameSlug={gameSlug} />
           </div>
-        </Curtain>
+        </Overlay>
       );
   }
 }
 
-function Elsewhere({ title, children, stream, action, gameSlug }: {
+function TakeOverPrompt({ title, children, stream, action, gameSlug }: {
   title: string;
   children: ReactNode;
   stream: GameStream | undefined;
@@ -57,18 +57,18 @@ function Elsewhere({ title, children, stream, action, gameSlug }: {
   gameSlug: string | undefined;
 }) {
   return (
-    <Curtain>
+    <Overlay>
       <h2>{title}</h2>
       <p role="status">{children}</p>
       <div className="actions">
         <button type="button" className="button button-primary" autoFocus onClick={() => stream?.takeOver()}>{action}</button>
-        <WaysOut gameSlug={gameSlug} />
+        <ExitLinks gameSlug={gameSlug} />
       </div>
-    </Curtain>
+    </Overlay>
   );
 }
 
-/** `isThin` lets the last picture shine through. */
-function Curtain({ children, isThin = false }: { children: ReactNode; isThin?: boolean }) {
-  return <div className={isThin ? "curtain curtain-thin" : "curtain"}><div className="curtain-body">{children}</div></div>;
+/** Covers the picture; `isTranslucent` leaves the last one visible. */
+function Overlay({ children, isTranslucent = false }: { children: ReactNode; isTranslucent?: boolean }) {
+  return <div className={isTranslucent ? "overlay overlay-translucent" : "overlay"}><div className="play-message">{children}</div></div>;
 }

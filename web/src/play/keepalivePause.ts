@@ -1,10 +1,15 @@
 import { limits } from "#contracts/limits.ts";
 
-const longestKeepaliveMs = limits.gameSession.keepaliveIntervalSeconds * 1_000;
-/** Also the pause after a keepalive that failed. */
-export const shortestKeepaliveMs = 5_000;
+const maxPauseMs = limits.gameSession.keepaliveIntervalSeconds * 1_000;
+const minPauseMs = 5_000;
 
-/** Three keepalives fit into what is left, so that two may be lost; a platform may have a shorter idle timeout than usual. */
+/** Pause after a keepalive that failed. */
+export const failedKeepalivePauseMs = minPauseMs;
+
+/**
+ * Returns the pause before the next keepalive: a third of the time that is left, so that two keepalives in a row may be lost.
+ * A platform may have a shorter idle timeout than usual.
+ */
 export function keepalivePauseMs(expiresAt: string, now: number): number {
-  return Math.min(longestKeepaliveMs, Math.max(shortestKeepaliveMs, (Date.parse(expiresAt) - now) / 3));
+  return Math.min(maxPauseMs, Math.max(minPauseMs, (Date.parse(expiresAt) - now) / 3));
 }

@@ -1,18 +1,18 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether the whole window shows the element's page full screen. */
+/** Returns whether the page is shown full screen. */
 export function useIsFullscreen(): boolean {
   return useSyncExternalStore(listenTo("fullscreenchange"), () => document.fullscreenElement !== null);
 }
 
-/** Whether the pointer is locked to an element. */
+/** Returns whether the pointer is locked to an element. */
 export function useIsPointerLocked(): boolean {
   return useSyncExternalStore(listenTo("pointerlockchange"), () => document.pointerLockElement !== null);
 }
 
 const subscriptions = new Map<string, (listener: () => void) => () => void>();
 
-/** The same function for the same event each time, so that React does not subscribe anew. */
+/** Returns the same function for the same event each time, so that React does not subscribe again. */
 function listenTo(name: string): (listener: () => void) => () => void {
   const known = subscriptions.get(name);
   if (known !== undefined) return known;

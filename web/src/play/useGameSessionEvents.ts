@@ -1,34 +1,27 @@
-import { useEffect, useState, type Dispatch, type SetStateAction } from "react";
-import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { followGameSession } from "../client/gameSessionEvents.ts";
+import { useEffect } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { subscribeToGameSession } from "../client/gameSessionEvents.ts";
+import { gameSessionQuery } from "./gameSessionQuery.ts";
+import { newerOf } from "./newerOf.ts";
 
-/** Takes the session's events for as long as `isWanted`; says whether their stream is open. */
-export function useGameSessionEvents(
-  sessionId: string, isWanted: boolean,
-  setSession: Dispatch<SetStateAction<GameSessionStatusResponse | undefined>>, setError: (error: unknown) => void,
-): boolean {
-  const [isOpen, setIsOpen] = useState(false);
+/** Writes the session's events to its query for as long as `isWanted`, and reports whether the event stream is open. */
+export function useGameSessionEvents(sessionId: string, isWanted: boolean, setIsSubscribed: (isSubscribed: boolean) => void): void {
+  const client = useQueryClient();
   useEffect(() => {
     if (!isWanted) return;
-    const unfollow = followGameSession(sessionId, {
-      onOpen: setIsOpen,
-      onStatus: (told) => {
-        setSession((known) => newerOf(known, told));
-        setError(undefined);
+    const { queryKey } = gameSessionQuery(sessionId);
+    const unsubscribe = subscribeToGameSession(sessionId, {
+      onStatus: (session) => void client.setQueryData(queryKey, (known) => newerOf(known, session)),
+      onExpiring: (expiresAt) => void client.setQueryData(queryKey, (known) => known && { ...known, expiresAt }),
+      onOpen: (isOpen) => {
+        setIsSubscribed(isOpen);
+        // Events may have been missed since the stream broke off.
+        if (!isOpen) void client.invalidateQueries({ queryKey });
       },
-      onExpiring: (expiresAt) => setSession((known) => known && { ...known, expiresAt }),
     });
     return () => {
-      unfollow();
-      setIsOpen(false);
+      unsubscribe();
+      setIsSubscribed(false);
     };
-  }, [sessionId, isWanted, setSession, setError]);
-  return isOpen;
-}
-
-const order = ["starting", "running", "stopping", "stopped", "error"] satisfies GameSessionStatusResponse["status"][];
-
-/** An answer that was on its way while an event came may be older than it: a session never goes back. */
-export function newerOf(known: GameSessionStatusResponse | undefined, told: GameSessionStatusResponse): GameSessionStatusResponse {
-  return known !== undefined && order.indexOf(told.status) < order.indexOf(known.status) ? known : told;
+  }, [client, sessionId, isWanted, setIsSubscribed]);
 }

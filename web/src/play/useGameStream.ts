@@ -15,8 +15,8 @@ export interface GameStreamView {
 }
 
 /**
- * A session's stream: prepared while there is no address yet, connected as soon as there is one, closed when that is gone or
- * the component is. `onChange` hears of every change of state.
+ * Returns a session's stream. It is prepared while its address is not known, connected as soon as that is, and closed when the
+ * address or the component goes away. `onChange` is called for every change of state.
  */
 export function useGameStream(streamUrl: string | undefined, onChange: (state: StreamState) => void): GameStreamView {
   const [stream, setStream] = useState<GameStream>();
@@ -25,38 +25,38 @@ export function useGameStream(streamUrl: string | undefined, onChange: (state: S
   const [hello, setHello] = useState<StreamHello>();
 
   useEffect(() => {
-    const made = new GameStream(clientIdOfTab());
+    const created = new GameStream(clientIdOfTab());
     const stopListening = [
-      made.on("state", (next) => {
+      created.on("state", (next) => {
         setState(next);
         onChange(next);
       }),
-      made.on("media", setMedia),
-      made.on("notice", (notice) => {
+      created.on("media", setMedia),
+      created.on("notice", (notice) => {
         if (notice.t === "hello") setHello(notice);
       }),
     ];
-    made.prepare();
-    setStream(made);
+    created.prepare();
+    setStream(created);
     return () => {
       for (const stop of stopListening) stop();
-      made.close();
+      created.close();
     };
   }, [onChange]);
 
   useEffect(() => {
     if (stream === undefined || streamUrl === undefined) return;
-    const hangUp = (): void => stream.close();
+    const disconnect = (): void => stream.close();
     // A page that comes back out of the browser's back-forward cache finds its connection closed.
-    const comeBack = ({ persisted }: PageTransitionEvent): void => {
+    const reconnect = ({ persisted }: PageTransitionEvent): void => {
       if (persisted) stream.connect(streamUrl);
     };
-    window.addEventListener("pagehide", hangUp);
-    window.addEventListener("pageshow", comeBack);
+    window.addEventListener("pagehide", disconnect);
+    window.addEventListener("pageshow", reconnect);
     stream.connect(streamUrl);
     return () => {
-      window.removeEventListener("pagehide", hangUp);
-      window.removeEventListener("pageshow", comeBack);
+      window.removeEventListener("pagehide", disconnect);
+      window.removeEventListener("pageshow", reconnect);
       stream.close();
     };
   }, [stream, streamUrl]);

@@ -4,7 +4,7 @@ import { readCounters, statisticsBetween, type StreamCounters, type StreamStatis
 
 const sampleMs = 1_000;
 
-/** The connection's statistics, once a second while `isWanted`. */
+/** Returns the connection's statistics, renewed once a second while `isWanted`. */
 export function useStreamStatistics(stream: GameStream | undefined, isWanted: boolean): StreamStatistics | undefined {
   const [statistics, setStatistics] = useState<StreamStatistics>();
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useStreamStatistics(stream: GameStream | undefined, isWanted: bo
       setStatistics(statisticsBetween(before, now));
       before = now;
     };
-    // A connection that closes while it is asked has nothing to show; the next turn asks the next one.
+    // A connection that closes during the request has no statistics; the next sample is the next connection's.
     const timer = setInterval(() => void sample().catch(() => undefined), sampleMs);
     return () => {
       isOver = true;

@@ -9,7 +9,7 @@ export interface VideoPlayback {
   toggleMuted: () => void;
 }
 
-/** Shows `media` in the video element, with sound as soon as the browser allows it. */
+/** Plays `media` in the video element, with sound as soon as the browser allows it. */
 export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, media: MediaStream | undefined): VideoPlayback {
   const [hasPicture, setHasPicture] = useState(false);
   const [isMuted, setIsMuted] = useState(false);
@@ -48,7 +48,7 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
   return { hasPicture, isMuted, isSoundBlocked, toggleMuted: () => setIsMuted((muted) => !muted) };
 }
 
-/** Plays with sound, or silently where that is not allowed yet; says whether sound is blocked. */
+/** Plays with sound, or silently where the browser does not allow that yet; returns whether sound is blocked. */
 async function startPlaying(element: HTMLVideoElement): Promise<boolean> {
   try {
     await element.play();

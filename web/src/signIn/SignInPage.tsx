@@ -3,15 +3,15 @@ import { Navigate, useSearchParams } from "react-router";
 import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
-import { signIn } from "../client/api.ts";
+import { signIn } from "../client/auth.ts";
 import { Logo } from "../components/Icon.tsx";
-import { LockCountdown } from "./LockCountdown.tsx";
-import { localPath } from "./localPath.ts";
-import { ProviderButtons } from "./ProviderButtons.tsx";
-import { useAuth } from "./useAuth.tsx";
 import { useTitle } from "../components/useTitle.ts";
+import { localPath } from "./localPath.ts";
+import { LockCountdown } from "./LockCountdown.tsx";
+import { ProviderButtons } from "./ProviderButtons.tsx";
+import { useAuth } from "./useAuth.ts";
 
-/** E-mail and password, or an external provider; then on to `callbackUrl`. */
+/** Signs in by e-mail and password, or by an external provider; then goes to `callbackUrl`. */
 export function SignInPage() {
   useTitle("Sign in");
   const { auth, refresh } = useAuth();
@@ -20,7 +20,7 @@ export function SignInPage() {
   const [problem, setProblem] = useState<unknown>();
   const [hasSignedIn, setHasSignedIn] = useState(false);
   const destination = localPath(query.get("callbackUrl"), location.origin);
-  if (auth.state === "signedIn") return <Navigate to={hasSignedIn ? destination : placeOfArrival(query, destination)} replace />;
+  if (auth.state === "signedIn") return <Navigate to={hasSignedIn ? destination : redirectTarget(query, destination)} replace />;
 
   const submit = async (event: SyntheticEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
@@ -44,7 +44,7 @@ export function SignInPage() {
         <div className="sign-in-brand"><Logo /></div>
         <h1>Welcome to Joypod</h1>
         <p className="muted">Sign in and play, right in your browser.</p>
-        <SignInMessage problem={problem} arrival={query} onUnlocked={() => setProblem(undefined)} />
+        <SignInMessage problem={problem} query={query} onUnlocked={() => setProblem(undefined)} />
         <label className="field">
           <span>E-mail</span>
           <input name="email" type="email" autoComplete="username" required maxLength={limits.auth.emailMaxLength} autoFocus />
@@ -60,20 +60,20 @@ export function SignInPage() {
   );
 }
 
-/** Somebody signed in who is sent here with an error wanted a provider linked. */
-function placeOfArrival(query: URLSearchParams, destination: string): string {
+/** Returns where a player who is signed in already goes: with an error in the address they wanted to link a provider. */
+function redirectTarget(query: URLSearchParams, destination: string): string {
   const error = query.get("error");
   return error === null || query.has("callbackUrl") ? destination : `/account?${new URLSearchParams({ error })}`;
 }
 
-/** What went wrong here, or why the player was sent here, by the `error` of the address. */
-function SignInMessage({ problem, arrival, onUnlocked }: { problem: unknown; arrival: URLSearchParams; onUnlocked: () => void }) {
+/** Says what went wrong here or, by the `error` of the address, why the player was sent here. */
+function SignInMessage({ problem, query, onUnlocked }: { problem: unknown; query: URLSearchParams; onUnlocked: () => void }) {
   if (isApiError(problem, "locked", "rate_limited") && problem.retryAfterSeconds !== undefined) {
     return <LockCountdown key={problem.retryAfterSeconds} seconds={problem.retryAfterSeconds} isLocked={problem.code === "locked"} onEnd={onUnlocked} />;
   }
   if (problem !== undefined) return <p className="message message-problem" role="alert">{sentenceFor(problem)}</p>;
-  const error = arrival.get("error");
-  return error === null ? null : <p className="message" role="status">{sentenceForSignIn(error, arrival.get("code"))}</p>;
+  const error = query.get("error");
+  return error === null ? null : <p className="message" role="status">{sentenceForSignIn(error, query.get("code"))}</p>;
 }
 
 function textOf(form: FormData, name: string): string {

@@ -1,25 +1,26 @@
 import { useCallback, useState } from "react";
-import { beginProviderSignIn, type SignInProvider } from "../client/api.ts";
 import { ApiError, isApiError } from "../client/apiError.ts";
+import { beginProviderSignIn, type SignInProvider } from "../client/auth.ts";
 
-/** Leads to an external provider, which sends the player back to a path of this site; `leavingTo` is its id meanwhile. */
-export function useProviderVisit(onProblem: (problem: unknown) => void): {
-  leavingTo: string | undefined;
-  visit: (provider: Pick<SignInProvider, "id">, destination: string) => void;
+/** Returns a function that sends the player to an external provider, and the id of the provider that the browser is on its way to. */
+export function useProviderRedirect(onProblem: (problem: unknown) => void): {
+  redirectingTo: string | undefined;
+  /** `destination` is the path of this site that the provider leads back to. */
+  redirect: (provider: Pick<SignInProvider, "id">, destination: string) => void;
 } {
-  const [leavingTo, setLeavingTo] = useState<string>();
+  const [redirectingTo, setRedirectingTo] = useState<string>();
 
-  const leave = useCallback(async (id: string, destination: string): Promise<void> => {
-    setLeavingTo(id);
+  const begin = useCallback(async (id: string, destination: string): Promise<void> => {
+    setRedirectingTo(id);
     onProblem(undefined);
     try {
       location.assign(await beginProviderSignIn(id, new URL(destination, location.origin).href));
     } catch (error) {
-      onProblem(isApiError(error, "unavailable") ? new ApiError("provider_away", "The provider does not answer.", { cause: error }) : error);
-      setLeavingTo(undefined);
+      onProblem(isApiError(error, "unavailable") ? new ApiError("provider_unavailable", "The provider does not respond.", { cause: error }) : error);
+      setRedirectingTo(undefined);
     }
   }, [onProblem]);
 
-  const visit = useCallback(({ id }: Pick<SignInProvider, "id">, destination: string) => void leave(id, destination), [leave]);
-  return { leavingTo, visit };
+  const redirect = useCallback(({ id }: Pick<SignInProvider, "id">, destination: string) => void begin(id, destination), [begin]);
+  return { redirectingTo, redirect };
 }

@@ -1,13 +1,8 @@
-import { useEffect, useState } from "react";
-import { listSignInProviders, type SignInProvider } from "../client/api.ts";
+import { useQuery } from "@tanstack/react-query";
+import { listSignInProviders, type SignInProvider } from "../client/auth.ts";
 
-/** The external providers; none until they are known, and none when they cannot be asked for: the password serves all the same. */
+/** Returns the external providers; none until they are known and none when reading them failed, because the password works without them. */
 export function useSignInProviders(): readonly SignInProvider[] {
-  const [providers, setProviders] = useState<readonly SignInProvider[]>([]);
-  useEffect(() => {
-    const aborter = new AbortController();
-    listSignInProviders(aborter.signal).then(setProviders, () => undefined);
-    return () => aborter.abort();
-  }, []);
-  return providers;
+  const { data } = useQuery({ queryKey: ["signInProviders"], queryFn: ({ signal }) => listSignInProviders(signal) });
+  return data ?? [];
 }

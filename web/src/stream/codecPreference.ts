@@ -1,15 +1,15 @@
-/** What of RTCRtpCodec decides the order. */
+/** The fields of RTCRtpCodec that decide the order. */
 export interface CodecChoice {
   mimeType: string;
   sdpFmtpLine?: string;
 }
 
-/** Repair formats stay in the offer whatever the codec. */
+/** Repair formats are offered with every codec. */
 const repairFormat = /^video\/(rtx|red|ulpfec|flexfec-03)$/i;
 
 /**
- * The video codecs to offer, best first: H.264 in the form that streamers send (constrained baseline, packetization mode 1),
- * other H.264, VP8. Other codecs are left out; empty when the browser has none of these, and then nothing should be set.
+ * Returns the video codecs to offer, best first: H.264 in the form that streamers send (constrained baseline, packetization
+ * mode 1), other H.264, VP8. Returns no codecs when the browser has none of these; then no preference must be set.
  */
 export function preferredCodecs<Codec extends CodecChoice>(available: readonly Codec[]): Codec[] {
   const ranked = available

@@ -1,9 +1,8 @@
 import { expect } from "chai";
-import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
-import { countdownText, dateText, durationText, endingOf, languageNames, timeAgo } from "../../../../web/src/components/timeText.ts";
+import { countdownText, dateText, durationText, timeAgo } from "../../../../web/src/components/timeText.ts";
 
-describe("wording", () => {
-  it("tells how long ago something was", () => {
+describe("timeText", () => {
+  it("says how long ago a moment was", () => {
     const now = Date.parse("2026-03-10T12:00:00.000Z");
     const ago = (moment: string): string => timeAgo(moment, now);
     expect(ago("2026-03-10T11:59:30.000Z")).to.equal("just now");
@@ -19,21 +18,8 @@ describe("wording", () => {
     expect([245_000, 4_100, -5].map(countdownText)).to.deep.equal(["4:05", "0:05", "0:00"]);
   });
 
-  it("writes dates and languages, and leaves out what is none", () => {
+  it("writes a date, and an empty text for what is no date", () => {
     expect(dateText("2015-03-17")).to.equal("March 17, 2015");
     expect(dateText("")).to.equal("");
-    expect(languageNames(["en", "pt-BR", "not a tag"])).to.equal("English, Brazilian Portuguese, not a tag");
-  });
-
-  it("explains every way a session ends, each differently", () => {
-    const titles = GameSessionEndReason.options.map((endReason) => endingOf({ status: "stopped", endReason }).title);
-    expect(new Set(titles).size).to.equal(titles.length);
-    expect(endingOf({ status: "error", message: "The download failed." }).text).to.equal("The download failed.");
-  });
-
-  it("promises no saved progress where some of it could not be kept", () => {
-    const saveNotice = "The save grew too large.";
-    const texts = GameSessionEndReason.options.map((endReason) => endingOf({ status: "stopped", endReason, message: "Something else.", saveNotice }).text);
-    for (const text of texts) expect(text).to.contain(saveNotice).and.not.contain("is saved");
   });
 });

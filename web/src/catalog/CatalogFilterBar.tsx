@@ -1,24 +1,21 @@
 import { useEffect, useRef, useState } from "react";
-import type { CatalogQuery } from "../client/api.ts";
 import { limits } from "#contracts/limits.ts";
 import { Icon } from "../components/Icon.tsx";
+import type { CatalogFilters } from "./useCatalog.ts";
 
 const typingPauseMs = 250;
 
 const sorts = { title: "A to Z", popular: "Most played", createdAt: "Newest" } as const;
 
-/** How the catalogue is narrowed; all of it is in the page's address. */
-export type Filters = Omit<CatalogQuery, "page">;
-
-interface CatalogFiltersProps {
-  filters: Filters;
+interface CatalogFilterBarProps {
+  filters: CatalogFilters;
   /** Tags to choose from. */
   tags: readonly string[];
-  onChange: (change: Partial<Filters>) => void;
+  onChange: (change: Partial<CatalogFilters>) => void;
 }
 
-/** Search, order and tags. */
-export function CatalogFilters({ filters, tags, onChange }: CatalogFiltersProps) {
+/** Search box, order and tags of the catalogue. */
+export function CatalogFilterBar({ filters, tags, onChange }: CatalogFilterBarProps) {
   return (
     <search className="filters">
       <SearchBox value={filters.search} onChange={(search) => onChange({ search })} />
@@ -41,26 +38,26 @@ export function CatalogFilters({ filters, tags, onChange }: CatalogFiltersProps)
   );
 }
 
-/** Anything but a known order is the default one. */
-export function asSort(value: string | null): Filters["sort"] {
+/** Returns the order of that name; the default one if there is none. */
+export function asSort(value: string | null): CatalogFilters["sort"] {
   return value === "popular" || value === "createdAt" ? value : "title";
 }
 
-/** Tells what was typed once the typing pauses. */
+/** Reports what was typed as soon as the player pauses. */
 function SearchBox({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const [text, setText] = useState(value);
-  const told = useRef(value);
+  const reported = useRef(value);
   useEffect(() => {
-    // Changed from outside, by the back button for one.
-    if (value === told.current) return;
-    told.current = value;
+    // The value changed from outside, for example by the back button.
+    if (value === reported.current) return;
+    reported.current = value;
     setText(value);
   }, [value]);
   useEffect(() => {
     const wanted = text.trim();
-    if (wanted === told.current) return;
+    if (wanted === reported.current) return;
     const timer = setTimeout(() => {
-      told.current = wanted;
+      reported.current = wanted;
       onChange(wanted);
     }, typingPauseMs);
     return () => clearTimeout(timer);
