@@ -17,7 +17,7 @@ export function createQueryClient(): QueryClient {
         // Errors are shown at once, with a button to try again.
         retry: false,
         refetchOnWindowFocus: false,
-        // The API may be reachable although the browser believes that it is offline, such as on this machine.
+        // The API may be reachable although the browser believes that it is offline, such as when both are on one machine.
         networkMode: "always",
       },
       mutations: { networkMode: "always" },
