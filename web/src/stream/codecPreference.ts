@@ -1,12 +1,12 @@
 import { codecEncodingNames, isSentFormat, VideoCodec } from "#contracts/stream.ts";
 
-/** What of RTCRtpCodec decides the order. */
+/** The fields of RTCRtpCodec that decide the order. */
 export interface CodecChoice {
   mimeType: string;
   sdpFmtpLine?: string;
 }
 
-/** Repair formats stay in the offer whatever the codec. */
+/** Repair formats are offered with every codec. */
 const repairFormat = /^video\/(rtx|red|ulpfec|flexfec-03)$/i;
 
 /**
