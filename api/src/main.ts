@@ -7,7 +7,7 @@ import { doubtsAbout, parseConfig } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
 import { lowerHelperThreads } from "./runtime/helperThreads.ts";
 import { createLogger } from "./runtime/logger.ts";
-import { createMetricsServer } from "./runtime/metricsServer.ts";
+import { createMetricsServer } from "./http/metricsServer.ts";
 import { readWebPages } from "./http/serveWeb.ts";
 import { close, createHttpServer, listen } from "./http/server.ts";
 

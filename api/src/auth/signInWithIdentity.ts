@@ -4,7 +4,7 @@ import { OAuthFailure } from "./oauth/oauthFailure.ts";
 import type { OAuthProvider } from "./oauth/oauthProvider.ts";
 import type { Profile } from "./oauth/profile.ts";
 import { findStanding, insertIdentity, insertUserOfIdentity, readUser } from "./identities.ts";
-import type { User } from "../accounts/users.ts";
+import type { User } from "./users.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What a sign-in by an external identity needs. */

@@ -1,7 +1,7 @@
 import type { Audit } from "../audit/audit.ts";
 import { gameEvent } from "./gameAuditEvent.ts";
 import { preconditionFailed, type GamePrecondition } from "./gameEtag.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { markGameDeleted } from "./gameVersionStore.ts";
 import { PartnerGames } from "./partnerGameStore.ts";
 import { followGameCache, type FollowDeps } from "./followGameCaches.ts";

@@ -5,7 +5,7 @@ import type { Postgres } from "../stores/postgres.ts";
 import { SaveStore } from "./saveStore.ts";
 import { findSupersededSaves, type StoredSaveObject, type SupersededSaves } from "./supersededSaves.ts";
 import { claimDueSweep, endSweep, readSlotKey, type SaveSweep } from "./saveSweepStore.ts";
-import { savePatienceMs } from "../gameSessions/recorder/ending.ts";
+import { savePatienceMs } from "./savePatience.ts";
 
 /** What sweeping saves needs. */
 export interface SweepSavesDeps {

@@ -1,6 +1,6 @@
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
-import { HttpError, notFound } from "../errors.ts";
+import { DomainError, notFound } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
 import { findGameSession } from "../gameSessions/gameSessionStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
@@ -52,6 +52,6 @@ export async function followStreamer({ postgres, cluster }: FindStreamerDeps, us
 }
 
 /** 409: there is no pod to speak to, and waiting brings none. */
-export function notRunning(): HttpError {
-  return new HttpError("not_running", { message: "The session is not running." });
+export function notRunning(): DomainError {
+  return new DomainError("not_running", { message: "The session is not running." });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { whep } from "#contracts/stream.ts";
-import { HttpError } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 import type { StreamOffer, StreamerAnswer, StreamerClient } from "./streamerClient.ts";
 import { followStreamer, notRunning, type FindStreamerDeps } from "./findStreamer.ts";
 
@@ -38,12 +38,12 @@ export async function offerStream(deps: OfferDeps, userId: string, offer: Stream
 /** Undefined when the streamer does not take offers yet. */
 async function offerEarly({ streamers }: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerAnswer | undefined> {
   const answer = await streamers.offer(podIp, offer).catch((error: unknown) => {
-    if (error instanceof HttpError && error.code === "unavailable") return undefined;
+    if (error instanceof DomainError && error.code === "unavailable") return undefined;
     throw error;
   });
   return answer?.status === 503 ? undefined : answer;
 }
 
-function notReady(): HttpError {
-  return new HttpError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
+function notReady(): DomainError {
+  return new DomainError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
 }
