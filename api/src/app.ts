@@ -17,7 +17,7 @@ import { createRoutes } from "./routes.ts";
 export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState, AppExtras<Deps>> {
   const app = new Koa<AppState, AppExtras<Deps>>({ proxy: deps.config.trustedProxies > 0, maxIpsCount: deps.config.trustedProxies });
   app.context.deps = deps;
-  app.on("error", (error: Error) => deps.logger[hasClientLeft(error) ? "debug" : "warn"]({ err: error }, "an answer broke off"));
+  app.on("error", (error: Error) => deps.logger[hasClientLeft(error) ? "debug" : "warn"]({ err: error }, "A response broke off."));
   app.use(observeRequests);
   app.use(setSecurityHeaders);
   app.use(cors);

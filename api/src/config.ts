@@ -218,17 +218,17 @@ export function parseConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** What is valid but hardly meant, in sentences that say what to do. */
-export function doubtsAbout({ isSecure, trustedProxies, auth: { bcryptCost } }: Pick<Config, "isSecure" | "trustedProxies" | "auth">): string[] {
+/** Returns what is valid but looks unsafe, in sentences that say what to do. */
+export function configWarnings({ isSecure, trustedProxies, auth: { bcryptCost } }: Pick<Config, "isSecure" | "trustedProxies" | "auth">): string[] {
   if (!isSecure) return [];
-  const doubts: string[] = [];
+  const warnings: string[] = [];
   if (trustedProxies === 0) {
-    doubts.push("BASE_URL is https, so something in front ends TLS, yet TRUSTED_PROXIES is 0: limits per address count all its clients as one. Set it to the number of proxies that append to X-Forwarded-For.");
+    warnings.push("BASE_URL is https, so something in front ends TLS, yet TRUSTED_PROXIES is 0: limits per address count all its clients as one. Set it to the number of proxies that append to X-Forwarded-For.");
   }
   if (bcryptCost < limits.auth.bcryptCost) {
-    doubts.push(`BCRYPT_COST is ${bcryptCost}: passwords from a stolen database would be guessed too fast. Set it to ${limits.auth.bcryptCost} or more.`);
+    warnings.push(`BCRYPT_COST is ${bcryptCost}: passwords from a stolen database would be guessed too fast. Set it to ${limits.auth.bcryptCost} or more.`);
   }
-  return doubts;
+  return warnings;
 }
 
 /** What the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended sign-ins. */

@@ -35,7 +35,7 @@ export function answerUrl(ctx: AppContext, isJson: boolean, url: string): void {
 export const formRoute = { isForm: true, limits: [], headers: ["X-Auth-Return-Redirect"], refuseInput: refuseForm } as const;
 
 /**
- * Runs the work of a form, once the post is counted and its token is right; a refusal becomes the sign-in page with the reason
+ * Runs the work of a form, once the post is counted and its token is right; an error becomes the sign-in page with the reason
  * in its address. Pages that go on by themselves also get the status, and always a `url`: the Auth.js client reads the reason
  * from that.
  */

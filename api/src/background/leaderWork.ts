@@ -29,7 +29,7 @@ const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 6
 /**
  * What one of the API's replicas does besides answering requests: recording, relaying, sweeping. Election only spares the
  * others the work: every step is guarded in the database, so a leader that does not know it has lost does no harm, and
- * losing the lease (as when the API server is away) is no reason to stop serving.
+ * losing the lease (as when the API server is unavailable) is no reason to stop serving.
  */
 export class LeaderWork implements BackgroundJob {
   readonly #deps: LeaderWorkDeps;

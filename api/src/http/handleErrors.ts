@@ -49,6 +49,6 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 
 function logFault(ctx: AppContext<HttpDeps>, { code }: HttpError, thrown: unknown): void {
   const keys = { err: thrown, requestId: ctx.state.requestId, route: ctx.state.route ?? ctx.method };
-  if (code === "internal_error") ctx.deps.logger.error(keys, "a request failed");
-  else ctx.deps.logger.warn(keys, "a request found something away");
+  if (code === "internal_error") ctx.deps.logger.error(keys, "A request failed.");
+  else ctx.deps.logger.warn(keys, "A request needed something that is unavailable.");
 }

@@ -10,8 +10,8 @@ import type { AppContext, HttpDeps } from "./appContext.ts";
 import { parseIdempotencyKey } from "./idempotencyKey.ts";
 
 /**
- * What is kept of a response: its body as text, to the letter. An error response is made anew rather than copied, for its request id is
- * the new one's.
+ * What is kept of a response: its body as text, to the letter. An error response (by the stored name `refusal`) is made anew rather than
+ * copied, for its request id is the new one's.
  */
 type StoredResponse = { status: number; text: string; location?: string } | { refusal: ErrorCode; options: HttpErrorOptions };
 
@@ -106,7 +106,7 @@ async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>):
   try {
     await write();
   } catch (error) {
-    ctx.deps.logger.warn({ err: error, requestId: ctx.state.requestId }, "an answer could not be kept for its Idempotency-Key");
+    ctx.deps.logger.warn({ err: error, requestId: ctx.state.requestId }, "A response could not be kept for its Idempotency-Key.");
   }
 }
 

@@ -83,7 +83,7 @@ export async function giveBackIdempotencyKey(db: Queryable, { principal, route, 
   });
 }
 
-/** Forgets what is too old to be asked for, at most `most` at a time; gives how many. */
+/** Forgets what is too old to be asked for, at most `most` at a time; returns how many. */
 export async function deleteOldIdempotencyKeys(db: Queryable, most: number): Promise<number> {
   const { rowCount } = await db.query({
     name: "idempotency.sweep",

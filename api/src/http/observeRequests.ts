@@ -30,5 +30,5 @@ function observe({ deps: { logger, metrics }, method, res, state }: AppContext<H
   logger.debug({
     requestId, method, route, status: res.statusCode, milliseconds: Math.round(seconds * 1000),
     ...(principal && { [principal.kind]: principal.id }), ...(!res.writableFinished && { isCut: true }),
-  }, "request answered");
+  }, "A request has ended.");
 }

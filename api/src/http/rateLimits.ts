@@ -163,7 +163,7 @@ if KEYS[1] ~= '' then
   gate = redis.call('GET', KEYS[1]) or ''
   if gate == '' or gate == closed then return { gate } end
 end
-local answer = { gate }
+local reply = { gate }
 for i = 2, #KEYS do
   local count = redis.call('INCR', KEYS[i])
   local left = redis.call('PTTL', KEYS[i])
@@ -171,10 +171,10 @@ for i = 2, #KEYS do
     left = ARGV[i + 2] * 1000
     redis.call('PEXPIRE', KEYS[i], left)
   end
-  answer[#answer + 1] = count
-  answer[#answer + 1] = left
+  reply[#reply + 1] = count
+  reply[#reply + 1] = left
 end
-return answer`);
+return reply`);
 
-/** A counter that has run out stays away: taking back must not leave one that never ends. */
+/** A counter that has run out stays removed: taking back must not leave one that never ends. */
 const giveBackScript = new RedisScript("if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end");

@@ -63,7 +63,7 @@ export class ServerErrors {
     const { status } = errors[code];
     const requestId = randomBase32(20);
     const body = JSON.stringify({ error: code, requestId });
-    this.#logger.debug({ requestId, status, reason: code }, "what came was no request that can be served");
+    this.#logger.debug({ requestId, status, reason: code }, "A connection sent no request that can be served.");
     const own = { "X-Request-Id": requestId, "Content-Type": "application/json; charset=utf-8", "Content-Length": String(body.length), "Connection": "close", ...more };
     return { status, body, all: [...headersOfEveryResponse(this.#config), ...Object.entries(own)].map(([name, value]) => [name, value]) };
   }

@@ -73,6 +73,6 @@ async function noteUse({ deps: { postgres, logger } }: AppContext<PartnerDeps>, 
   try {
     await postgres.pool.query({ name: "partnerKey.noteUse", text: "UPDATE partner_keys SET last_used_at = now() WHERE id = $1", values: [keyId] });
   } catch (error) {
-    logger.warn({ err: error, partnerKey: keyId }, "the use of a partner's key could not be noted");
+    logger.warn({ err: error, partnerKey: keyId }, "The use of a partner's key could not be noted.");
   }
 }
