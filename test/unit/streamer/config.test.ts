@@ -43,7 +43,7 @@ describe("streamer configuration", () => {
     const saves = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" };
     expect(parseConfig(enough).saves).to.equal(undefined);
     expect(parseConfig({ ...enough, ...saves, NODE_COMPILE_CACHE: "/warm" }).saves)
-      .to.deep.equal({ environment: { ...saves, NODE_COMPILE_CACHE: "/warm" }, place: { saveVolume: "/session", spool: "/spool", uid: "u" }, packDeadlineMs: 90_000 });
+      .to.deep.equal({ environment: { ...saves, NODE_COMPILE_CACHE: "/warm" }, paths: { saveVolume: "/session", spool: "/spool", uid: "u" }, packDeadlineMs: 90_000 });
     expect(() => parseConfig({ ...enough, SAVE_VOLUME: "/session" })).to.throw(/SPOOL_DIR/);
   });
 });

@@ -23,11 +23,11 @@ describe("a save's quota", () => {
 
 describe("what a save leaves out", () => {
   it("is nothing at first, then a count and the first example, printable and short", () => {
-    const leftOut = createSkippedEntries();
-    expect(leftOut.summary()).to.equal(undefined);
-    leftOut.add(`line\nfeed\u202e${"x".repeat(5000)}`, "is a symbolic link");
-    leftOut.add("other", "is a symbolic link");
-    const summary = PackedSave.shape.leftOut.parse(leftOut.summary());
+    const skipped = createSkippedEntries();
+    expect(skipped.summary()).to.equal(undefined);
+    skipped.add(`line\nfeed\u202e${"x".repeat(5000)}`, "is a symbolic link");
+    skipped.add("other", "is a symbolic link");
+    const summary = PackedSave.shape.leftOut.parse(skipped.summary());
     expect(summary?.count).to.equal(2);
     expect(summary?.example).to.match(/^"line\\nfeed\\u202ex+…x+" is a symbolic link$/).and.have.lengthOf.below(300);
   });
