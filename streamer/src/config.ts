@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { socketNames } from "#contracts/nodeLayout.ts";
-import { VideoCodec } from "#contracts/stream.ts";
+import { signalPort, VideoCodec } from "#contracts/stream.ts";
 import { gameReportFile } from "#contracts/termination.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
@@ -15,7 +15,7 @@ const codecs = z.string()
 
 const Environment = z.object({
   DISPLAY: z.string().regex(/^:\d{1,5}$/, "must look like :99").default(":99"),
-  SIGNAL_PORT: port.default(8080),
+  SIGNAL_PORT: port.default(signalPort),
   UDP_PORT: port,
   SESSION_ID: z.string().min(1).optional(),
   ANNOUNCE_ADDRESS: address,

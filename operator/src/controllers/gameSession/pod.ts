@@ -1,6 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId, socketNames } from "#contracts/nodeLayout.ts";
+import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
@@ -8,9 +9,6 @@ import type { SessionPodConfig } from "../../config.ts";
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 type EnvVar = NonNullable<Container["env"]>[number];
-
-/** Port of the streamer's signalling and probes on the pod's address. */
-export const signalPort = 8080;
 
 const display = ":99";
 /** Of the pod's grace, for all but the last pack: the game's own grace, and the streamer's farewell. */
