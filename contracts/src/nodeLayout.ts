@@ -47,6 +47,9 @@ export const podVolumes = { saves: "saves", spool: "spool" } as const;
 /** Names of the pod's two containers. */
 export const containerNames = { game: "game", streamer: "streamer" } as const;
 
+/** Names of the streamer's sockets for the game, in the directory of RUN_DIR. */
+export const socketNames = { sound: "pulse.sock", gamepad: "pad0" } as const;
+
 const saveName = "save";
 
 /**

@@ -1,6 +1,5 @@
 import { isIPv6 } from "node:net";
-import { StreamerStatus } from "#contracts/stream.ts";
-import { signalPort } from "./pod.ts";
+import { signalPort, StreamerStatus } from "#contracts/stream.ts";
 
 /** A streamer that lives answers at once; the next question comes soon. */
 const answerMs = 1000;

@@ -1,6 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId, socketNames } from "#contracts/nodeLayout.ts";
+import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
@@ -9,13 +10,10 @@ type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 type EnvVar = NonNullable<Container["env"]>[number];
 
-/** Port of the streamer's signalling and probes on the pod's address. */
-export const signalPort = 8080;
-
 const display = ":99";
 /** Of the pod's grace, for all but the last pack: the game's own grace, and the streamer's farewell. */
 const endSeconds = 10;
-const gamepad = `${podPaths.run}/pad0`;
+const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 
 /** Where the session's pod goes: decided and in the session's status before the pod is made. */
 export interface PodPlace {
@@ -200,7 +198,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
 
 const gameEnvironment = {
   DISPLAY: display,
-  PULSE_SERVER: `unix:${podPaths.run}/pulse.sock`,
+  PULSE_SERVER: `unix:${podPaths.run}/${socketNames.sound}`,
   SDL_AUDIODRIVER: "pulseaudio",
   HOME: podPaths.saves,
   // The supervisor starts the game when this is there: the packer makes it appear, complete, by one rename.
