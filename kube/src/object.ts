@@ -66,7 +66,7 @@ export interface ObjectRef {
   namespace?: string | undefined;
 }
 
-/** The key of an object in stores and queues: `namespace/name`, or `name` when cluster-scoped. */
+/** The key of an object in caches and queues: `namespace/name`, or `name` when cluster-scoped. */
 export function keyOf({ metadata }: { metadata: ObjectRef }): string {
   return keyOfRef(metadata);
 }

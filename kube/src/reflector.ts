@@ -6,7 +6,7 @@ import { type Logger, silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, isOlderVersion } from "./object.ts";
 import type { Selection } from "./callOptions.ts";
 import type { ResourceClient } from "./resourceClient.ts";
-import type { Store } from "./store.ts";
+import type { ObjectCache } from "./cache.ts";
 import { decodeWatchLine } from "./watchEvent.ts";
 
 /** Told of what happens to a reflector. */
@@ -15,13 +15,13 @@ export interface ReflectorMetrics {
   watchEnded(reason: "closed" | "gone" | "failed"): void;
   /** A relist found what the watch had missed. */
   drifted(objects: number): void;
-  /** An object the type's parse refuses; it is left out of the store. */
+  /** An object the type's parse refuses; it is left out of the cache. */
   rejected(): void;
 }
 
 export interface ReflectorOptions<T extends KubeObject, I extends string> extends Selection {
   client: ResourceClient<T>;
-  store: Store<T, I>;
+  cache: ObjectCache<T, I>;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   logger?: Logger | undefined;
@@ -38,9 +38,9 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
 /** A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once is stormed. */
 const shortWatchMs = 1000;
 
-/** Keeps a Store like the cluster, from start to stop, whatever happens on the way. */
+/** Keeps a cache like the cluster, from start to stop, whatever happens on the way. */
 export class Reflector<T extends KubeObject, I extends string = never> {
-  readonly store: Store<T, I>;
+  readonly cache: ObjectCache<T, I>;
   readonly #client: ResourceClient<T>;
   readonly #selection: Selection;
   readonly #clock: Clock;
@@ -62,9 +62,9 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #failures = 0;
   #lastActivityMs: number | undefined;
 
-  constructor({ client, store, namespace, labelSelector, fieldSelector, ...options }: ReflectorOptions<T, I>) {
+  constructor({ client, cache, namespace, labelSelector, fieldSelector, ...options }: ReflectorOptions<T, I>) {
     this.#client = client;
-    this.store = store;
+    this.cache = cache;
     this.#selection = { namespace, labelSelector, fieldSelector };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -76,7 +76,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#backOff = options.backOff ?? { baseMs: 1600, maxMs: 30_000 };
   }
 
-  /** Whether the store has held a complete list. */
+  /** Whether the cache has held a complete list. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -86,7 +86,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     return this.#lastActivityMs === undefined ? undefined : this.#clock.monotonicMs() - this.#lastActivityMs;
   }
 
-  /** Resolves once the store has held a complete list; rejects when the signal is aborted first. */
+  /** Resolves once the cache has held a complete list; rejects when the signal is aborted first. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const aborted = Promise.withResolvers<undefined>();
@@ -106,7 +106,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#run = { controller, ended: this.#keepUp(controller.signal) };
   }
 
-  /** Ends the watch. When it resolves nothing is open, and nothing has touched the store since the call. */
+  /** Ends the watch. When it resolves nothing is open, and nothing has touched the cache since the call. */
   async stop(): Promise<void> {
     const run = this.#run;
     this.#run = undefined;
@@ -141,8 +141,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       ...this.#selection, resourceVersion, signal, onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
-    if (due === "reset") this.store.clear();
-    this.store.replace(items, version);
+    if (due === "reset") this.cache.clear();
+    this.cache.replace(items, version);
     this.#version = version;
     this.#listDue = undefined;
     this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
@@ -190,8 +190,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #take(line: string): void {
     const event = decodeWatchLine(this.#client.type, line);
     this.#heard();
-    if (event.type === "changed") this.store.upsert(event.object);
-    else if (event.type === "deleted") this.store.remove(event.object);
+    if (event.type === "changed") this.cache.upsert(event.object);
+    else if (event.type === "deleted") this.cache.remove(event.object);
     else if (event.type === "rejected") this.#reject(event.error);
     if (this.#version === undefined || !isOlderVersion(event.resourceVersion, this.#version)) {
       this.#version = event.resourceVersion;
@@ -207,7 +207,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     });
     if (signal.aborted) return;
     this.#heard();
-    const { added, updated, deleted } = this.store.replace(items, version);
+    const { added, updated, deleted } = this.cache.replace(items, version);
     const drift = added + updated + deleted;
     this.#metrics?.listed(items.length);
     this.#metrics?.drifted(drift);

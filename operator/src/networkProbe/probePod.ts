@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Draft } from "#kube/object.ts";
-import { sessionPodLabels } from "../controllers/gameSession/pod.ts";
+import { sessionPodLabels } from "../sessionPods/sessionPodLabels.ts";
 import type { ProbeConfig } from "../config.ts";
 import { exitCodes } from "./exitCodes.ts";
 

@@ -19,7 +19,7 @@ describe("statements per request", function () {
     stage = await LaunchStage.start();
     ({ game } = stage);
     replica = await startReplica(stage.api);
-    await eventually(() => replica.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+    await eventually(() => replica.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined));
     log = new StatementLog(replica.deps.postgres.pool);
   });
   beforeEach(async () => {

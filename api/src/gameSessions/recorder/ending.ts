@@ -1,5 +1,5 @@
 import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 
 /** Why the cluster says that a session is ending. */
 export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {

@@ -1,7 +1,7 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { keyOfRef } from "#kube/object.ts";
 import type { SessionRecord } from "../record.ts";
-import { isFinished } from "../world.ts";
 import type { SessionDeps, Step } from "./step.ts";
 
 /** Outcomes by which nothing is lost. */

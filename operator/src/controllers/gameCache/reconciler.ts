@@ -8,11 +8,11 @@ import type { EventSink } from "#kube/eventRecorder.ts";
 import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { Cluster } from "../../cluster.ts";
-import type { Heartbeats } from "../../nodeHealth.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Throttle } from "../../throttle.ts";
-import { sourceOf } from "./desired.ts";
-import { fillNodesOf } from "./nodes.ts";
+import { sourceOf } from "../../content/desired.ts";
+import { fillNodesOf } from "../../content/fillNodes.ts";
 import { differenceOf, statusOf } from "./status.ts";
 
 /** What the cache controller works with. */

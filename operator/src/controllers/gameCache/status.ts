@@ -3,7 +3,7 @@ import type { Condition } from "#contracts/crd/condition.ts";
 import type { GameCache, GameCacheConditionType, GameCacheNodeState, GameCacheStatus } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { setCondition } from "#kube/conditions.ts";
-import { fillOf, type FillNode } from "./fill.ts";
+import { fillOf, type FillNode } from "../../content/fill.ts";
 
 type NodeStatus = NonNullable<GameCacheStatus["nodes"]>[number];
 

@@ -3,9 +3,9 @@ import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeConditions, type DesiredContent, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { Node } from "#kube/builtin.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
-import { healthOf } from "../../nodeHealth.ts";
-import { addressesOf } from "./addresses.ts";
-import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "./slots.ts";
+import { healthOf } from "../../nodes/nodeHealth.ts";
+import { addressesOf } from "../../nodes/addresses.ts";
+import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
 
 /** All that is observed about one game node in a pass. */
 export interface NodeWorld {

@@ -7,14 +7,14 @@ import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting } from "#kube/finalizers.ts";
 import { ownedBy, type Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { Cluster } from "../../cluster.ts";
-import type { Heartbeats } from "../../nodeHealth.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Throttle } from "../../throttle.ts";
-import { desiredOn } from "../gameCache/desired.ts";
-import { fillNodesOf } from "../gameCache/nodes.ts";
-import { sessionsOn } from "../gameSession/occupancy.ts";
+import { desiredOn } from "../../content/desired.ts";
+import { fillNodesOf } from "../../content/fillNodes.ts";
+import { sessionsOn } from "../../nodes/occupancy.ts";
 import { differenceOf, fateOf, isSameDesired, statusOf, type NodeWorld } from "./decide.ts";
-import type { SlotRules } from "./slots.ts";
+import type { SlotRules } from "../../nodes/slots.ts";
 
 /** What the node controller works with. */
 export interface NodeDeps {

@@ -1,15 +1,15 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Clock } from "#runtime/clock.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
-import type { Cluster } from "../../cluster.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
-import type { Heartbeats } from "../../nodeHealth.ts";
-import { addressesOf } from "../gameNode/addresses.ts";
-import { hasLabels, slotsOf, unschedulableBecause } from "../gameNode/slots.ts";
-import { portsOn, sessionsOn } from "./occupancy.ts";
+import type { Heartbeats } from "../../nodes/nodeHealth.ts";
+import { addressesOf } from "../../nodes/addresses.ts";
+import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
+import { portsOn, sessionsOn } from "../../nodes/occupancy.ts";
 import { announceAddress, chooseNode, choosePort, type Candidate } from "./placement.ts";
-import { hostPortsOf, nodeOfPod } from "./podState.ts";
-import { isFinished } from "./world.ts";
+import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** A session's place: a slot of a node and a media port there. */
 export interface Assignment {

@@ -1,6 +1,7 @@
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
-import { unschedulable } from "./podState.ts";
-import { currentPod, isFinished, isNodeBehind, type SessionWorld } from "./world.ts";
+import { unschedulable } from "../../sessionPods/podState.ts";
+import { currentPod, isNodeBehind, type SessionWorld } from "./world.ts";
 
 /** The moments at which time alone changes what has to be done, in milliseconds since 1970. */
 export interface Deadlines {

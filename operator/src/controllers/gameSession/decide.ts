@@ -1,5 +1,6 @@
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { endingOf, hasAttemptLeft, hasContentFailed, nodeLost, refusalOf, type Ending } from "./endings.ts";
-import { currentPod, internetObstacle, isContentReady, isContentUnpacked, isFinished, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
+import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
 
 /** The steps by which a session is brought nearer to what is wanted; each may run twice, and each starts from what it observes. */
 export type StepName =
@@ -37,7 +38,7 @@ function runningSteps(world: SessionWorld): StepName[] {
 function shouldMove(world: SessionWorld): boolean {
   if (!hasAttemptLeft(world)) return false;
   // A pod that waits for its files has no game to lose, and is removed as the pod of a former place.
-  if (!isContentReady(world.session) && hasContentFailed(world)) return true;
+  if (!isPrepared(world.session) && hasContentFailed(world)) return true;
   return world.nodeHealth === "Lost" && world.pod === undefined;
 }
 

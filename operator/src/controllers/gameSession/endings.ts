@@ -1,14 +1,15 @@
 import { limits } from "#contracts/limits.ts";
 import type { Condition } from "#contracts/crd/condition.ts";
 import type { GameSessionStatus, StopReason } from "#contracts/crd/gameSession.ts";
+import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
 import type { Stored } from "#kube/object.ts";
 import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
   gameAccount, gameTerminated, isEvicted, isPortConflict, isTerminal, rejection, streamerFault, unschedulable, waitingFor,
-} from "./podState.ts";
-import { currentPod, internetObstacle, isContentReady, type SessionWorld } from "./world.ts";
+} from "../../sessionPods/podState.ts";
+import { currentPod, internetObstacle, type SessionWorld } from "./world.ts";
 
 export type Failure = NonNullable<GameSessionStatus["failure"]>;
 
@@ -98,7 +99,7 @@ function timedEnding(world: SessionWorld): Ending | undefined {
   const deadlines = deadlinesOf(world);
   if (isPast(deadlines.maxDuration, now)) return { stopReason: "MaxDuration" };
   if (isPast(deadlines.idle, now)) return { stopReason: "IdleTimeout" };
-  if (!isContentReady(world.session) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
+  if (!isPrepared(world.session) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
   if (isPast(deadlines.start, now)) return startTimedOut(world);
   return undefined;
 }
@@ -130,7 +131,7 @@ function startTimedOut(world: SessionWorld): Ending {
     const why = findCondition(session.status?.conditions, "Scheduled")?.message ?? "no game node was chosen";
     return failed("NoCapacity", `No game node could take the session in time: ${why}`);
   }
-  if (!isContentReady(session)) return contentFailed(world);
+  if (!isPrepared(session)) return contentFailed(world);
   const pod = currentPod(world);
   const why = pod === undefined ? "it could not be made." : waitingFor(pod);
   return failed("StartTimedOut", `The session's pod was not ready in time: ${why}`);

@@ -1,3 +1,5 @@
+import type { NodeAddresses } from "../../nodes/addresses.ts";
+
 /** A game node that could take a session. */
 export interface Candidate {
   nodeName: string;
@@ -26,13 +28,6 @@ function byPreference(a: Candidate, b: Candidate): number {
 export function choosePort({ first, last }: { first: number; last: number }, taken: ReadonlySet<number>): number | undefined {
   for (let port = first; port <= last; port++) if (!taken.has(port)) return port;
   return undefined;
-}
-
-/** What a node says about the addresses browsers can reach it on. */
-export interface NodeAddresses {
-  annotated: string | undefined;
-  external: string | undefined;
-  internal: string | undefined;
 }
 
 /** The address a stream is announced on: what was configured, then the node's annotation, its external and its internal address. */

@@ -4,6 +4,7 @@ import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirector
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
+import { sessionPodLabels } from "../../sessionPods/sessionPodLabels.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
@@ -62,17 +63,6 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
 
 function podLabels({ metadata, spec }: GameSession): Record<string, string> {
   return { ...sessionPodLabels(spec.network), [labels.gameSession]: metadata.name, [labels.game]: spec.gameCacheRef.name };
-}
-
-/** What NetworkPolicies know session pods by: whether it may open connections, and nothing that names the session. */
-export function sessionPodLabels(network: GameSession["spec"]["network"]): Record<string, string> {
-  return {
-    "app.kubernetes.io/name": "joypod",
-    "app.kubernetes.io/component": "game-session",
-    "app.kubernetes.io/part-of": "joypod",
-    "app.kubernetes.io/managed-by": "joypod-operator",
-    ...(network === "Internet" ? { [labels.network]: "internet" } : {}),
-  };
 }
 
 /** By the nameservers that the site names: the cluster's own are among what the game must not reach. */

@@ -1,16 +1,17 @@
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { refOf } from "#kube/object.ts";
 import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
 import { planFor } from "./decide.ts";
-import { isSessionPod } from "./podState.ts";
-import { healthOf } from "../../nodeHealth.ts";
+import { isSessionPod } from "../../sessionPods/podState.ts";
+import { healthOf } from "../../nodes/nodeHealth.ts";
 import { runSteps } from "./runSteps.ts";
 import { StatusDraft } from "./statusDraft.ts";
 import type { SessionDeps } from "./steps/step.ts";
-import { isFinished, type SessionWorld } from "./world.ts";
+import type { SessionWorld } from "./world.ts";
 
 /** A session that waits for a slot looks again at least this often. */
 const unplacedRetryMs = 5000;

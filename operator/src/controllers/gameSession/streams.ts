@@ -4,14 +4,14 @@ import { isDeleting } from "#kube/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import type { Source } from "#kube/source.ts";
-import type { Change, Store } from "#kube/store.ts";
-import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "./podState.ts";
+import type { Change, ObjectCache } from "#kube/cache.ts";
+import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "../../sessionPods/podState.ts";
 
 /** The first question follows at once; later ones come ever more slowly, and the kubelet's word comes in the end. */
 const pauses = { firstMs: 25, growth: 1.25, longestMs: 1000 };
 
 export interface StreamsDeps {
-  pods: Pick<Store<Pod>, "list" | "subscribe">;
+  pods: Pick<ObjectCache<Pod>, "list" | "subscribe">;
   /** Whether the streamer at that address takes viewers and its game runs; rejects without an answer. */
   askStreamer: (podIp: string, signal: AbortSignal) => Promise<boolean>;
   clock: Clock;

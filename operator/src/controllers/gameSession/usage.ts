@@ -2,7 +2,7 @@ import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
-import { gameAccount, gameTerminated } from "./podState.ts";
+import { gameAccount, gameTerminated } from "../../sessionPods/podState.ts";
 
 /** The kubelet's times are whole seconds, cut off. */
 const clockGrainMs = 1_000;

@@ -1,11 +1,12 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition, isConditionTrue } from "#kube/conditions.ts";
 import type { Stored } from "#kube/object.ts";
 import type { Timing } from "../../config.ts";
 import type { InternetPermission } from "../../networkProbe/networkProbe.ts";
-import type { NodeHealth } from "../../nodeHealth.ts";
-import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "./podState.ts";
+import type { NodeHealth } from "../../nodes/nodeHealth.ts";
+import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** All that is observed about one session in a pass; decisions look at nothing else. */
 export interface SessionWorld {
@@ -24,11 +25,6 @@ export interface SessionWorld {
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
 }
 
-/** Whether the session's end is complete. */
-export function isFinished(session: GameSession): boolean {
-  return isConditionTrue(session.status?.conditions, "Finished");
-}
-
 /** Whether the node has the game's files ready, by its agent's word on the session or on the game. */
 export function isContentUnpacked({ session, isContentCached }: Pick<SessionWorld, "session" | "isContentCached">): boolean {
   return isContentCached || isConditionTrue(session.status?.conditions, "ContentReady");
@@ -38,11 +34,6 @@ export function isContentUnpacked({ session, isContentCached }: Pick<SessionWorl
 export function isNodeBehind(world: Pick<SessionWorld, "session" | "isContentCached">): boolean {
   const save = findCondition(world.session.status?.conditions, "SaveRestored");
   return !isContentUnpacked(world) || save?.status === "False";
-}
-
-/** Whether the node has the game's files and the restored save ready. */
-export function isContentReady({ status }: GameSession): boolean {
-  return isConditionTrue(status?.conditions, "ContentReady") && isConditionTrue(status?.conditions, "SaveRestored");
 }
 
 /** What keeps the session's pod from being made because of the network that its game needs; one that was made may go on. */
@@ -55,7 +46,7 @@ export function internetObstacle(world: SessionWorld): Exclude<InternetPermissio
 /** Whether there may be progress to save: the game starts when files and save are ready, and not with its container. */
 export function mayHavePlayed(world: SessionWorld): boolean {
   const pod = currentPod(world);
-  return world.session.status?.podRef !== undefined || (isContentReady(world.session) && pod !== undefined && hasGameRun(pod));
+  return world.session.status?.podRef !== undefined || (isPrepared(world.session) && pod !== undefined && hasGameRun(pod));
 }
 
 /** Whether the agent has stored the session's last save. */

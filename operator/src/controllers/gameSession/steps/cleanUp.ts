@@ -2,7 +2,7 @@ import { isConflict, isNotFound } from "#kube/errors.ts";
 import { hasFinalizer, isDeleting, removeFinalizer as dropFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { deadlinesOf, isPast } from "../deadlines.ts";
-import { isPodOf } from "../podState.ts";
+import { isPodOf } from "../../../sessionPods/podState.ts";
 import type { Step, StepOutcome } from "./step.ts";
 
 /**

@@ -1,10 +1,11 @@
 import { isAlreadyExists, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { buildPod } from "../pod.ts";
-import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../podState.ts";
-import { currentPod, isContentReady, isFinished, obsoletePod } from "../world.ts";
+import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
+import { currentPod, obsoletePod } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
 /** The node agent is at work; its report is the next change. */
@@ -54,7 +55,7 @@ export const reportReadiness: Step = ({ world, draft, deps }) => {
   if (isStreamerRunning(pod) && pod.status?.podIP !== undefined) status.podIp = pod.status.podIP;
   // The streamer's own word is good for the first time only: after it the kubelet has caught up and tells of interruptions.
   const isPlayable = isReady(pod) || (world.isPlayable && status.readyAt === undefined);
-  if (!isPlayable || !isContentReady(world.session)) {
+  if (!isPlayable || !isPrepared(world.session)) {
     // Before the first time nothing is written: "not yet" is what the status says anyway.
     const wasReady = isConditionTrue(status.conditions, "Ready");
     if (wasReady && isInterrupted(pod)) reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });

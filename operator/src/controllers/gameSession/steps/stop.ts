@@ -3,7 +3,7 @@ import { isDeleting } from "#kube/finalizers.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
 import type { Ending } from "../endings.ts";
-import { isGameOver } from "../podState.ts";
+import { isGameOver } from "../../../sessionPods/podState.ts";
 import { usageOf } from "../usage.ts";
 import { currentPod, isSavePersisted, mayHavePlayed } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";

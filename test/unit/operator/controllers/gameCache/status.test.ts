@@ -4,7 +4,7 @@ import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { aGameCache } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { after, createdAt } from "#test/factories/gameSession.ts";
-import type { FillNode } from "#operator/controllers/gameCache/fill.ts";
+import type { FillNode } from "#operator/content/fill.ts";
 import { differenceOf, statusOf } from "#operator/controllers/gameCache/status.ts";
 
 const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({ nodeName, labels: {}, isWell: true, entries: entry ? [aCacheEntry(entry)] : [] });

@@ -5,9 +5,9 @@ import { aCacheEntry, aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
 import { aSessionPod, ended } from "#test/factories/sessionPod.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
-import { createCluster, type Cluster } from "#operator/cluster.ts";
+import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { Assignments } from "#operator/controllers/gameSession/assignments.ts";
-import { Heartbeats } from "#operator/nodeHealth.ts";
+import { Heartbeats } from "#operator/nodes/nodeHealth.ts";
 
 describe("Assignments", () => {
   let clock: FakeClock;

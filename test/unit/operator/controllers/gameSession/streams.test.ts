@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { aGameSession, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, running } from "#test/factories/sessionPod.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
@@ -15,7 +15,7 @@ const starting: Pod["status"] = {
 
 describe("Streams", () => {
   let clock: FakeClock;
-  let pods: Store<Pod>;
+  let pods: ObjectCache<Pod>;
   let answers: (boolean | Error)[];
   let asked: string[];
   let told: string[];
@@ -30,7 +30,7 @@ describe("Streams", () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    pods = new Store<Pod>();
+    pods = new ObjectCache<Pod>();
     [answers, asked, told] = [[], [], []];
     const askStreamer = async (podIp: string): Promise<boolean> => {
       asked.push(podIp);

@@ -1,5 +1,5 @@
 import type { Node } from "#kube/builtin.ts";
-import { isNodeReady } from "../../nodeHealth.ts";
+import { isNodeReady } from "./nodeHealth.ts";
 
 /** What makes a node a game node, and how many sessions fit on it. */
 export interface SlotRules {

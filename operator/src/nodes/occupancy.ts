@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Cluster } from "../../cluster.ts";
-import { hostPortsOf, isSessionPod, isTerminal } from "./podState.ts";
-import { isFinished } from "./world.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { hostPortsOf, isSessionPod, isTerminal } from "../sessionPods/podState.ts";
 
 /** Names of the sessions that take a slot of the node: placed and not finished, or with a pod that has not ended. */
 export function sessionsOn(cluster: Cluster, nodeName: string): Set<string> {

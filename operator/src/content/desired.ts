@@ -1,8 +1,8 @@
 import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { limits } from "#contracts/limits.ts";
-import { isContentReady, isFinished } from "../gameSession/world.ts";
 import { fillOf, stateOn, type FillNode } from "./fill.ts";
 
 /** A session that waits goes before everything that is filled ahead. */
@@ -50,7 +50,7 @@ function byPolicy(cache: GameCache, nodeName: string, nodes: readonly FillNode[]
 function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCache[]): DesiredContent[] {
   const { contentDigest, gameCacheRef } = session.spec;
   const isWaiting = session.status?.nodeName === node.nodeName && !isFinished(session)
-    && session.status.stoppingAt === undefined && !isContentReady(session);
+    && session.status.stoppingAt === undefined && !isPrepared(session);
   if (!isWaiting || stateOn(node, contentDigest) === "Ready") return [];
   const cache = caches.find(({ metadata }) => metadata.name === gameCacheRef.name);
   const source = cache && sourceOf(cache, contentDigest);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
-import { healthOf, Heartbeats } from "#operator/nodeHealth.ts";
+import { healthOf, Heartbeats } from "#operator/nodes/nodeHealth.ts";
 
 describe("healthOf", () => {
   const away = aNode("node1", { isReady: false });

@@ -1,5 +1,5 @@
-import type { Cluster } from "../../cluster.ts";
-import { healthOf, type Heartbeats } from "../../nodeHealth.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { healthOf, type Heartbeats } from "../nodes/nodeHealth.ts";
 import type { FillNode } from "./fill.ts";
 
 /** The game nodes as the filling of caches sees them. */

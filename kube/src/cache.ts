@@ -10,8 +10,8 @@ export type Change<T extends KubeObject> =
 /** The values an object is found by in one index. */
 export type IndexFunction<T extends KubeObject> = (object: Stored<T>) => string[];
 
-/** The reading side of a store. Objects belong to the store: copy before changing. */
-export interface StoreReader<T extends KubeObject, I extends string = never> {
+/** The reading side of a cache. Objects belong to the cache: copy before changing. */
+export interface CacheReader<T extends KubeObject, I extends string = never> {
   /** By key, see keyOf. */
   get(key: string): Stored<T> | undefined;
   list(): Stored<T>[];
@@ -21,14 +21,14 @@ export interface StoreReader<T extends KubeObject, I extends string = never> {
   subscribe(handler: (change: Change<T>) => void): () => void;
 }
 
-/** How a full list differed from what the store held: what the watch had missed. */
+/** How a full list differed from what the cache held: what the watch had missed. */
 export interface Drift {
   added: number;
   updated: number;
   deleted: number;
 }
 
-export interface StoreOptions<T extends KubeObject, I extends string> {
+export interface CacheOptions<T extends KubeObject, I extends string> {
   indexes?: Record<I, IndexFunction<T>> | undefined;
   logger?: Logger | undefined;
 }
@@ -37,7 +37,7 @@ export interface StoreOptions<T extends KubeObject, I extends string> {
 const maxTombstones = 1000;
 
 /** The last known version of each object, by key and by index; never goes back to an older version. */
-export class Store<T extends KubeObject, I extends string = never> implements StoreReader<T, I> {
+export class ObjectCache<T extends KubeObject, I extends string = never> implements CacheReader<T, I> {
   readonly #objects = new Map<string, Stored<T>>();
   /** The version each key was deleted at. */
   readonly #tombstones = new Map<string, string>();
@@ -45,7 +45,7 @@ export class Store<T extends KubeObject, I extends string = never> implements St
   readonly #handlers = new Set<(change: Change<T>) => void>();
   readonly #logger: Logger;
 
-  constructor({ indexes, logger }: StoreOptions<T, I> = {}) {
+  constructor({ indexes, logger }: CacheOptions<T, I> = {}) {
     this.#indexes = indexEntries(indexes).map(([name, values]) => ({ name, values, keys: new Map<string, Set<string>>() }));
     this.#logger = logger ?? silentLogger;
   }
@@ -185,7 +185,7 @@ export class Store<T extends KubeObject, I extends string = never> implements St
       try {
         handler(change);
       } catch (error) {
-        this.#logger.error({ err: error, object: keyOf(change.object) }, "A store handler threw; the others go on.");
+        this.#logger.error({ err: error, object: keyOf(change.object) }, "A cache handler threw; the others go on.");
       }
     }
   }

@@ -4,8 +4,8 @@ import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { aGameCache, anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
-import { desiredOn } from "#operator/controllers/gameCache/desired.ts";
-import { fillOf, type FillNode } from "#operator/controllers/gameCache/fill.ts";
+import { desiredOn } from "#operator/content/desired.ts";
+import { fillOf, type FillNode } from "#operator/content/fill.ts";
 
 const node = (nodeName: string, state?: CacheEntry["state"], overrides: Partial<FillNode> = {}): FillNode => ({
   nodeName, labels: {}, isWell: true, entries: state === undefined ? [] : [aCacheEntry({ state })], ...overrides,
