@@ -21,6 +21,7 @@ import type { Config } from "./config.ts";
 import { contentInUse } from "./contentInUse.ts";
 import type { Metrics } from "./metrics.ts";
 import { nodePaths, type NodePaths } from "./paths.ts";
+import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { createSessionReconciler } from "./sessions/reconciler.ts";
 import { createSessionReporter } from "./sessions/report.ts";
@@ -147,7 +148,7 @@ function tellKept({ metrics, logger }: AgentDeps, events: EventSink, gameNode: S
   metrics.sessionKept();
   logger.error({ reason: reason.message, kept: path }, "What a session left on the node cannot be read, and is set aside.");
   if (gameNode === undefined) return;
-  events.record(gameNode, { type: "Warning", reason: "SessionSetAside", action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
+  events.record(gameNode, { type: "Warning", reason: gameNodeEventReasons.sessionSetAside, action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
 }
 
 function holdRoot({ onLockLost, signal, logger }: AgentDeps, { lock }: NodePaths): Promise<RootLock> {

@@ -81,16 +81,16 @@ export function hasGameRun(pod: Pod): boolean {
 }
 
 /** The last account of the game, from whichever container left one. */
-export function gameAccount(pod: Pod): GameTermination | undefined {
+export function gameTerminationReport(pod: Pod): GameTermination | undefined {
   const game = gameStatus(pod);
   for (const ended of [game?.state?.terminated, game?.lastState?.terminated]) {
-    const account = parseGameTermination(ended?.message ?? "");
-    if (account) return account;
+    const report = parseGameTermination(ended?.message ?? "");
+    if (report) return report;
   }
   const streamer = streamerStatus(pod);
   for (const ended of [streamer?.state?.terminated, streamer?.lastState?.terminated]) {
-    const account = parseStreamerTermination(ended?.message ?? "")?.game;
-    if (account) return account;
+    const report = parseStreamerTermination(ended?.message ?? "")?.game;
+    if (report) return report;
   }
   return undefined;
 }

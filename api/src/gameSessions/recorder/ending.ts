@@ -1,4 +1,5 @@
 import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
+import { failureReasons } from "#contracts/crd/reasons.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 
 /** Why the cluster says that a session is ending. */
@@ -16,6 +17,6 @@ export const savePatienceMs = 24 * 3600 * 1000;
 export function isSavePending(gameSession: GameSession, now: Date): boolean {
   const { failure, finishedAt } = gameSession.status ?? {};
   // A lost node may never return, and its player must not wait for it.
-  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === "NodeLost" || finishedAt === undefined) return false;
+  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === failureReasons.nodeLost || finishedAt === undefined) return false;
   return now.getTime() - new Date(finishedAt).getTime() < savePatienceMs;
 }

@@ -2,7 +2,7 @@ import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
-import { gameAccount, gameTerminated } from "../../sessionPods/podState.ts";
+import { gameTerminationReport, gameTerminated } from "../../sessionPods/podState.ts";
 
 /** The kubelet's times are whole seconds, cut off. */
 const clockGrainMs = 1_000;
@@ -18,11 +18,11 @@ export interface UsagePlace {
 
 /**
  * What the session used, from the containers' last accounts; undefined when none was left, as on a lost node. The game's processes can
- * write its account, so no figure is more than its container could have used.
+ * write its report, so no figure is more than its container could have used.
  */
 export function usageOf({ spec, status }: GameSession, { pod, node }: UsagePlace, endedAt: Date): SessionUsage | undefined {
-  const account = pod && gameAccount(pod);
-  if (!pod || !account) return status?.usage;
+  const report = pod && gameTerminationReport(pod);
+  if (!pod || !report) return status?.usage;
   const ended = gameTerminated(pod);
   const end = ended?.finishedAt ?? endedAt.toISOString();
   const durationMs = status?.readyAt === undefined ? 0 : Date.parse(end) - Date.parse(status.readyAt);
@@ -30,8 +30,8 @@ export function usageOf({ spec, status }: GameSession, { pod, node }: UsagePlace
   return {
     // The kubelet's times may lie just before ours.
     durationSeconds: Math.max(0, Math.round(durationMs / 100) / 10),
-    cpuSeconds: Math.min(account.cpuSeconds, Math.max(0, wallMs / 1_000 * processorsOf(pod, node))),
-    peakMemoryBytes: Math.min(account.peakMemoryBytes, spec.resources.memoryBytes + spec.saveVolumeBytes),
+    cpuSeconds: Math.min(report.cpuSeconds, Math.max(0, wallMs / 1_000 * processorsOf(pod, node))),
+    peakMemoryBytes: Math.min(report.peakMemoryBytes, spec.resources.memoryBytes + spec.saveVolumeBytes),
   };
 }
 

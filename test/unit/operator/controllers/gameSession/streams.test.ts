@@ -45,7 +45,7 @@ describe("Streams", () => {
 
   const follow = (): void => void (unsubscribe = streams.subscribe((key) => told.push(key)));
 
-  it("asks a starting pod's streamer until it says yes, and tells once", async () => {
+  it("asks a starting pod's streamer until it is playable, and enqueues the session once", async () => {
     follow();
     const pod = podWith(starting);
     answers = [new Error("refused"), false, true];
@@ -59,14 +59,14 @@ describe("Streams", () => {
     expect([asked.length, clock.pendingTimers]).to.deep.equal([3, 0]);
   });
 
-  it("asks more slowly as time goes by", async () => {
+  it("asks at growing intervals", async () => {
     follow();
     pods.upsert(podWith(starting));
     await clock.advance(60_000);
     expect(asked.length).to.be.within(60, 80);
   });
 
-  it("asks about pods that were there before it", async () => {
+  it("asks about pods that existed before it", async () => {
     pods.upsert(podWith(starting));
     follow();
     await clock.advance(0);
@@ -80,7 +80,7 @@ describe("Streams", () => {
     ["it is stopped", () => unsubscribe()],
   ];
   for (const [what, end] of ends) {
-    it(`asks no more when ${what}`, async () => {
+    it(`stops asking when ${what}`, async () => {
       follow();
       const pod = podWith(starting);
       pods.upsert(pod);
@@ -92,7 +92,7 @@ describe("Streams", () => {
     });
   }
 
-  it("does not ask before there is a streamer to ask", async () => {
+  it("does not ask before the streamer runs", async () => {
     follow();
     pods.upsert(podWith({ phase: "Pending" }));
     pods.upsert(podWith({ phase: "Pending", podIP: "10.0.0.5", initContainerStatuses: [containerStatus("streamer", { waiting: { reason: "ContainerCreating" } })] }));
