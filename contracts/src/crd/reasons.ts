@@ -6,7 +6,7 @@ import type { NodeAgentConditionType, OperatorConditionType, StopReason } from "
 
 type ValueOf<T> = T[keyof T];
 
-/** GameSession, condition Scheduled. */
+/** Condition Scheduled of a GameSession. */
 export const scheduledReasons = {
   /** `True`, by the operator: the session has a node and a media port there. */
   nodeAssigned: "NodeAssigned",
@@ -18,7 +18,7 @@ export const scheduledReasons = {
   noFreePort: "NoFreePort",
 } as const;
 
-/** GameSession, condition PodReady. */
+/** Condition PodReady of a GameSession. */
 export const podReadyReasons = {
   /** `True`, by the operator: streamer and game run. */
   containersReady: "ContainersReady",
@@ -26,7 +26,7 @@ export const podReadyReasons = {
   containersNotReady: "ContainersNotReady",
 } as const;
 
-/** GameSession, condition StreamReady. */
+/** Condition StreamReady of a GameSession. */
 export const streamReadyReasons = {
   /** `True`, by the operator: the streamer takes viewers. */
   streamerReady: "StreamerReady",
@@ -34,7 +34,7 @@ export const streamReadyReasons = {
   streamerNotReady: "StreamerNotReady",
 } as const;
 
-/** GameSession, condition Ready. */
+/** Condition Ready of a GameSession. */
 export const readyReasons = {
   /** `True`, by the operator: the game can be played. */
   streaming: "Streaming",
@@ -44,7 +44,7 @@ export const readyReasons = {
   stopping: "Stopping",
 } as const;
 
-/** GameSession, condition ContentReady. */
+/** Condition ContentReady of a GameSession. */
 export const contentReasons = {
   /** `True`, by the node agent: the game's files are unpacked on the node. */
   unpacked: "Unpacked",
@@ -68,7 +68,7 @@ export const contentReasons = {
   downloadFailed: "DownloadFailed",
 } as const;
 
-/** GameSession, condition SaveRestored. */
+/** Condition SaveRestored of a GameSession. */
 export const restoreReasons = {
   /** `True`, by the node agent: the slot's save is in the save directory. */
   restored: "Restored",
@@ -105,7 +105,7 @@ export const packerRestoreReasons = {
 } as const;
 
 /**
- * GameSession, condition SavePersisted, from good to bad. `True` with any of them means that the node agent has done what can be done and
+ * Condition SavePersisted of a GameSession, from good to bad. `True` with any of them means that the node agent has done what can be done and
  * the session need not wait; what is lost, and what the player is told of it, follows from the reason.
  */
 export const saveReasons = {
@@ -144,7 +144,7 @@ export function saveEventReason(reason: string): string {
   return reason.startsWith("Save") ? reason : `Save${reason}`;
 }
 
-/** GameSession, any condition that nobody has come to yet. */
+/** Conditions of a GameSession that nobody has come to yet, or that are over. */
 export const unsetReasons = {
   /** `Unknown`, by the operator: the session has not come so far. */
   pending: "Pending",
@@ -157,8 +157,8 @@ export const unsetReasons = {
 } as const;
 
 /**
- * GameSession, `status.failure`, and with it condition Finished and the event that tells of the end: written by the operator. A session
- * without failure has its `stopReason` in Finished. Scheduled's reasons, and those of ContentReady and SaveRestored that waiting does not
+ * `status.failure` of a GameSession, and with it condition Finished and the event of the end: written by the operator. A session without
+ * failure has its `stopReason` in Finished. Scheduled's reasons, and those of ContentReady and SaveRestored that waiting does not
  * cure, become failures as they are.
  */
 export const failureReasons = {
@@ -166,7 +166,7 @@ export const failureReasons = {
   networkNotAllowed: "NetworkNotAllowed",
   /** The game needs the internet, and the cluster does not enforce NetworkPolicies. */
   networkNotEnforced: "NetworkNotEnforced",
-  /** The node's files or the save were not ready in time. */
+  /** The game's files or the save were not ready in time on any node that was tried. */
   downloadTimedOut: "DownloadTimedOut",
   /** The pod was not ready in time. */
   startTimedOut: "StartTimedOut",
@@ -178,7 +178,7 @@ export const failureReasons = {
   podEvicted: "PodEvicted",
   /** Somebody deleted the pod. */
   podDeleted: "PodDeleted",
-  /** The pod is gone without a trace. */
+  /** The pod is gone, and nothing says why. */
   podLost: "PodLost",
   /** Neither the node's kubelet nor its agent reports any more. */
   nodeLost: "NodeLost",
@@ -202,7 +202,10 @@ export const recordedFailureReasons = {
   vanished: "Vanished",
 } as const;
 
-/** Events on a GameSession, beside those that have the reason of a condition, of a failure or of a stop. */
+/**
+ * Events on a GameSession, beside those that have the reason of a condition, of a failure or of a stop. The node agent's event of the last
+ * save is `Save` and the reason of SavePersisted, such as SaveStored or SaveTooLarge.
+ */
 export const gameSessionEventReasons = {
   /** By the operator: the session was placed on a node. */
   scheduled: "Scheduled",
@@ -220,7 +223,7 @@ export const gameSessionEventReasons = {
   prepared: "Prepared",
 } as const;
 
-/** GameCache, condition Ready, and the event when it changes. */
+/** Condition Ready of a GameCache, and the event when it changes. */
 export const cacheReadyReasons = {
   /** `True`, by the operator: every wanted node holds the current version. */
   allNodesCached: "AllNodesCached",
@@ -234,7 +237,7 @@ export const cacheReadyReasons = {
   noGameNodes: "NoGameNodes",
 } as const;
 
-/** GameCache, condition Progressing. */
+/** Condition Progressing of a GameCache. */
 export const cacheProgressReasons = {
   /** `True`, by the operator: nodes fetch the current version, or wait for their turn. */
   filling: "Filling",
@@ -246,7 +249,7 @@ export const cacheProgressReasons = {
   settled: "Settled",
 } as const;
 
-/** GameNode, condition Ready. */
+/** Condition Ready of a GameNode. */
 export const nodeReadyReasons = {
   /** `True`, by the operator: kubelet and node agent report in time. */
   nodeAndAgentWell: "NodeAndAgentWell",
@@ -262,7 +265,7 @@ export const nodeReadyReasons = {
   unknown: "Unknown",
 } as const;
 
-/** GameNode, condition StoreReachable. */
+/** Condition StoreReachable of a GameNode. */
 export const storeReachableReasons = {
   /** `True`, by the node agent: the object store answers. */
   answers: "Answers",
@@ -270,7 +273,7 @@ export const storeReachableReasons = {
   unreachable: "Unreachable",
 } as const;
 
-/** GameNode, condition DiskPressure. */
+/** Condition DiskPressure of a GameNode. */
 export const diskPressureReasons = {
   /** `True`, by the node agent: a wanted game does not fit on the node. */
   insufficientSpace: "InsufficientSpace",
@@ -278,7 +281,7 @@ export const diskPressureReasons = {
   spaceLeft: "SpaceLeft",
 } as const;
 
-/** GameNode, condition SessionsSetAside. */
+/** Condition SessionsSetAside of a GameNode. */
 export const sessionsSetAsideReasons = {
   /** `True`, by the node agent: session folders that cannot be read are set aside for an admin. */
   unreadable: "Unreadable",
