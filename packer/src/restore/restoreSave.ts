@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync } from "node:fs";
+import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
 import { codeOf, Refusal } from "../refusal.ts";
@@ -40,13 +41,13 @@ export function finishRestore(place: RestorePlace): void {
 async function prepareDraft(place: RestorePlace, save: RestoreOrder["save"]): Promise<Restored> {
   const { draft } = place;
   try {
-    if (isThere(place.saveDirectory)) throw new Refusal("SaveVolumeInUse", "The save volume holds saves already that nobody restored.");
+    if (isThere(place.saveDirectory)) throw new Refusal(packerRestoreReasons.saveVolumeInUse, "The save volume holds saves already that nobody restored.");
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
     if (save !== undefined) await unpackSave(`${place.spool}/${spoolNames.orderedArchive}`, save, draft);
     return { signature: lookAtSave(draft).signature };
   } catch (error) {
     if (error instanceof Refusal) return { refused: error };
-    return { refused: new Refusal("RestoreFailed", `The save directory could not be made: ${codeOf(error) ?? String(error)}.`, { cause: error }) };
+    return { refused: new Refusal(packerRestoreReasons.restoreFailed, `The save directory could not be made: ${codeOf(error) ?? String(error)}.`, { cause: error }) };
   }
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
+import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import { saveArchiveRules } from "#archive/archiveRules.ts";
@@ -21,7 +22,7 @@ export async function unpackSave(archive: string, expected: Expected, directory:
     const file = await open(archive, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const { size } = await file.stat();
-      if (size !== expected.bytes) throw new Refusal("ChecksumMismatch", `The save to restore has ${size} bytes instead of ${expected.bytes}.`);
+      if (size !== expected.bytes) throw new Refusal(packerRestoreReasons.checksumMismatch, `The save to restore has ${size} bytes instead of ${expected.bytes}.`);
       const sha256 = await unpackStream(file, directory).catch((error: unknown) => explain(error, archive, expected));
       if (sha256 !== expected.sha256) throw mismatch(expected, sha256);
     } finally {
@@ -70,13 +71,13 @@ async function explain(error: unknown, archive: string, expected: Expected): Pro
 }
 
 function mismatch({ sha256: expected }: Expected, actual: string, cause?: unknown): Refusal {
-  return new Refusal("ChecksumMismatch", `The save to restore has the SHA-256 ${actual} instead of ${expected}.`, { cause });
+  return new Refusal(packerRestoreReasons.checksumMismatch, `The save to restore has the SHA-256 ${actual} instead of ${expected}.`, { cause });
 }
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
-  if (error instanceof ArchiveRefused) return new Refusal("SaveRefused", error.message, { cause: error });
+  if (error instanceof ArchiveRefused) return new Refusal(packerRestoreReasons.saveRefused, error.message, { cause: error });
   const code = codeOf(error);
-  if (code === "ENOSPC" || code === "EDQUOT") return new Refusal("SaveVolumeFull", "The save to restore does not fit into the session's save volume.", { cause: error });
-  return new Refusal("RestoreFailed", `The save could not be restored: ${code ?? String(error)}.`, { cause: error });
+  if (code === "ENOSPC" || code === "EDQUOT") return new Refusal(packerRestoreReasons.saveVolumeFull, "The save to restore does not fit into the session's save volume.", { cause: error });
+  return new Refusal(packerRestoreReasons.restoreFailed, `The save could not be restored: ${code ?? String(error)}.`, { cause: error });
 }
