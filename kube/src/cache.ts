@@ -17,7 +17,7 @@ export interface CacheReader<T extends KubeObject, I extends string = never> {
   list(): Stored<T>[];
   byIndex(index: I, value: string): Stored<T>[];
   readonly size: number;
-  /** Calls `handler` at each change from now on; gives the function that ends it. */
+  /** Calls `handler` at each change from now on; returns the function that ends it. */
   subscribe(handler: (change: Change<T>) => void): () => void;
 }
 
@@ -73,31 +73,31 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   }
 
   /**
-   * Takes a version of an object, from a watch or from the answer to an own write; gives what changed, or
+   * Takes a version of an object, from a watch or from the response to an own write; returns what changed, or
    * undefined when it is not newer than what is known.
    */
   upsert(object: Stored<T>): Change<T>["type"] | undefined {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
     if (previous === undefined) {
-      if (this.#isBuried(key, object)) return undefined;
+      if (this.#isDeletedSince(key, object)) return undefined;
       this.#put(key, object);
-      this.#tell({ type: "added", object });
+      this.#notify({ type: "added", object });
       return "added";
     }
     const { uid, resourceVersion } = object.metadata;
     if (isOlderVersion(resourceVersion, previous.metadata.resourceVersion)) return undefined;
     if (uid !== previous.metadata.uid) {
       this.#drop(key, previous);
-      this.#tell({ type: "deleted", object: previous });
+      this.#notify({ type: "deleted", object: previous });
       this.#put(key, object);
-      this.#tell({ type: "added", object });
+      this.#notify({ type: "added", object });
       return "added";
     }
     if (resourceVersion === previous.metadata.resourceVersion) return undefined;
     this.#drop(key, previous);
     this.#put(key, object);
-    this.#tell({ type: "updated", object, previous });
+    this.#notify({ type: "updated", object, previous });
     return "updated";
   }
 
@@ -105,27 +105,27 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   remove(object: Stored<T>): boolean {
     const key = keyOf(object);
     const known = this.#objects.get(key);
-    this.#bury(key, object);
+    this.#rememberDeletion(key, object);
     if (known === undefined) return false;
     if (isOlderVersion(object.metadata.resourceVersion, known.metadata.resourceVersion)) return false;
     this.#drop(key, known);
-    // The deletion event carries the final state; whoever asks for the last word gets it.
-    this.#tell({ type: "deleted", object: known.metadata.uid === object.metadata.uid ? object : known });
+    // The deletion event carries the object's final state, unless it is about another object of the name.
+    this.#notify({ type: "deleted", object: known.metadata.uid === object.metadata.uid ? object : known });
     return true;
   }
 
   /** Takes a full list made at `resourceVersion`. Objects that are newer than the list are kept. */
   replace(objects: readonly Stored<T>[], resourceVersion: string): Drift {
     const drift: Drift = { added: 0, updated: 0, deleted: 0 };
-    for (const [key, grave] of this.#tombstones) {
-      if (!isOlderVersion(resourceVersion, grave)) this.#tombstones.delete(key);
+    for (const [key, deletedAt] of this.#tombstones) {
+      if (!isOlderVersion(resourceVersion, deletedAt)) this.#tombstones.delete(key);
     }
     const listed = new Set(objects.map(keyOf));
     for (const [key, object] of this.#objects) {
       if (listed.has(key) || isOlderVersion(resourceVersion, object.metadata.resourceVersion)) continue;
-      this.#bury(key, object);
+      this.#rememberDeletion(key, object);
       this.#drop(key, object);
-      this.#tell({ type: "deleted", object });
+      this.#notify({ type: "deleted", object });
       drift.deleted++;
     }
     for (const object of objects) {
@@ -135,11 +135,11 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     return drift;
   }
 
-  /** Forgets everything, graves included, as when the cluster's storage went back in time. */
+  /** Forgets everything, deletions included, as when the cluster's storage went back in time. */
   clear(): void {
     for (const [key, object] of [...this.#objects]) {
       this.#drop(key, object);
-      this.#tell({ type: "deleted", object });
+      this.#notify({ type: "deleted", object });
     }
     this.#tombstones.clear();
   }
@@ -166,7 +166,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     }
   }
 
-  #bury(key: string, { metadata: { resourceVersion } }: Stored<T>): void {
+  #rememberDeletion(key: string, { metadata: { resourceVersion } }: Stored<T>): void {
     this.#tombstones.delete(key);
     this.#tombstones.set(key, resourceVersion);
     if (this.#tombstones.size <= maxTombstones) return;
@@ -175,12 +175,12 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   }
 
   /** The same object may come back: with a selector, "deleted" also means that it left the selection. */
-  #isBuried(key: string, { metadata: { resourceVersion } }: Stored<T>): boolean {
-    const grave = this.#tombstones.get(key);
-    return grave !== undefined && (grave === resourceVersion || isOlderVersion(resourceVersion, grave));
+  #isDeletedSince(key: string, { metadata: { resourceVersion } }: Stored<T>): boolean {
+    const deletedAt = this.#tombstones.get(key);
+    return deletedAt !== undefined && (deletedAt === resourceVersion || isOlderVersion(resourceVersion, deletedAt));
   }
 
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     for (const handler of this.#handlers) {
       try {
         handler(change);

@@ -31,7 +31,7 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** An object as the API server gave it: it has a kind, a uid and a resourceVersion. */
+/** An object as the API server returned it: it has a kind, a uid and a resourceVersion. */
 export type Stored<T extends KubeObject> = T & {
   apiVersion: string;
   kind: string;

@@ -1,7 +1,7 @@
 import { type BackOff, backOffMs } from "#runtime/backOff.ts";
 import { type Clock, slept, systemClock } from "#runtime/clock.ts";
 import { DeadlineExceeded, withDeadline } from "#runtime/deadline.ts";
-import { isBadAnswer, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
+import { isMalformedResponse, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
 import { type Logger, silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, isOlderVersion } from "./object.ts";
 import type { Selection } from "./callOptions.ts";
@@ -9,7 +9,7 @@ import type { ResourceClient } from "./resourceClient.ts";
 import type { ObjectCache } from "./cache.ts";
 import { decodeWatchLine } from "./watchEvent.ts";
 
-/** Told of what happens to a reflector. */
+/** Is told what happens to a reflector. */
 export interface ReflectorMetrics {
   listed(objects: number): void;
   watchEnded(reason: "closed" | "gone" | "failed"): void;
@@ -35,10 +35,10 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
   backOff?: BackOff | undefined;
 }
 
-/** A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once is stormed. */
+/** A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once would get a storm of requests. */
 const shortWatchMs = 1000;
 
-/** Keeps a cache like the cluster, from start to stop, whatever happens on the way. */
+/** Keeps a cache like the cluster from start to stop, through every kind of broken watch. */
 export class Reflector<T extends KubeObject, I extends string = never> {
   readonly cache: ObjectCache<T, I>;
   readonly #client: ResourceClient<T>;
@@ -122,7 +122,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     }
   }
 
-  /** Lists or watches until something else is due; gives what went wrong, unless it was stopped. */
+  /** Lists or watches until something else is due; returns what went wrong, unless it was stopped. */
   async #goOn(signal: AbortSignal): Promise<{ error: unknown } | undefined> {
     try {
       if (this.#listDue !== undefined || this.#version === undefined) await this.#list(signal);
@@ -146,7 +146,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#version = version;
     this.#listDue = undefined;
     this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
-    this.#heard();
+    this.#noteActivity();
     this.#metrics?.listed(items.length);
     this.#hasSynced = true;
     this.#synced.resolve(undefined);
@@ -166,7 +166,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #watch(signal: AbortSignal, version: string): Promise<void> {
     const openedMs = this.#clock.monotonicMs();
     const { min, max } = this.#watchSeconds;
-    let isLively = false;
+    let hasReceived = false;
     const lines = this.#client.watch({
       ...this.#selection,
       resourceVersion: version,
@@ -177,10 +177,10 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     for await (const line of lines) {
       if (signal.aborted) return;
       this.#take(line);
-      isLively = true;
+      hasReceived = true;
       this.#failures = 0;
     }
-    if (!isLively && this.#clock.monotonicMs() - openedMs < shortWatchMs) {
+    if (!hasReceived && this.#clock.monotonicMs() - openedMs < shortWatchMs) {
       throw new KubeError({ reason: "Unreachable", message: "The watch was closed as soon as it was opened." });
     }
     this.#failures = 0;
@@ -189,7 +189,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   #take(line: string): void {
     const event = decodeWatchLine(this.#client.type, line);
-    this.#heard();
+    this.#noteActivity();
     if (event.type === "changed") this.cache.upsert(event.object);
     else if (event.type === "deleted") this.cache.remove(event.object);
     else if (event.type === "rejected") this.#reject(event.error);
@@ -206,7 +206,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
-    this.#heard();
+    this.#noteActivity();
     const { added, updated, deleted } = this.cache.replace(items, version);
     const drift = added + updated + deleted;
     this.#metrics?.listed(items.length);
@@ -217,7 +217,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#failures++;
     if (isVersionTooLarge(error) && this.#failures > 1) {
-      // Not a replica that lags: the storage has gone back in time, and all we know is void.
+      // This is no replica that lags: the storage has gone back in time, and nothing in the cache holds any more.
       this.#listDue = "reset";
     } else if (isGone(error)) {
       this.#metrics?.watchEnded("gone");
@@ -226,7 +226,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     } else {
       this.#metrics?.watchEnded("failed");
       // Going on from the same version would fail the same way for ever.
-      if (!isTransient(error) || (isBadAnswer(error) && this.#failures >= 3)) this.#listDue = "fresh";
+      if (!isTransient(error) || (isMalformedResponse(error) && this.#failures >= 3)) this.#listDue = "fresh";
     }
     const waitMs = Math.max(
       backOffMs(this.#backOff, this.#failures, this.#random),
@@ -241,7 +241,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#logger.error({ err: error }, "An object was left out because it is not understood.");
   }
 
-  #heard(): void {
+  #noteActivity(): void {
     this.#lastActivityMs = this.#clock.monotonicMs();
   }
 }

@@ -4,7 +4,7 @@ import type { Change, ObjectCache } from "./cache.ts";
 /** Where a controller learns that a key may need work. */
 export interface Source {
   waitForSync(signal?: AbortSignal): Promise<void>;
-  /** Calls `enqueue` for each key a change concerns, from now on; gives the function that ends it. */
+  /** Calls `enqueue` for each key a change concerns, from now on; returns the function that ends it. */
   subscribe(enqueue: (key: string) => void): () => void;
   /** The keys that all known objects concern. */
   keys(): string[];
@@ -24,7 +24,7 @@ export interface SourceOptions<T extends KubeObject> {
   when?: ((change: Change<T>) => boolean) | undefined;
 }
 
-/** The changes of a cache. For an update both versions are asked, so that a former owner learns of its loss too. */
+/** Returns a source of the changes of a cache. For an update both versions are asked, so that a former owner learns of its loss too. */
 export function fromCache<T extends KubeObject>(watched: WatchedCache<T>, { keys = (object) => [keyOf(object)], when }: SourceOptions<T> = {}): Source {
   return {
     waitForSync: (signal) => watched.waitForSync(signal),
@@ -38,7 +38,7 @@ export function fromCache<T extends KubeObject>(watched: WatchedCache<T>, { keys
   };
 }
 
-/** Maps an object to its controller, when that is of the given kind: for `keys` of a source of owned objects. */
+/** Returns a function that maps an object to its controller, when that is of the given kind: for `keys` of a source of owned objects. */
 export function toOwner(kind: string): (object: KubeObject) => string[] {
   return (object) => {
     const owner = controllerOf(object);
