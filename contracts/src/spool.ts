@@ -1,12 +1,12 @@
 /**
  * How node agent and packer hand saves to each other: by files in the session's folder on the node, named in nodeLayout.ts. Each appears by
- * one rename, complete. The packer runs beside hostile code, so the agent believes no more of what it finds than these schemas and the
- * archive's own rules allow.
+ * one rename, complete. The packer runs beside hostile code, so the agent accepts only what these schemas and the archive's own
+ * rules allow.
  */
 import { z } from "zod";
 import { byteCount, message, reasonName, sha256Hex, timestamp } from "./crd/schema.ts";
 
-const uid = z.string().min(1).max(64).describe("Uid of the GameSession: files of another one are nobody's.");
+const uid = z.string().min(1).max(64).describe("Uid of the GameSession: files of another one count as absent.");
 
 export { spoolFileBytes } from "./nodeLayout.ts";
 
@@ -30,9 +30,9 @@ export type RestoreReport = z.infer<typeof RestoreReport>;
 
 /** One pack of the save directory. */
 export const PackedSave = z.strictObject({
-  /** Counts the session's packs upward, through all lives of the packer. */
+  /** Counts the session's packs upward, through all runs of the packer. */
   sequence: z.int().min(1).max(999_999_999),
-  /** Which life of the packer made it, from 1: two that overlap never name two packs alike. */
+  /** Which run of the packer made it, from 1: two runs that overlap never give two packs the same name. */
   attempt: z.int().min(1).max(999_999_999),
   sha256: sha256Hex,
   bytes: byteCount,
@@ -51,7 +51,7 @@ export type PackedSave = z.infer<typeof PackedSave>;
 export const SpoolManifest = z.strictObject({
   version: z.literal(1),
   uid,
-  /** The packer's life, as in the names of the packs. */
+  /** The packer's run, as in the names of the packs. */
   attempt: z.int().min(1).max(999_999_999),
   /** The game had ended before the last look at its saves: nothing newer will come. */
   final: z.boolean(),

@@ -24,10 +24,10 @@ import { Throttle } from "./throttle.ts";
 
 /** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
 const unimportantWriteMs = 2000;
-/** The API server is expected to be heard of this often: bookmarks come about once a minute. */
+/** A watch that is silent for longer makes the operator unready; bookmarks come about once a minute. */
 const silentTooLongMs = 180_000;
 
-/** Short at its longest: when the API server is back after an outage, players must not wait out what failed meanwhile. */
+/** Its maximum is short: when the API server is back after an outage, players must not wait for the back-off of what failed meanwhile. */
 const backOff = { baseMs: 20, maxMs: 5000 };
 
 export interface OperatorOptions {
@@ -36,7 +36,7 @@ export interface OperatorOptions {
   clock: Clock;
   logger: Logger;
   registry: Registry;
-  /** Given when the transport reports to it as well; made in the registry otherwise. */
+  /** Set when the transport reports to it as well; created in the registry otherwise. */
   kubeMetrics?: KubeMetrics | undefined;
 }
 
@@ -81,20 +81,20 @@ export class Operator {
     ];
   }
 
-  /** Begins to watch, and resolves when all stores are filled; a standby does so too, to be quick when it is elected. */
+  /** Begins to watch, and resolves when all caches are filled; a standby does so too, to be quick when it is elected. */
   async watch(signal?: AbortSignal): Promise<void> {
     const reflectors = Object.values(this.#reflectors);
     for (const reflector of reflectors) reflector.start();
     await Promise.all(reflectors.map((reflector) => reflector.waitForSync(signal)));
   }
 
-  /** Begins to act. */
+  /** Starts the controllers, and resolves when they run. */
   async lead(signal?: AbortSignal): Promise<void> {
     this.#networkProbe.start();
     await Promise.all(this.#controllers.map((controller) => controller.start(signal)));
   }
 
-  /** Why the operator is not ready, or undefined when it is. */
+  /** Returns why the operator is not ready, or undefined when it is. */
   unreadyBecause(): string | undefined {
     for (const [name, { hasSynced, silentForMs }] of Object.entries(this.#reflectors)) {
       if (!hasSynced) return `The list of ${name} has not been read yet.`;

@@ -1,7 +1,7 @@
 import type { GameSession } from "./gameSession.ts";
 import { conditionStatus, isFinished } from "./sessionConditions.ts";
 
-/** The five words of the HTTP interface. */
+/** The five statuses of the HTTP interface. */
 export const publicStatuses = ["starting", "running", "stopping", "stopped", "error"] as const;
 export type PublicStatus = (typeof publicStatuses)[number];
 

@@ -5,7 +5,7 @@ import type { Node, Pod } from "#kube/builtin.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
 
-/** What the operator knows of the cluster, kept up to date by its watches and by the answers to its own writes. */
+/** What the operator knows of the cluster, kept up to date by its watches and by the responses to its own writes. */
 export interface Cluster {
   gameSessions: ObjectCache<GameSession, "node" | "game">;
   pods: ObjectCache<Pod, "node">;
@@ -14,7 +14,7 @@ export interface Cluster {
   gameCaches: ObjectCache<GameCache>;
 }
 
-/** Empty stores with the indexes that the controllers look things up by. */
+/** Returns empty caches, with the indexes that the controllers use. */
 export function createCluster(): Cluster {
   return {
     gameSessions: new ObjectCache({

@@ -6,7 +6,7 @@ import { fromCache, type WatchedCache } from "#kube/source.ts";
 import { changesContent } from "../../content/changesContent.ts";
 import { createCacheReconciler, type CacheDeps } from "./reconciler.ts";
 
-/** Runs one reconcile per changed cache, and for all caches when a node's content changes. */
+/** Creates the controller that runs one reconcile per changed cache, and for all caches when a node's content changes. */
 export function createCacheController(
   deps: CacheDeps, caches: { gameCaches: WatchedCache<GameCache>; gameNodes: WatchedCache<GameNode> },
   options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,

@@ -19,7 +19,7 @@ export interface NodeCaches {
   pods: WatchedCache<Pod>;
 }
 
-/** Runs one reconcile per changed node; a cache, or one node's content, can change what all nodes shall hold. */
+/** Creates the controller that runs one reconcile per changed node; a cache, or one node's content, can change what all nodes shall hold. */
 export function createNodeController(
   deps: NodeDeps, caches: NodeCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {

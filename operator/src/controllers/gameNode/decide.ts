@@ -8,7 +8,7 @@ import { healthOf } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
 import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
 
-/** All that is observed about one game node in a pass. */
+/** Everything that is observed about one game node in a pass. */
 export interface NodeWorld {
   node: Node | undefined;
   gameNode: GameNode | undefined;

@@ -21,7 +21,7 @@ export interface SessionCaches {
   gameNodes: WatchedCache<GameNode>;
 }
 
-/** Runs one reconcile per changed session; several sessions at a time. */
+/** Creates the controller that runs one reconcile per changed session; several sessions at a time. */
 export function createSessionController(
   deps: SessionDeps, caches: SessionCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
@@ -44,7 +44,7 @@ export function createSessionController(
   });
 }
 
-/** Keys of the sessions that wait, or may have to, for the answer whether a game gets the internet. */
+/** Returns the keys of the sessions that wait, or may have to wait, until it is known whether games get the internet. */
 export function keysThatNeedInternet({ gameSessions }: Cluster): string[] {
   return gameSessions.list().filter((session) => session.spec.network === "Internet" && !isFinished(session)).map(keyOf);
 }

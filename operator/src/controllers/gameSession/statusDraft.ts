@@ -82,7 +82,7 @@ export class StatusDraft {
   }
 }
 
-/** Phase is a summary for printing; nothing decides by it. */
+/** Returns the summary for printing; no decision uses it. */
 function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase {
   if (isConditionTrue(status.conditions, "Finished")) return "Finished";
   const isStopping = status.stoppingAt !== undefined || session.spec.desiredState === "Stopped" || session.metadata.deletionTimestamp !== undefined;
@@ -95,9 +95,9 @@ function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase
 function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
   const own = structuredClone(status ?? {});
   delete own.save;
-  const ours = (own.conditions ?? []).filter(({ type, reason }) => isOperatorCondition(type) || reason === unsetReasons.nodeAgentSilent);
-  if (ours.length === 0) delete own.conditions;
-  else own.conditions = ours;
+  const owned = (own.conditions ?? []).filter(({ type, reason }) => isOperatorCondition(type) || reason === unsetReasons.nodeAgentSilent);
+  if (owned.length === 0) delete own.conditions;
+  else own.conditions = owned;
   return own;
 }
 
@@ -105,7 +105,7 @@ function isOperatorCondition(type: string): boolean {
   return gameSessionConditions.operator.some((own) => own === type);
 }
 
-/** What counts in a comparison, in a fixed order. */
+/** Returns what counts in a comparison, in a fixed order. */
 function essence(status: OperatorStatus): OperatorStatus {
   const counting = structuredClone(status);
   delete counting.phase;
