@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { StreamerStatus } from "#contracts/stream.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
@@ -9,8 +10,6 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
-const isFinished = (session: GameSession): boolean => conditionStatus(session, "Finished") === "True";
-
 const isFailed = ({ status }: GameSession): boolean => status?.failure?.reason === "NoCapacity";
 
 describe("GameSession controller", function () {

@@ -35,7 +35,7 @@ describe("StatusDraft", () => {
     expect(written?.conditions?.map(({ type }) => type)).to.have.members(["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"]);
   });
 
-  it("takes the agent's conditions back for a new node, and keeps them until that node's agent has spoken", () => {
+  it("resets the agent's conditions for a new node, and keeps them so until that node's agent has reported", () => {
     const draft = StatusDraft.from(aGameSession({ status: settled() }), after(60));
     draft.resetAgentConditions();
     const moved = draft.close();
