@@ -45,7 +45,7 @@ describe("GameCache controller", function () {
   const ready = ({ status }: GameCache): string | undefined => status?.conditions?.find(({ type }) => type === "Ready")?.reason;
   const report = (number: number, ...entries: CacheEntry[]): Promise<void> => stage.parts.report(stage.nodeNames[number] ?? "", { entries });
 
-  it("fills node after node, one at a time, and tells how far it is", async () => {
+  it("fills node after node, one at a time, and reports how far it is", async () => {
     await set(3);
     await stage.createCache(slug, { rollout: { maxParallelNodes: 1 } });
     await desired((all) => turns(all).join() === "false,true,true", "the first node's turn");
@@ -69,7 +69,7 @@ describe("GameCache controller", function () {
     expect(await eventually(async () => (await stage.eventsOf(slug)).includes("AllNodesCached"), { what: "an event" })).to.equal(true);
   });
 
-  it("goes over to a new version and keeps the former one where it is", async () => {
+  it("fills a new version and keeps the former one where it is", async () => {
     await set(1);
     const created = await stage.createCache(slug, { keepVersions: 2, priority: 5, pinned: true });
     await report(0, aCacheEntry());
@@ -109,7 +109,7 @@ describe("GameCache controller", function () {
     await cache(({ status }) => status?.cachedNodes === 1, "the node that holds it");
   });
 
-  it("takes its wishes back when it is deleted, while its session goes on", async () => {
+  it("asks nodes no more for a cache that is deleted, while its session goes on", async () => {
     await set(1);
     const created = await stage.createCache(slug);
     await report(0, aCacheEntry());

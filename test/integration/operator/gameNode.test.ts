@@ -27,7 +27,7 @@ describe("GameNode controller", function () {
 
   const readyReason = ({ status }: GameNode): string | undefined => status?.conditions?.find(({ type }) => type === "Ready")?.reason;
 
-  it("makes one for a node that matches, owned by the node, with slots and addresses", async () => {
+  it("creates a GameNode for a node that matches, owned by the node, with slots and addresses", async () => {
     await set();
     const found = await stage.gameNodes.get({ name });
     expect(found.metadata).to.have.nested.property("ownerReferences[0].uid", (await stage.nodes.get({ name })).metadata.uid);
@@ -42,7 +42,7 @@ describe("GameNode controller", function () {
     await gameNode(({ status }) => status?.capacity?.slots === 4, "four slots");
   });
 
-  it("takes it from placement when its agent falls silent, and back when it is heard", async () => {
+  it("makes a node unschedulable when its agent falls silent, and schedulable when it reports again", async () => {
     await set({ HEARTBEAT_STALE_SECONDS: "35" });
     stage.clock.jump(36_000);
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node"))).to.equal("AgentSilent");
@@ -50,7 +50,7 @@ describe("GameNode controller", function () {
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === true, "a schedulable node"))).to.equal("NodeAndAgentWell");
   });
 
-  it("takes it from placement when the kubelet is not ready or the node is cordoned", async () => {
+  it("makes a node unschedulable when its kubelet is not ready or it is cordoned", async () => {
     await set();
     await stage.setNodeReady(name, false);
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node"))).to.equal("NodeNotReady");
@@ -84,7 +84,7 @@ describe("GameNode controller", function () {
     await eventually(async () => await stage.gameNodes.find({ name }) === undefined, { what: "the GameNode to be gone" });
   });
 
-  it("removes it with its node", async () => {
+  it("removes the GameNode with its node", async () => {
     await set();
     await stage.nodes.delete({ name });
     await eventually(async () => await stage.gameNodes.find({ name }) === undefined, { what: "the GameNode to be gone" });

@@ -57,7 +57,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "Scheduled", "PodCreated", "Ready", "Stopping", "Finished");
   });
 
-  it("makes the pod ahead of the save where the files are unpacked, and does not call it running before the save is there", async () => {
+  it("creates the pod before the save is ready where the files are unpacked, and does not call the session running before the save is there", async () => {
     await set();
     const [node = ""] = stage.nodeNames;
     stage.parts.behaviour.cached.push(aCacheEntry());
@@ -72,7 +72,7 @@ describe("GameSession controller", function () {
     expect(stage.parts.podUids.get(name)?.size).to.equal(1);
   });
 
-  it("gives a pod made ahead up for one on another node when the save cannot be restored, and does not wait to store one", async () => {
+  it("moves to another node when a waiting pod's save cannot be restored, and does not wait to store one", async () => {
     await set({ nodes: 2 });
     const [first = "", second = ""] = stage.nodeNames;
     stage.parts.behaviour.cached.push(aCacheEntry());
@@ -90,7 +90,7 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(failed)).to.equal("error");
   });
 
-  it("takes the streamer's word that the game runs before the kubelet's, across a restart", async () => {
+  it("is running when the streamer says that the game runs, before the kubelet does and across a restart", async () => {
     await set();
     const podIp = "127.0.8.17";
     const said: StreamerStatus = {
@@ -126,7 +126,7 @@ describe("GameSession controller", function () {
     }
   });
 
-  it("stops gracefully when the object is deleted, and lets it go after the end", async () => {
+  it("stops gracefully when the object is deleted, and removes it after the end", async () => {
     await set();
     await stage.startOperator();
     const { metadata: { name, namespace } } = await stage.launch();
@@ -140,7 +140,7 @@ describe("GameSession controller", function () {
     await eventually(async () => await stage.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
   });
 
-  it("protects a session that was made without the API by its own finalizer", async () => {
+  it("protects a session that was created without the API by its own finalizer", async () => {
     await set();
     await stage.startOperator();
     const { spec } = await stage.launch();
@@ -153,7 +153,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "Finished");
   });
 
-  it("ends an idle session, and not one that is kept alive", async () => {
+  it("stops an idle session, and not one that is kept alive", async () => {
     await set();
     await stage.startOperator();
     const idle = await stage.launch({ idleTimeoutSeconds: 600 });
@@ -169,7 +169,7 @@ describe("GameSession controller", function () {
   });
 
   for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
-    it(`ends when the game exits with ${exitCode}`, async () => {
+    it(`stops a session whose game exits with ${exitCode}`, async () => {
       await set();
       await stage.startOperator();
       const { metadata: { name, namespace } } = await stage.launch();
@@ -248,7 +248,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "PortTaken");
   });
 
-  it("ends a session whose node is lost, and leaves its pod for the cluster to take", async () => {
+  it("finishes a session whose node is lost, and leaves its pod for the cluster to remove", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = stage.nodeNames;
     await stage.startOperator();
@@ -257,7 +257,7 @@ describe("GameSession controller", function () {
     stage.parts.behaviour.silentNodes.add(node);
     await stage.setNodeReady(node, false);
     await eventually(async () => (await stage.gameNodes.get({ name: node })).status?.capacity?.schedulable === false, { what: "an unschedulable node" });
-    expect(publicStatusOf(await stage.sessions.get({ name, namespace })), "one witness is not enough").to.equal("running");
+    expect(publicStatusOf(await stage.sessions.get({ name, namespace })), "the loss of one health signal is not enough").to.equal("running");
     stage.clock.jump(36_000);
     const finished = await stage.session(name, isFinished, "finished session");
     expect(finished.status?.failure?.reason).to.equal("NodeLost");
@@ -269,7 +269,7 @@ describe("GameSession controller", function () {
     expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
   });
 
-  it("leaves a session alone whose kubelet is silent while its agent is heard", async () => {
+  it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = stage.nodeNames;
     await stage.startOperator();
@@ -291,7 +291,7 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(await stage.sessions.get({ name, namespace }))).to.equal("running");
   });
 
-  it("finishes without the last save only after the give-up time, and says so", async () => {
+  it("finishes without the last save only after the give-up time, with failure SaveNotStored", async () => {
     await set();
     stage.parts.behaviour.isStoreAway = true;
     await stage.startOperator();

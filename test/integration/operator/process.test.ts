@@ -52,7 +52,7 @@ describe("The operator's process", function () {
     return (await new ResourceClient(admin, leases).find({ namespace: stage.namespace, name: "joypod-operator" }))?.spec?.holderIdentity;
   }
 
-  it("leads, tells its state, gives the lease back on SIGTERM, and a standby goes on", async () => {
+  it("leads, serves its state, releases the lease on SIGTERM, and a standby goes on", async () => {
     const first = await start("operator-1");
     await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
     const second = await start("operator-2");
