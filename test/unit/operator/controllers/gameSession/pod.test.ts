@@ -18,7 +18,7 @@ const environmentOf = ({ env }: { env?: { name: string; value?: string }[] }): R
   Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
 
 describe("buildPod", () => {
-  it("is named after its session, owned by it, and held until its account is taken", () => {
+  it("is named after its session, owned by it, and kept until its termination report is read", () => {
     const { metadata } = podOf().pod;
     expect(metadata).to.deep.include({ name: "gs-aaaaaaaaaaaaaaaaaaaa", namespace: "joypod-sessions", finalizers: ["joypod.dev/usage"] });
     expect(metadata.ownerReferences).to.deep.equal([{
@@ -38,7 +38,7 @@ describe("buildPod", () => {
     }
   });
 
-  it("is pinned by affinity, so that the scheduler counts, and gives an unreachable node up after 30 s", () => {
+  it("is pinned by affinity, so that the scheduler counts, and is evicted from an unreachable node after 30 s", () => {
     const { spec } = podOf();
     expect(spec).to.not.have.property("nodeName");
     expect(spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).to.deep.equal([
