@@ -8,8 +8,6 @@ import { byteCount, message, reasonName, sha256Hex, timestamp } from "./crd/sche
 
 const uid = z.string().min(1).max(64).describe("Uid of the GameSession: files of another one count as absent.");
 
-export { spoolFileBytes } from "./nodeLayout.ts";
-
 /** Agent → packer: what the save directory starts as. */
 export const RestoreOrder = z.strictObject({
   version: z.literal(1),
