@@ -1,5 +1,6 @@
 import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ObjectCache } from "#kube/cache.ts";
@@ -22,8 +23,8 @@ const sessionSteps: Record<string, (session: GameSession) => boolean> = {
 const podSteps: Record<string, (pod: Pod) => boolean> = {
   "pod is there": () => true,
   "pod is scheduled": ({ spec }) => spec?.nodeName !== undefined,
-  "streamer runs (kubelet)": (pod) => containerOf(pod, "streamer")?.state?.running !== undefined,
-  "game runs (kubelet)": (pod) => containerOf(pod, "game")?.state?.running !== undefined,
+  "streamer runs (kubelet)": (pod) => containerOf(pod, containerNames.streamer)?.state?.running !== undefined,
+  "game runs (kubelet)": (pod) => containerOf(pod, containerNames.game)?.state?.running !== undefined,
   "pod is ready (kubelet)": ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
 };
 const running = "page is told";

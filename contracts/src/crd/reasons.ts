@@ -2,7 +2,6 @@
  * Every reason that a program of Joypod writes into a condition, a failure or an event, or matches in one. The comments are part of the
  * documentation: docs/crd takes them over. Admins match reasons in alerts, so none is renamed.
  */
-import type { NodeAgentConditionType, OperatorConditionType, StopReason } from "./gameSession.ts";
 
 type ValueOf<T> = T[keyof T];
 
@@ -300,45 +299,12 @@ export const gameNodeEventReasons = {
 export type ScheduledReason = ValueOf<typeof scheduledReasons>;
 export type ContentReason = ValueOf<typeof contentReasons>;
 export type RestoreReason = ValueOf<typeof restoreReasons>;
-export type PackerRestoreReason = ValueOf<typeof packerRestoreReasons>;
+export type PodReadyReason = ValueOf<typeof podReadyReasons>;
+export type StreamReadyReason = ValueOf<typeof streamReadyReasons>;
+export type ReadyReason = ValueOf<typeof readyReasons>;
 export type SaveReason = ValueOf<typeof saveReasons>;
+export type UnsetReason = ValueOf<typeof unsetReasons>;
+export type OwnFailureReason = ValueOf<typeof failureReasons>;
 export type CacheReadyReason = ValueOf<typeof cacheReadyReasons>;
 export type CacheProgressReason = ValueOf<typeof cacheProgressReasons>;
 export type NodeReadyReason = ValueOf<typeof nodeReadyReasons>;
-
-/** Reasons with which a node cannot make a session ready, however long one waits: the archive or the save is bad, or the node is full. */
-export const terminalReasons = [
-  contentReasons.archiveRefused, contentReasons.archiveIncomplete, contentReasons.insufficientSpace,
-  restoreReasons.saveRefused, restoreReasons.saveMissing, restoreReasons.saveVolumeFull,
-] as const;
-export type TerminalReason = (typeof terminalReasons)[number];
-
-/** Returns whether a reason of ContentReady or SaveRestored is one that waiting does not cure. */
-export function isTerminalReason(reason: string | undefined): reason is TerminalReason {
-  return terminalReasons.some((terminal) => terminal === reason);
-}
-
-/** Reasons of a failure that the operator finds. */
-export type FailureReason = ValueOf<typeof failureReasons> | ScheduledReason | TerminalReason;
-
-type UnsetReason = ValueOf<typeof unsetReasons>;
-
-/** The reasons that the operator may give each of its conditions. */
-export interface OperatorReasons extends Record<OperatorConditionType, string> {
-  Scheduled: ScheduledReason | UnsetReason;
-  PodReady: ValueOf<typeof podReadyReasons> | UnsetReason;
-  StreamReady: ValueOf<typeof streamReadyReasons> | UnsetReason;
-  Ready: ValueOf<typeof readyReasons> | UnsetReason;
-  Finished: FailureReason | StopReason | UnsetReason;
-}
-
-/** The reasons that the node agent may give each of its conditions. */
-export interface NodeAgentReasons extends Record<NodeAgentConditionType, string> {
-  ContentReady: ContentReason | UnsetReason;
-  SaveRestored: RestoreReason | UnsetReason;
-  /** One of `saveReasons`, or what the packer of another release says. */
-  SavePersisted: string;
-}
-
-/** Reasons of the events that the operator records on a GameSession. */
-export type GameSessionEventReason = ValueOf<typeof gameSessionEventReasons> | ScheduledReason | FailureReason | StopReason | ValueOf<typeof readyReasons>;

@@ -1,7 +1,8 @@
 import type { Condition } from "#contracts/crd/condition.ts";
+import type { NodeAgentReasons } from "#contracts/crd/conditionReasons.ts";
 import { gameSessionConditions, type GameSession, type NodeAgentConditionType, type StoredSave } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import { unsetReasons, type NodeAgentReasons } from "#contracts/crd/reasons.ts";
+import { unsetReasons } from "#contracts/crd/reasons.ts";
 import type { Clock } from "#runtime/clock.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";

@@ -153,7 +153,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "Finished");
   });
 
-  it("ends an idle session, and not one that is kept alive", async () => {
+  it("stops an idle session, and not one that is kept alive", async () => {
     await set();
     await fixture.startOperator();
     const idle = await fixture.launch({ idleTimeoutSeconds: 600 });
@@ -169,7 +169,7 @@ describe("GameSession controller", function () {
   });
 
   for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
-    it(`ends when the game exits with ${exitCode}`, async () => {
+    it(`stops a session whose game exits with ${exitCode}`, async () => {
       await set();
       await fixture.startOperator();
       const { metadata: { name, namespace } } = await fixture.launch();
@@ -248,7 +248,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "PortTaken");
   });
 
-  it("ends a session whose node is lost, and leaves its pod for the cluster to take", async () => {
+  it("finishes a session whose node is lost, and leaves its pod for the cluster to remove", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -269,7 +269,7 @@ describe("GameSession controller", function () {
     expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
   });
 
-  it("leaves a session alone whose kubelet is silent while its agent is heard", async () => {
+  it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -291,7 +291,7 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("running");
   });
 
-  it("finishes without the last save only after the give-up time, and says so", async () => {
+  it("finishes without the last save only after the give-up time, with failure SaveNotStored", async () => {
     await set();
     fixture.parts.behaviour.isStoreUnavailable = true;
     await fixture.startOperator();

@@ -19,7 +19,7 @@ describe("ObjectCache", () => {
   const types = (): string[] => changes.map(({ type, version }) => `${type} ${version}`);
   const versionOf = (object: Stored<KubeObject> | undefined): string | undefined => object?.metadata.resourceVersion;
 
-  it("keeps the newest version and tells each change once", () => {
+  it("keeps the newest version and notifies of each change once", () => {
     expect(cache.upsert(aStored({ resourceVersion: "5" }))).to.equal("added");
     expect(cache.upsert(aStored({ resourceVersion: "5" }))).to.equal(undefined);
     expect(cache.upsert(aStored({ resourceVersion: "7" }))).to.equal("updated");
@@ -40,19 +40,19 @@ describe("ObjectCache", () => {
     expect(cache.upsert(aStored({ resourceVersion: "x1" }))).to.equal("updated");
   });
 
-  it("tells a re-created object as a deletion and an addition", () => {
+  it("notifies of a re-created object as a deletion and an addition", () => {
     cache.upsert(aStored({ uid: "one", resourceVersion: "5" }));
     cache.upsert(aStored({ uid: "two", resourceVersion: "9" }));
     expect(changes.map(({ type, uid }) => `${type} ${uid}`)).to.deep.equal(["added one", "deleted one", "added two"]);
   });
 
-  it("ignores the late deletion of a predecessor", () => {
+  it("ignores the late deletion of a former object of the name", () => {
     cache.upsert(aStored({ uid: "two", resourceVersion: "9" }));
     expect(cache.remove(aStored({ uid: "one", resourceVersion: "7" }))).to.equal(false);
     expect(cache.size).to.equal(1);
   });
 
-  it("does not bring a deleted object back by a late answer to a write, but takes a successor", () => {
+  it("does not bring a deleted object back by a late response to a write, but takes an object created anew", () => {
     cache.upsert(aStored({ uid: "one", resourceVersion: "5" }));
     cache.remove(aStored({ uid: "one", resourceVersion: "8" }));
     expect(cache.upsert(aStored({ uid: "one", resourceVersion: "6" }))).to.equal(undefined);
@@ -105,7 +105,7 @@ describe("ObjectCache", () => {
     expect(types()).to.deep.equal(["added 500", "deleted 500", "added 3"]);
   });
 
-  it("serves the other handlers when one throws, and none after it has left", () => {
+  it("calls the other handlers when one throws, and none that has unsubscribed", () => {
     const seen: string[] = [];
     cache.subscribe(() => {
       throw new Error("handler trouble");

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
+import type { GameSessionEventReason, OperatorReasons } from "#contracts/crd/conditionReasons.ts";
 import {
   gameSessionConditions, type GameSession, type GameSessionPhase, type GameSessionStatus, type NodeAgentConditionType,
   type OperatorConditionType,
 } from "#contracts/crd/gameSession.ts";
-import { unsetReasons, type GameSessionEventReason, type OperatorReasons } from "#contracts/crd/reasons.ts";
+import { unsetReasons } from "#contracts/crd/reasons.ts";
 import { findCondition, isConditionTrue, setCondition } from "#kube/conditions.ts";
 import type { EventNote } from "#kube/eventSeries.ts";
 import type { Stored } from "#kube/object.ts";

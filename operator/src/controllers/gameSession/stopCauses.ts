@@ -1,7 +1,8 @@
 import { limits } from "#contracts/limits.ts";
 import type { Condition } from "#contracts/crd/condition.ts";
+import { type FailureReason, isTerminalReason } from "#contracts/crd/conditionReasons.ts";
 import type { StopReason } from "#contracts/crd/gameSession.ts";
-import { failureReasons, isTerminalReason, scheduledReasons, type FailureReason } from "#contracts/crd/reasons.ts";
+import { failureReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
