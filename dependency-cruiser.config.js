@@ -26,6 +26,19 @@ const rooms = {
     // What knows no noun: HTTP, the cluster, the stores.
     "http", "cluster", "stores", "config.ts", "errors.ts", "runtime", "rbac.ts", "generated",
   ],
+  streamer: [
+    // The program, and what it says of itself.
+    "main.ts", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
+    // The stream, from the viewer down to the display.
+    "transport", "input", "media", "display", "sound",
+    // What knows no part of the stream.
+    "rtp", "processes", "config.ts", "errors.ts", "log.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
+  ],
+  packer: [
+    // Two programs: one for the life of a session, one for a single pack.
+    "main.ts", "packOnce.ts", "packer.ts", "scanInterval.ts",
+    "restore", "pack", "save", "spool", "config.ts", "errors.ts", "log.ts",
+  ],
 };
 
 function packageRules() {

@@ -1,11 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { TestMinio } from "#test/support/stores/minio.ts";
 import { NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+interface Packed { pack: string; manifest: string }
+
+function rewriteManifest(path: string, change: Partial<PackedSave>): void {
+  const manifest = SpoolManifest.parse(JSON.parse(readFileSync(path, "utf8")));
+  writeFileSync(path, JSON.stringify({ ...manifest, save: { ...manifest.save, ...change } }));
+}
 
 describe("Node agent: damaged and hostile session folders:", function () {
   this.timeout(90_000);
@@ -49,22 +59,37 @@ describe("Node agent: damaged and hostile session folders:", function () {
     });
   }
 
-  it("does not store a pack that differs from its manifest", async () => {
-    await fixture.startAgent();
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
-    const name = await fixture.aRunningSession();
-    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
-    await fixture.packed(name);
-    await fixture.killPacker(name);
-    const pack = `${fixture.folder(name)}/packed/${fixture.packsOf(name)[0] ?? ""}`;
-    const bytes = readFileSync(pack);
-    bytes[bytes.length - 20]! ^= 0xff;
-    writeFileSync(pack, bytes);
-    fixture.proxy.fault = undefined;
-    await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-    await fixture.condition(name, "SavePersisted", "True", "SpoolUnreadable");
-    expect(await fixture.storedSaves(`slot-${name}`)).to.deep.equal([]);
-  });
+  for (const [what, spoil] of [
+    ["whose bytes are not those that its manifest names", ({ pack }: Packed) => {
+      const bytes = readFileSync(pack);
+      bytes[bytes.length - 20]! ^= 0xff;
+      writeFileSync(pack, bytes);
+    }],
+    ["whose digest is not the one that its manifest names", ({ manifest }: Packed) => rewriteManifest(manifest, { sha256: "0".repeat(64) })],
+    ["that its manifest names, and that holds a link out of its folder", ({ pack, manifest }: Packed) => {
+      const folder = mkdtempSync(join(tmpdir(), "joypod-link-"));
+      symlinkSync("/etc/passwd", join(folder, "progress"));
+      execFileSync("tar", ["-C", folder, "--numeric-owner", "-czf", pack, "progress"]);
+      rmSync(folder, { recursive: true });
+      const bytes = readFileSync(pack);
+      rewriteManifest(manifest, { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") });
+    }],
+  ] as const) {
+    it(`does not store a pack ${what}`, async () => {
+      await fixture.startAgent();
+      fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+      const name = await fixture.aRunningSession();
+      writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+      await fixture.packed(name);
+      await fixture.killPacker(name);
+      const folder = `${fixture.folder(name)}/packed`;
+      spoil({ pack: `${folder}/${fixture.packsOf(name)[0] ?? ""}`, manifest: `${folder}/manifest.json` });
+      fixture.proxy.fault = undefined;
+      await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
+      await fixture.condition(name, "SavePersisted", "True", "SpoolUnreadable");
+      expect(await fixture.storedSaves(`slot-${name}`)).to.deep.equal([]);
+    });
+  }
 
   it("rebuilds a corrupt session record from the cluster", async () => {
     await fixture.startAgent();

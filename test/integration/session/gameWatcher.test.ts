@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { aTerminationReport } from "#test/factories/sessionPod.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { watchGame, type GameWatcher } from "#streamer/control/gameWatcher.ts";
+import { watchGame, type GameWatcher } from "#streamer/termination/gameWatcher.ts";
 
 const running = aTerminationReport({ state: "running", reason: null, exitCode: null });
 
@@ -50,25 +50,25 @@ describe("the streamer's watcher of the termination report", () => {
     it(`ignores ${what} at once, and keeps the last good report`, () => {
       leave();
       const startedAt = performance.now();
-      expect(watcher.look()).to.equal(undefined);
+      expect(watcher.readReport()).to.equal(undefined);
       expect(performance.now() - startedAt).to.be.lessThan(1_000);
 
       rmSync(path, { recursive: true });
       writeFileSync(path, running);
-      expect(watcher.look()).to.include({ state: "running" });
+      expect(watcher.readReport()).to.include({ state: "running" });
       rmSync(path);
       leave();
-      expect(watcher.look()).to.include({ state: "running" });
+      expect(watcher.readReport()).to.include({ state: "running" });
     });
   }
 
   it("reports the end once, from a report that came the moment before", () => {
     writeFileSync(path, running);
-    watcher.look();
+    watcher.readReport();
     writeFileSync(`${path}.new`, aTerminationReport({ exitCode: 7 }));
     renameSync(`${path}.new`, path);
-    expect(watcher.look()).to.include({ state: "ended", exitCode: 7 });
-    watcher.look();
+    expect(watcher.readReport()).to.include({ state: "ended", exitCode: 7 });
+    watcher.readReport();
     expect(ends).to.equal(1);
   });
 

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { pino } from "pino";
-import { soundSink, startSoundServer } from "#streamer/display/soundServer.ts";
-import type { ServerProcess } from "#streamer/display/serverProcess.ts";
+import { soundSink, startSoundServer } from "#streamer/sound/soundServer.ts";
+import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
 
 const run = promisify(execFile);
 
@@ -23,7 +23,7 @@ describe("the sound server under a hostile game", function () {
     const socket = join(folder, "pulse.sock");
     mkdirSync(join(socket, "in", "the", "way"), { recursive: true });
     const env = { PATH: process.env.PATH ?? "", HOME: folder, XDG_RUNTIME_DIR: folder, XDG_CONFIG_HOME: folder, DBUS_SESSION_BUS_ADDRESS: "disabled:" };
-    server = await startSoundServer({ socket, env, log: pino({ enabled: false }), onDeath: () => { isDead = true; } });
+    server = await startSoundServer({ socket, env, log: pino({ enabled: false }), onExit: () => { isDead = true; } });
     if (!server) throw new Error("The sound server does not start: install the Debian packages pulseaudio and pulseaudio-utils.");
   });
   after(() => {

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import type { Client } from "x11";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { startXServer } from "#streamer/display/xServer.ts";
-import type { ServerProcess } from "#streamer/display/serverProcess.ts";
+import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
 import { startWindowManager } from "#streamer/display/windowManager.ts";
 import { connectDisplay, isBehind, promised, type XConnection } from "#streamer/display/xConnection.ts";
 
@@ -41,7 +41,7 @@ describe("the display under a hostile game", function () {
       lines++;
       done();
     } }));
-    server = await startXServer({ display, width, height, env: { PATH: process.env.PATH ?? "" }, log, onDeath: () => { isLost = true; } });
+    server = await startXServer({ display, width, height, env: { PATH: process.env.PATH ?? "" }, log, onExit: () => { isLost = true; } });
     if (!server) throw new Error("Xvfb does not start: install the Debian package xvfb.");
     manager = await connectDisplay(display, () => { isLost = true; });
     await startWindowManager({ connection: manager, width, height, log });

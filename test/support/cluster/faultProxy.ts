@@ -92,10 +92,10 @@ async function relay(forwarded: IncomingMessage, outgoing: ServerResponse, { cut
 
 /** Slow responses go out in small pieces with pauses, as over a thin line. */
 async function passOn(outgoing: ServerResponse, bytes: Buffer, bytesPerSecond: number | undefined): Promise<void> {
-  const pieceBytes = bytesPerSecond === undefined ? bytes.length : Math.max(1, Math.floor(bytesPerSecond / 20));
-  for (let start = 0; start < bytes.length; start += pieceBytes) {
+  const chunkBytes = bytesPerSecond === undefined ? bytes.length : Math.max(1, Math.floor(bytesPerSecond / 20));
+  for (let start = 0; start < bytes.length; start += chunkBytes) {
     if (outgoing.destroyed) return;
-    if (!outgoing.write(bytes.subarray(start, start + pieceBytes))) {
+    if (!outgoing.write(bytes.subarray(start, start + chunkBytes))) {
       await new Promise<void>((resolve) => {
         const go = (): void => {
           outgoing.off("drain", go).off("close", go);

@@ -16,19 +16,19 @@ async function anArchive(...extra: TarEntry[]): Promise<Buffer> {
   return gzipSync(tar);
 }
 
-async function inspect(archive: Buffer, pieceBytes = 1000): Promise<InspectedArchive> {
+async function inspect(archive: Buffer, chunkBytes = 1000): Promise<InspectedArchive> {
   const inspection = new ArchiveInspection(game);
   try {
-    for (let at = 0; at < archive.length; at += pieceBytes) await inspection.write(archive.subarray(at, at + pieceBytes));
+    for (let at = 0; at < archive.length; at += chunkBytes) await inspection.write(archive.subarray(at, at + chunkBytes));
     return await inspection.finish();
   } finally {
     inspection.close();
   }
 }
 
-async function errorMessageOf(archive: Buffer, pieceBytes?: number): Promise<string> {
+async function errorMessageOf(archive: Buffer, chunkBytes?: number): Promise<string> {
   try {
-    await inspect(archive, pieceBytes);
+    await inspect(archive, chunkBytes);
   } catch (error) {
     if (error instanceof ArchiveRefused) return error.message;
     throw error;
@@ -39,8 +39,8 @@ async function errorMessageOf(archive: Buffer, pieceBytes?: number): Promise<str
 describe("ArchiveInspection", () => {
   it("lists what a good archive holds, whatever the pieces", async () => {
     const archive = await anArchive({ header: { name: "readme.txt", size: 2 }, body: "hi" });
-    for (const pieceBytes of [1, 511, archive.length]) {
-      const { entries, unpackedBytes, rootFiles, rootDirectories } = await inspect(archive, pieceBytes);
+    for (const chunkBytes of [1, 511, archive.length]) {
+      const { entries, unpackedBytes, rootFiles, rootDirectories } = await inspect(archive, chunkBytes);
       expect({ entries, unpackedBytes, rootFiles, rootDirectories }).to.deep.equal({
         entries: 4, unpackedBytes: 70_011, rootFiles: ["play.sh", "readme.txt"], rootDirectories: ["engine"],
       });
@@ -54,8 +54,8 @@ describe("ArchiveInspection", () => {
   it("refuses a second member and trailing bytes, in the same piece and in a later one", async () => {
     const archive = await anArchive();
     for (const tail of [archive, Buffer.from("x"), Buffer.alloc(600)]) {
-      for (const pieceBytes of [archive.length, archive.length + tail.length]) {
-        expect(await errorMessageOf(Buffer.concat([archive, tail]), pieceBytes)).to.contain("gzip stream");
+      for (const chunkBytes of [archive.length, archive.length + tail.length]) {
+        expect(await errorMessageOf(Buffer.concat([archive, tail]), chunkBytes)).to.contain("gzip stream");
       }
     }
   });
