@@ -76,7 +76,10 @@ backgroundProcesses=()
 inBackground() {
   # What runs in the background of a script does not hear an interrupt from the keyboard.
   trap 'endBackground; exit 130' INT TERM
-  "$@" &
+  (
+    backgroundProcesses=()
+    "$@"
+  ) &
   backgroundProcesses+=("$!")
 }
 

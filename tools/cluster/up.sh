@@ -97,9 +97,8 @@ bringUp() {
     # In a shell of its own, because step ends the shell when the command fails; then the cluster is made anew.
     if (step "Starting the cluster $clusterName again" "cluster-$clusterName" resume) && isHealthy; then return 0; fi
   fi
-  ensurePrograms kind
   if [ "$fromSource" = yes ]; then image=$("$here/../fromSource/nodeImage.sh"); fi
-  ensurePrograms kubectl
+  ensurePrograms kind kubectl
   if [ -n "$(nodeContainers)" ]; then say "The cluster $clusterName is not healthy; making it anew."; fi
   "$here/delete.sh" --keep-state
   chooseWebPort

@@ -7,7 +7,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 bootstrap() {
   local context=$1
-  mmdebstrap --variant=minbase --include=ca-certificates --aptopt='Acquire::Retries "3"' \
+  mmdebstrap --variant=minbase --include=ca-certificates --aptopt='Acquire::Retries "3"' --aptopt='Acquire::Languages "none"' \
+    --dpkgopt=force-unsafe-io \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \

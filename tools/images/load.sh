@@ -7,6 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../containers.sh"
 . "$here/../programs/programs.sh"
 . "$here/../cluster/cluster.sh"
+. "$here/../fromSource/importImage.sh"
 
 # The list is read to its end before it is searched: a writer cut off by grep would look like a failure.
 isMissing() {
@@ -26,7 +27,8 @@ removeOld() {
   done
 }
 
-loadInto() {
+# kind names what it loads by digest, too, which would keep it when its own name is removed.
+loadWithKind() {
   local reference=$1 archive=$joypodCache/contexts/load.tar node nodes
   shift
   rm -f "$archive"
@@ -34,6 +36,15 @@ loadInto() {
   printf -v nodes '%s,' "$@"
   kindDo load image-archive "$archive" --nodes "${nodes%,}"
   rm "$archive"
+  for node in "$@"; do
+    "$containerEngine" exec "$node" sh -c 'ctr --namespace k8s.io images ls --quiet | grep ^import- | xargs -r ctr --namespace k8s.io images rm'
+  done
+}
+
+loadInto() {
+  local reference=$1 node
+  shift
+  if [ "$fromSource" = yes ]; then importImage "$reference" "$@"; else loadWithKind "$reference" "$@"; fi
   for node in "$@"; do removeOld "$node" "$reference"; done
 }
 
@@ -53,6 +64,6 @@ loadAll() {
 
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then exit 0; fi
 useClusterEngine
-ensurePrograms kind
+if [ "$fromSource" = no ]; then ensurePrograms kind; fi
 [ -f "$clusterState/images.yaml" ] || die "no images were built for the cluster $clusterName; run: make images"
 withLock "load" loadAll

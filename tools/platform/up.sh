@@ -19,12 +19,19 @@ buildImages() {
   "$here/../images/build.sh"
 }
 
-# Each takes what it needs from the others by their locks: the node image and the image of MinIO wait for their programs, and the games for
-# their image.
-prepareAll() {
-  inBackground ensurePrograms kubectl minio helm
+prepareCluster() {
   inBackground "$here/../cluster/up.sh" >/dev/null
   inBackground buildImages
+  awaitBackground
+  "$here/../images/load.sh"
+}
+
+# Each takes what it needs of the others by their locks: the node image and the image of MinIO wait for their programs, and the games for
+# their image.
+prepareAll() {
+  inBackground ensurePrograms kind
+  inBackground ensurePrograms kubectl minio helm
+  inBackground prepareCluster
   inBackground buildGames >/dev/null
   awaitBackground
 }
@@ -45,7 +52,6 @@ if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then choosePath; else chooseClusterPath; f
 # So that everything started here takes the same path, also where none of it has left a trace yet.
 export JOYPOD_ENGINE=$containerEngine JOYPOD_FROM_SOURCE=$fromSource
 prepareAll
-"$here/../images/load.sh"
 archives=$(JOYPOD_GAME_IMAGE=$(awk '$1 == "game:" {print $2}' "$clusterState/images.yaml") buildGames)
 url=$(baseUrl)
 withLock "release-$clusterName" installRelease "$url"

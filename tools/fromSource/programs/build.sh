@@ -15,12 +15,14 @@ linkerFlags() {
   printf '%s\n' "$flags"
 }
 
-# goBuild folder package…: GOTOOLCHAIN=auto lets an older Go fetch the one that the module asks for. Information for debuggers, which the
+# goBuild module folder package…: GOTOOLCHAIN=auto lets an older Go fetch the one that the module asks for. Information for debuggers, which the
 # linker would leave out again, costs the compiler an eighth of its time.
 goBuild() {
-  local folder=$1
-  shift
-  GOTOOLCHAIN=auto CGO_ENABLED=0 GOFLAGS=-mod=readonly nice -n 10 go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false \
+  local module=$1 folder=$2 niceness=10
+  shift 2
+  # A new cluster waits for these; all else has time until it is there.
+  case $module in cluster | kind) niceness=2 ;; esac
+  GOTOOLCHAIN=auto CGO_ENABLED=0 GOFLAGS=-mod=readonly nice -n "$niceness" go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false \
     -ldflags "$(linkerFlags)" -o "$folder/" "$@"
 }
 
@@ -34,8 +36,8 @@ compile() {
   # One call for all packages of ours, so that one is compiled while another is linked. The others come one by one, because packages
   # whose names differ in case alone cannot stand in one call.
   mapfile -t packages < <(packagesOf "$module" '^[.]/')
-  if [ "${#packages[@]}" -gt 0 ]; then goBuild "$folder" "${packages[@]}"; fi
-  for package in $(packagesOf "$module" '^[a-z]+[.].*'); do goBuild "$folder" "$package"; done
+  if [ "${#packages[@]}" -gt 0 ]; then goBuild "$module" "$folder" "${packages[@]}"; fi
+  for package in $(packagesOf "$module" '^[a-z]+[.].*'); do goBuild "$module" "$folder" "$package"; done
   awk -v module="$module" '$2 == module && sub(/^link:/, "", $3) {print $1, $3}' "$programTable" |
     while read -r program target; do ln -s "$target" "$folder/$program"; done
 }
