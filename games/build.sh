@@ -19,7 +19,7 @@ pack() {
   writeBuildSecrets
   if [ -f "$buildSecrets/ca" ]; then mounts+=(-v "$buildSecrets/ca:/run/secrets/ca:ro"); fi
   if [ -f "$buildSecrets/apt" ]; then mounts+=(-v "$buildSecrets/apt:/etc/apt/apt.conf.d/95build-host:ro"); fi
-  # Twice, as a package mirror may be away for a moment.
+  # Twice, because a package mirror may be unavailable for a moment.
   for try in 1 2; do
     nice -n 10 "$containerEngine" run --rm --user 0:0 --network host --entrypoint /bin/bash \
       -v "$games:/games:ro" -v "$(dirname "$archive"):/out" "${mounts[@]}" "$image" /games/packing.sh "$game" "/out/$(basename "$archive")" && return 0

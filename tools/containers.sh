@@ -74,6 +74,9 @@ choosePath() {
   export containerEngine fromSource
 }
 
+# keepPath: everything that the script starts takes the chosen path, also where none of it has left a trace yet.
+keepPath() { export JOYPOD_ENGINE=$containerEngine JOYPOD_FROM_SOURCE=$fromSource; }
+
 # prepareEngine: makes the chosen engine ready to run.
 prepareEngine() {
   if [ "$fromSource" = yes ]; then

@@ -30,4 +30,4 @@ ensureBase() {
 suite=$1
 reference=docker.io/library/debian:$suite-slim
 JOYPOD_FROM_SOURCE=yes useEngine podman
-withLock "base-$suite" ensureBase
+if ! imageExists "$reference"; then withLock "base-$suite" ensureBase; fi

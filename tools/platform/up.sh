@@ -49,8 +49,7 @@ baseUrl() {
 
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then baseUrl >/dev/null; fi
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then choosePath; else chooseClusterPath; fi
-# So that everything started here takes the same path, also where none of it has left a trace yet.
-export JOYPOD_ENGINE=$containerEngine JOYPOD_FROM_SOURCE=$fromSource
+keepPath
 prepareAll
 archives=$(JOYPOD_GAME_IMAGE=$(awk '$1 == "game:" {print $2}' "$clusterState/images.yaml") buildGames)
 url=$(baseUrl)

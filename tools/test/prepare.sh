@@ -4,8 +4,13 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
+. "$here/../containers.sh"
+. "$here/../programs/programs.sh"
+. "$here/../cluster/cluster.sh"
 
 if [ -z "${JOYPOD_KEEP:-}" ]; then "$here/../cluster/delete.sh"; fi
+chooseClusterPath
+keepPath
 inBackground "$here/prerequisites.sh"
 inBackground "$here/../fromSource/programs/build.sh"
 inBackground "$here/../cluster/up.sh"
