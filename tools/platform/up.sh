@@ -29,7 +29,7 @@ prepareCluster() {
 # Each takes what it needs of the others by their locks: the node image and the image of MinIO wait for their programs, and the games for
 # their image.
 prepareAll() {
-  inBackground ensurePrograms kind
+  if [ -z "${JOYPOD_KUBE_CONTEXT:-}" ]; then inBackground ensurePrograms kind; fi
   inBackground ensurePrograms kubectl minio helm
   inBackground prepareCluster
   inBackground buildGames >/dev/null
