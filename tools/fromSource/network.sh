@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Networks of a cluster on podman: the bridge its nodes share, and pod networking without a daemon (ptp, portmap and one
-# route per node). With Docker and the public node image kind's own network plugin does this.
+# Networks of a cluster made from source: the bridge that its nodes share, and pod networking without a daemon (ptp, portmap and one
+# route per node). In the public node image kind's own network plugin does this. Source it after cluster.sh.
 
 # A /24 that overlaps no podman network and no route of the host.
 freeSubnet() {

@@ -3,9 +3,12 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 
-export interface StageResult { name: string; passed: number; failed: number; seconds: number }
+/** How a check ended, with its slowest tests and hooks, the slowest first. */
+export interface CheckResult { name: string; passed: number; failed: number; seconds: number; slowest: Timing[] }
 
-export interface StageOptions {
+interface Timing { title: string; seconds: number }
+
+export interface CheckOptions {
   name: string;
   command: [string, ...string[]];
   timeoutMinutes: number;
@@ -14,35 +17,37 @@ export interface StageOptions {
   logFile?: string;
 }
 
-const Summary = z.object({ passed: z.int(), failed: z.int(), ended: z.boolean() });
+const Summary = z.object({
+  passed: z.int(), failed: z.int(), ended: z.boolean(), slowest: z.array(z.object({ title: z.string(), seconds: z.number() })),
+});
 const running = new Set<ChildProcess>();
 
 /** A command that counts as one test. */
-export async function runCheck(options: StageOptions): Promise<StageResult> {
+export async function runCheck(options: CheckOptions): Promise<CheckResult> {
   const { code, seconds } = await run(options);
-  return { name: options.name, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, seconds };
+  return { name: options.name, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, seconds, slowest: [] };
 }
 
 /** A run of mocha: its tests count, and one more failure when it broke down or found nothing. */
-export async function runTests(options: StageOptions & { summaryFile: string }): Promise<StageResult> {
+export async function runTests(options: CheckOptions & { summaryFile: string }): Promise<CheckResult> {
   const { name, summaryFile } = options;
   mkdirSync(dirname(summaryFile), { recursive: true });
   rmSync(summaryFile, { force: true });
   const { code, seconds } = await run({ ...options, env: { ...options.env, SUMMARY_FILE: summaryFile } });
-  const { passed, failed, ended } = readSummary(summaryFile);
+  const { passed, failed, ended, slowest } = readSummary(summaryFile);
   const brokeDown = !ended || passed + failed === 0 || (code !== 0 && failed === 0);
-  return { name, passed, failed: failed + (brokeDown ? 1 : 0), seconds };
+  return { name, passed, failed: failed + (brokeDown ? 1 : 0), seconds, slowest };
 }
 
 /** Ends what is running, with everything that it started. */
-export function endRunningStages(): void {
+export function endRunningChecks(): void {
   for (const child of running) kill(child, "SIGKILL");
 }
 
-async function run({ command: [program, ...args], timeoutMinutes, env, logFile }: StageOptions): Promise<{ code: number; seconds: number }> {
+async function run({ command: [program, ...args], timeoutMinutes, env, logFile }: CheckOptions): Promise<{ code: number; seconds: number }> {
   const started = performance.now();
   const log = logFile === undefined ? undefined : openSync(logFile, "w");
-  // A process group of its own, so that a stage past its time ends with all its children.
+  // A process group of its own, so that a check past its time ends with all its children.
   const child = spawn(program, args, { stdio: ["ignore", log ?? "inherit", log ?? "inherit"], env: { ...process.env, ...env }, detached: true });
   if (log !== undefined) closeSync(log);
   running.add(child);
@@ -75,6 +80,6 @@ function readSummary(file: string): z.infer<typeof Summary> {
   try {
     return Summary.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch {
-    return { passed: 0, failed: 0, ended: false };
+    return { passed: 0, failed: 0, ended: false, slowest: [] };
   }
 }
