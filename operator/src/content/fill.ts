@@ -10,7 +10,7 @@ export interface FillNode {
   entries: readonly CacheEntry[];
 }
 
-/** Whether a node may fetch now, or has to wait for other nodes' turns. */
+/** Whether a node may fetch now, or has to wait until other nodes have fetched. */
 export interface Turn {
   hold: boolean;
 }

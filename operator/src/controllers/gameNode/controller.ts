@@ -43,7 +43,7 @@ function toKeys(nodeName: string | undefined): string[] {
   return nodeName === undefined ? [] : [nodeName];
 }
 
-/** The status of a cache follows from the nodes and changes nothing about them. */
+/** Ignores the status of a cache, which follows from the nodes and changes nothing about them. */
 function changesCache(change: Change<GameCache>): boolean {
   return change.type !== "updated"
     || change.object.metadata.generation !== change.previous.metadata.generation

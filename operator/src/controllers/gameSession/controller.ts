@@ -68,7 +68,7 @@ function changesReadiness(change: Change<Node>): boolean {
     || change.object.spec?.unschedulable !== change.previous.spec?.unschedulable;
 }
 
-/** Heartbeats and download progress change a GameNode all the time and concern no session. */
+/** Ignores heartbeats and download progress, which change a GameNode all the time and concern no session. */
 function changesSchedulable(change: Change<GameNode>): boolean {
   if (change.type !== "updated") return true;
   const { object, previous } = change;

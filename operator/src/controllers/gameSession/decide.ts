@@ -2,7 +2,7 @@ import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { stopCauseOf, hasAttemptLeft, hasContentFailed, nodeLost, refusalOf, type StopCause } from "./stopCauses.ts";
 import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
 
-/** The steps by which a session is brought nearer to what is wanted; each may run twice, and each starts from what it observes. */
+/** The steps that bring a session nearer to what is wanted. Each may run twice, and each starts from what it observes. */
 export type StepName =
   | "addFinalizer" | "assignNode" | "awaitContent" | "awaitNetwork" | "createPod" | "reportReadiness"
   | "moveToAnotherNode" | "changePort" | "removeObsoletePod"

@@ -12,15 +12,15 @@ import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "../../sessionPods/p
 export interface SessionWorld {
   now: Date;
   session: Stored<GameSession>;
-  /** The pod of the session's name, whoever made it. */
+  /** The pod that has the session's name, whoever created it. */
   pod: Stored<Pod> | undefined;
   /** The node's agent lists the session's version as unpacked and verified. */
   isContentCached: boolean;
-  /** The streamer said that the stream can be opened and the game runs, before the kubelet did. */
+  /** The streamer has said that the stream can be opened and the game runs; the kubelet may not have reported it yet. */
   isPlayable: boolean;
   /** Health of the session's node; Healthy before there is one. */
   nodeHealth: NodeHealth;
-  /** Whether a game may have the internet; of no meaning to a session without network. */
+  /** Whether a game may have the internet; without meaning for a session without network. */
   internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
 }
