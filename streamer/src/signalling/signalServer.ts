@@ -77,8 +77,8 @@ async function handleOffer(request: IncomingMessage, query: URLSearchParams, opt
   if (offeredSessionId !== undefined && options.sessionId !== undefined && offeredSessionId !== options.sessionId) throw new NotReady();
   const viewers = await options.awaitViewers();
   if (!viewers || request.socket.destroyed) throw new NotReady(); // A browser that left meanwhile must not become a viewer.
-  const { id, answer } = await viewers.connect({ sdp, ...parameters });
-  return { status: 201, body: answer, type: whep.contentType, headers: { location: `${whep.path}/${id}` } };
+  const { id, sdpAnswer } = await viewers.connect({ sdp, ...parameters });
+  return { status: 201, body: sdpAnswer, type: whep.contentType, headers: { location: `${whep.path}/${id}` } };
 }
 
 function readQuery(query: URLSearchParams): { client: string | undefined; takeover: boolean } {

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import nodeDataChannel, { type DataChannel, type MediaHandler, type PeerConnection, type Track } from "node-datachannel";
 import { InvalidOffer } from "../errors.ts";
-import { announceAddress } from "./answer.ts";
+import { announceAddress } from "./sdpAnswer.ts";
 import { extensionUris, type Offer, type OfferedCodec } from "./offer.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import type { TrackHeader } from "../rtp/rtpPacket.ts";
@@ -31,7 +31,7 @@ export interface Peer {
   connection: PeerConnection;
   video: OutgoingTrack;
   audio: OutgoingTrack | undefined;
-  answer: string;
+  sdpAnswer: string;
 }
 
 /**
@@ -73,7 +73,7 @@ export async function openPeer(
     await gathered;
     const local = connection.localDescription();
     if (!local) throw new Error("the transport returned no answer");
-    return { connection, video, audio, answer: announceAddress(local.sdp, address, udpPort) };
+    return { connection, video, audio, sdpAnswer: announceAddress(local.sdp, address, udpPort) };
   } catch (error) {
     connection.close();
     throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);

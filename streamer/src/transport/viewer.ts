@@ -44,7 +44,7 @@ export interface Viewer {
   readonly client: string | undefined;
   readonly codec: OfferedCodec;
   readonly rate: RateController;
-  /** Opens the connection; returns the answer to the offer. */
+  /** Opens the connection; returns the SDP answer. */
   open(): Promise<string>;
   /** Whether the browser plays, or may be about to. */
   isPresent(): boolean;
@@ -141,7 +141,7 @@ export function createViewer(options: ViewerOptions): Viewer {
         keyFrameRequestedAt = now(); // Playing begins with a key frame.
         options.onMediaOpen();
       });
-      return peer.answer;
+      return peer.sdpAnswer;
     },
     isPresent: () => !isClosed && now() - lastReceivedAt < silenceMs,
     sendVideo(packet) {

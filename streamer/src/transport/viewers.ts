@@ -51,7 +51,7 @@ export const noTotals: ViewersTotals = { connections: 0, videoPackets: 0, videoB
 /** The viewers of a session: at most one browser at a time. */
 export interface Viewers {
   /** Answers an offer. Throws InvalidOffer, or ViewerActive when another browser plays. */
-  connect(request: ViewRequest): Promise<{ id: string; answer: string }>;
+  connect(request: ViewRequest): Promise<{ id: string; sdpAnswer: string }>;
   /** Closes this viewer's connection; returns false when there is no such viewer. */
   disconnect(id: string): boolean;
   current(): Viewer | undefined;
@@ -128,9 +128,9 @@ export function createViewers(options: ViewersOptions): Viewers {
       clearTimeout(idleTimer);
       media.prepare(codec.codec); // It plays once connected: until then the handshake needs the processor.
       try {
-        const answer = await viewer.open();
+        const sdpAnswer = await viewer.open();
         log.info({ viewer: viewer.id, codec: codec.codec, takeover: request.takeover }, "A viewer was answered.");
-        return { id: viewer.id, answer };
+        return { id: viewer.id, sdpAnswer };
       } catch (error) {
         viewer.close();
         throw error instanceof WhepRequestError ? error : new InvalidOffer(`The offer cannot be answered: ${String(error)}`);

@@ -29,7 +29,7 @@ function read(tar: Buffer, { by = tar.length, withRules = rules, packedBytes = t
   return seen;
 }
 
-function refusal(tar: Buffer, options: Parameters<typeof read>[1] = {}): ArchiveRefused {
+function rejectionOf(tar: Buffer, options: Parameters<typeof read>[1] = {}): ArchiveRefused {
   try {
     read(tar, options);
   } catch (error) {
@@ -114,20 +114,20 @@ describe("createArchiveReader", () => {
   ];
   for (const [title, entries, rule, entry] of hostile) {
     it(`rejects ${title}`, () => {
-      const error = refusal(aTar(entries));
+      const error = rejectionOf(aTar(entries));
       expect(error.message).to.match(rule);
       expect(error.entry).to.equal(entry);
     });
   }
 
   it("rejects what is not tar, is truncated, or goes on after its end", () => {
-    expect(refusal(Buffer.alloc(2048, "a")).message).to.match(/checksum/);
-    expect(refusal(whole.subarray(0, 600)).message).to.match(/ends too early/);
-    expect(refusal(whole.subarray(0, -512)).message).to.match(/ends too early/);
-    expect(refusal(Buffer.alloc(0)).message).to.match(/ends too early/);
-    expect(refusal(Buffer.concat([whole, Buffer.from("x")])).message).to.match(/after its end marker/);
-    expect(refusal(Buffer.concat([tarEntry(file("a")), Buffer.alloc(512), tarEntry(file("b"))])).message).to.match(/after a block of zeros/);
-    expect(refusal(Buffer.concat([whole, Buffer.alloc(2 ** 20 + 1)])).message).to.match(/too many bytes/);
+    expect(rejectionOf(Buffer.alloc(2048, "a")).message).to.match(/checksum/);
+    expect(rejectionOf(whole.subarray(0, 600)).message).to.match(/ends too early/);
+    expect(rejectionOf(whole.subarray(0, -512)).message).to.match(/ends too early/);
+    expect(rejectionOf(Buffer.alloc(0)).message).to.match(/ends too early/);
+    expect(rejectionOf(Buffer.concat([whole, Buffer.from("x")])).message).to.match(/after its end marker/);
+    expect(rejectionOf(Buffer.concat([tarEntry(file("a")), Buffer.alloc(512), tarEntry(file("b"))])).message).to.match(/after a block of zeros/);
+    expect(rejectionOf(Buffer.concat([whole, Buffer.alloc(2 ** 20 + 1)])).message).to.match(/too many bytes/);
   });
 
   it("rejects a name that is not UTF-8", () => {
@@ -137,16 +137,16 @@ describe("createArchiveReader", () => {
     const digits = Number.parseInt(header.toString("latin1", 148, 154), 8) + 0xff - "?".charCodeAt(0);
     header.write(`${digits.toString(8).padStart(6, "0")}\0 `, 148);
     expect(sum).to.be.greaterThan(0);
-    expect(refusal(header).message).to.match(/not UTF-8/);
+    expect(rejectionOf(header).message).to.match(/not UTF-8/);
   });
 
   it("enforces the limits of bytes, entries and ratio while it reads", () => {
     const small = (overrides: Partial<ArchiveRules["limits"]>): ArchiveRules => ({ ...rules, limits: { ...limits.archive, ...overrides } });
-    expect(refusal(aTar([file("a", "xx"), { name: "b", size: 10 ** 9 }]), { withRules: small({ unpackedBytes: 10 ** 9 }) }).entry).to.equal("b");
+    expect(rejectionOf(aTar([file("a", "xx"), { name: "b", size: 10 ** 9 }]), { withRules: small({ unpackedBytes: 10 ** 9 }) }).entry).to.equal("b");
     expect(read(aTar([file("a", "xx"), file("b", "xx")]), { withRules: small({ unpackedBytes: 4 }) })).to.have.length(2);
-    expect(refusal(aTar([file("a/b/c")]), { withRules: small({ entries: 2 }) }).message).to.match(/more than 2 files/);
+    expect(rejectionOf(aTar([file("a/b/c")]), { withRules: small({ entries: 2 }) }).message).to.match(/more than 2 files/);
     const zeros = aTar([{ name: "zeros", body: Buffer.alloc(10_000) }]);
-    expect(refusal(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100 }), packedBytes: 500 }).message).to.match(/more than 10 times/);
+    expect(rejectionOf(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100 }), packedBytes: 500 }).message).to.match(/more than 10 times/);
     expect(read(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100_000 }), packedBytes: 500 })).to.have.length(1);
   });
 
@@ -154,19 +154,19 @@ describe("createArchiveReader", () => {
     const asked = gameArchiveRules({ launcher: "run.sh", engineDir: "engine" });
     expect(read(aTar(aGameTar()), { withRules: asked })).to.have.length(3);
     expect(read(aTar([file("run.sh"), file("engine/implied")]), { withRules: asked })).to.have.length(2);
-    expect(refusal(aTar([file("engine/run.sh")]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
-    expect(refusal(aTar([file("run.sh", ""), { name: "engine/" }]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
-    expect(refusal(aTar([file("run.sh"), file("engine")]), { withRules: asked }).message).to.match(/no directory "engine"/);
+    expect(rejectionOf(aTar([file("engine/run.sh")]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
+    expect(rejectionOf(aTar([file("run.sh", ""), { name: "engine/" }]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
+    expect(rejectionOf(aTar([file("run.sh"), file("engine")]), { withRules: asked }).message).to.match(/no directory "engine"/);
   });
 
   it("accepts any name for saves that stays inside the directory", () => {
     expect(read(aTar([file("Save1"), file("save1"), file("a\\b"), file("u\u0308")]), { withRules: saveArchiveRules })).to.have.length(4);
-    expect(refusal(aTar([file("../a")]), { withRules: saveArchiveRules }).message).to.match(/\.\./);
-    expect(refusal(aTar([{ name: "a", type: "2" }]), { withRules: saveArchiveRules }).message).to.match(/symbolic link/);
+    expect(rejectionOf(aTar([file("../a")]), { withRules: saveArchiveRules }).message).to.match(/\.\./);
+    expect(rejectionOf(aTar([{ name: "a", type: "2" }]), { withRules: saveArchiveRules }).message).to.match(/symbolic link/);
   });
 
   it("quotes an entry's name as one printable line of bounded length", () => {
-    const { message } = refusal(aTar([paxHeader({ path: `\u001b[31m\u202e${"x".repeat(900)}` }), file("a")]));
+    const { message } = rejectionOf(aTar([paxHeader({ path: `\u001b[31m\u202e${"x".repeat(900)}` }), file("a")]));
     expect(message).to.have.length.below(300);
     expect(message).to.not.match(/[\u0000-\u001f\u202e]/);
   });

@@ -1,5 +1,6 @@
 import type { EndedNotice, StreamNotice } from "#contracts/stream.ts";
 import type { z } from "zod";
+import type { OfferErrorCode } from "./whep.ts";
 
 export type EndedNotice = z.infer<typeof EndedNotice>;
 
@@ -22,12 +23,12 @@ export type StreamState =
 /** How one connection, or the attempt at one, ended. */
 export type ConnectionOutcome =
   | { kind: "lost" }
-  | { kind: "connectFailed"; code: string; message: string }
+  | { kind: "connectFailed"; code: OfferErrorCode; message: string }
   | { kind: "takenOver" }
   | { kind: "ended"; notice: EndedNotice };
 
 /** Error codes that another try would return again. */
-const finalErrorCodes: ReadonlySet<string> = new Set(["unauthorized", "not_found", "not_running", "invalid_offer", "unsupported_media_type"]);
+const finalErrorCodes: ReadonlySet<OfferErrorCode> = new Set<OfferErrorCode>(["unauthorized", "not_found", "not_running", "invalid_offer", "unsupported_media_type"]);
 /** Tries go on for this long after the connection was last up. */
 const giveUpAfterMs = 120_000;
 

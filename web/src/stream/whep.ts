@@ -1,14 +1,18 @@
+import { ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
 import { whep } from "#contracts/stream.ts";
 
 /** Longer than offers stay pending while a session starts. */
 const requestTimeoutMs = (whep.pendingOfferSeconds + 15) * 1_000;
 
-/** An offer that got an error response or none. `code` is the `error` of the response, or `unreachable`. */
+/** Why an offer failed: the `error` of the response, or its status where the body has none that is known, or no response at all. */
+export type OfferErrorCode = ErrorCode | `status_${number}` | "unreachable";
+
+/** An offer that got an error response or none. */
 export class WhepError extends Error {
   override readonly name = "WhepError";
-  readonly code: string;
+  readonly code: OfferErrorCode;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: OfferErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
@@ -59,19 +63,14 @@ async function send(url: URL, request: RequestInit): Promise<Response> {
 
 async function responseError(response: Response): Promise<WhepError> {
   const text = await response.text().catch(() => "");
-  const { error, message } = readErrorBody(text);
-  return new WhepError(error ?? `status_${response.status}`, message ?? `The stream answered with status ${response.status}.`);
+  const body = ErrorBody.safeParse(parseJson(text)).data;
+  return new WhepError(body?.error ?? `status_${response.status}`, body?.message ?? `The stream answered with status ${response.status}.`);
 }
 
-function readErrorBody(text: string): { error?: string; message?: string } {
+function parseJson(text: string): unknown {
   try {
-    const body: unknown = JSON.parse(text);
-    if (typeof body !== "object" || body === null) return {};
-    return {
-      ...("error" in body && typeof body.error === "string" && { error: body.error }),
-      ...("message" in body && typeof body.message === "string" && { message: body.message }),
-    };
+    return JSON.parse(text);
   } catch {
-    return {}; // The body is a proxy's page; the status says enough.
+    return undefined; // The body is a proxy's page; the status says enough.
   }
 }

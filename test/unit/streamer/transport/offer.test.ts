@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { InvalidOffer } from "#streamer/errors.ts";
-import { announceAddress } from "#streamer/transport/answer.ts";
+import { announceAddress } from "#streamer/transport/sdpAnswer.ts";
 import { parseOffer } from "#streamer/transport/offer.ts";
 
 const chromium = `v=0
