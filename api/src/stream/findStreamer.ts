@@ -1,10 +1,15 @@
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
-import type { Deps } from "../deps.ts";
-import { HttpError, notFound } from "../errors.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import { DomainError, notFound } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
 import { findGameSession } from "../gameSessions/gameSessionStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 
-type StreamerDeps = Pick<Deps, "postgres" | "cluster">;
+/** What finding a session's streamer needs. */
+export interface FindStreamerDeps {
+  postgres: Postgres;
+  cluster: ClusterView;
+}
 
 /** A session's status, and the address of its pod while requests may be sent there: once its streamer runs, and until the end begins. */
 export interface StreamerLocation {
@@ -21,14 +26,14 @@ export interface FollowedStreamer {
 }
 
 /** Returns the address of the pod that streams the user's session. Throws not_found, and not_running while there is none. */
-export async function findStreamer(deps: StreamerDeps, userId: string, id: string): Promise<string> {
+export async function findStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<string> {
   const { podIp } = (await followStreamer(deps, userId, id)).current();
   if (podIp === undefined) throw notRunning();
   return podIp;
 }
 
 /** Returns the user's session, from the database, with its streamer as the cluster knows it. Throws not_found. */
-export async function followStreamer({ postgres, cluster }: StreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
+export async function followStreamer({ postgres, cluster }: FindStreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
   const row = await findGameSession(postgres.pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   const current = (): StreamerLocation => {
@@ -47,6 +52,6 @@ export async function followStreamer({ postgres, cluster }: StreamerDeps, userId
 }
 
 /** Returns the error for a session without a pod, when none is expected. */
-export function notRunning(): HttpError {
-  return new HttpError("not_running", { message: "The session is not running." });
+export function notRunning(): DomainError {
+  return new DomainError("not_running", { message: "The session is not running." });
 }

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { whep } from "#contracts/stream.ts";
-import type { Deps } from "../deps.ts";
-import { HttpError } from "../errors.ts";
-import type { StreamOffer, StreamerResponse } from "./streamerClient.ts";
-import { followStreamer, notRunning } from "./findStreamer.ts";
+import { DomainError } from "../errors.ts";
+import type { StreamOffer, StreamerClient, StreamerResponse } from "./streamerClient.ts";
+import { followStreamer, notRunning, type FindStreamerDeps } from "./findStreamer.ts";
 
-type OfferDeps = Pick<Deps, "postgres" | "cluster" | "streamers">;
+/** What passing an offer on needs. */
+export interface OfferDeps extends FindStreamerDeps {
+  streamers: StreamerClient;
+}
 
 /** Waits between attempts to reach a streamer that does not listen yet: it is expected to within a fraction of a second. */
 const retries = { firstMs: 20, growth: 1.25, longestMs: 500 };
@@ -36,12 +38,12 @@ export async function offerStream(deps: OfferDeps, userId: string, offer: Stream
 /** Returns undefined when the streamer does not take offers yet. */
 async function offerEarly({ streamers }: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerResponse | undefined> {
   const response = await streamers.offer(podIp, offer).catch((error: unknown) => {
-    if (error instanceof HttpError && error.code === "unavailable") return undefined;
+    if (error instanceof DomainError && error.code === "unavailable") return undefined;
     throw error;
   });
   return response?.status === 503 ? undefined : response;
 }
 
-function notReady(): HttpError {
-  return new HttpError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
+function notReady(): DomainError {
+  return new DomainError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
 }

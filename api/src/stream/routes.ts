@@ -3,14 +3,18 @@ import { opaqueId } from "#contracts/http/text.ts";
 import { errors } from "#contracts/http/errors.ts";
 import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
 import { findStreamer } from "./findStreamer.ts";
-import { offerStream } from "./offerStream.ts";
-import { HttpError, unavailable } from "../errors.ts";
+import { offerStream, type OfferDeps } from "./offerStream.ts";
+import { DomainError, unavailable } from "../errors.ts";
 import { streamPath } from "../gameSessions/present.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty, media } from "../http/responses.ts";
 import { readPlain } from "../http/body.ts";
-import { userRoute, type Route } from "../http/route.ts";
+import type { Route } from "../http/route.ts";
+import { userRouteFor } from "../auth/userRoute.ts";
+import type { UserDeps } from "../auth/requireUser.ts";
 import type { StreamerResponse } from "./streamerClient.ts";
+
+const route = userRouteFor<OfferDeps>();
 
 const messageMaxLength = 500;
 const StreamParams = z.object({ sessionId: opaqueId });
@@ -22,7 +26,7 @@ const OfferQuery = z.strictObject({
 });
 
 /** WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through here. */
-const offer = userRoute({
+const offer = route({
   method: "POST",
   path: `${streamPath}/:sessionId`,
   name: "offerStream",
@@ -30,7 +34,7 @@ const offer = userRoute({
   description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer stays pending, and is answered as soon as its streamer runs, which is before the game does.",
   limits: ["signalling"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
-  answers: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
+  responses: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
   errors: ["not_running", "invalid_request", "request_timeout", "payload_too_large", ...WhepErrorCode.options],
   params: StreamParams,
   query: OfferQuery,
@@ -49,13 +53,13 @@ const offer = userRoute({
   },
 });
 
-const hangUp = userRoute({
+const hangUp = route({
   method: "DELETE",
   path: `${streamPath}/:sessionId/:connectionId`,
   name: "hangUpStream",
   summary: "Hang up a stream's connection",
   limits: ["signalling"],
-  answers: { 200: empty("The connection is closed; the session goes on.") },
+  responses: { 200: empty("The connection is closed; the session goes on.") },
   errors: ["not_running", "not_ready"],
   params: ConnectionParams,
   handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
@@ -65,11 +69,11 @@ const hangUp = userRoute({
 });
 
 /** Signalling for the player's own session, starting or running. */
-export const streamRoutes: readonly Route[] = [offer, hangUp];
+export const streamRoutes: readonly Route<OfferDeps & UserDeps>[] = [offer, hangUp];
 
 /** Copies only the responses of the protocol, and never as anything a page would run: the pod runs other people's code. */
 function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
-  if (response.status !== expected) throw toHttpError(response);
+  if (response.status !== expected) throw toDomainError(response);
   if (expected === 201 && !response.contentType.startsWith(whep.contentType)) throw notReady();
   ctx.body = expected === 201 ? response.body : null;
   ctx.status = expected;
@@ -77,13 +81,13 @@ function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 
 }
 
 /** Not ready for whatever is no error response of the protocol. */
-function toHttpError({ status, body }: StreamerResponse): HttpError {
+function toDomainError({ status, body }: StreamerResponse): DomainError {
   const whepError = WhepError.safeParse(parseJson(body)).data;
   if (whepError === undefined || errors[whepError.error].status !== status) return notReady();
-  return new HttpError(whepError.error, { message: whepError.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
+  return new DomainError(whepError.error, { message: whepError.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
 }
 
-function notReady(): HttpError {
+function notReady(): DomainError {
   return unavailable("The stream is not ready: try again in a moment.");
 }
 

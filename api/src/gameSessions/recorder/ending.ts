@@ -1,5 +1,7 @@
+import { failureReasons } from "#contracts/crd/reasons.ts";
 import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { savePatienceMs } from "../../saves/savePatience.ts";
 
 /** Why the cluster says that a session is ending. */
 export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {
@@ -9,13 +11,10 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
   return status?.failure === undefined ? "UserRequested" : "Failed";
 }
 
-/** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
-export const savePatienceMs = 24 * 3600 * 1000;
-
 /** Whether the finished session's last save exists only on its node, and may still come from there. */
 export function isSavePending(gameSession: GameSession, now: Date): boolean {
   const { failure, finishedAt } = gameSession.status ?? {};
   // A lost node may never return, and its player must not wait for it.
-  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === "NodeLost" || finishedAt === undefined) return false;
+  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === failureReasons.nodeLost || finishedAt === undefined) return false;
   return now.getTime() - new Date(finishedAt).getTime() < savePatienceMs;
 }

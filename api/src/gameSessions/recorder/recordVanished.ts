@@ -1,11 +1,12 @@
-import type { Deps } from "../../deps.ts";
+import { recordedFailureReasons } from "#contracts/crd/reasons.ts";
+import type { Postgres } from "../../stores/postgres.ts";
 import { readRecord, recordEnd, removeUnusedSlot, unlockSlot, type GameSessionEnd, type RecordedSession } from "../gameSessionRecord.ts";
 
 /**
  * Ends a session whose object is not in the cluster: it was removed by force, or the cluster lost it. Nobody can tell what
  * it used any more; its saves up to the last automatic one are in the slot.
  */
-export async function recordVanished({ postgres }: Pick<Deps, "postgres">, id: string): Promise<void> {
+export async function recordVanished({ postgres }: { postgres: Postgres }, id: string): Promise<void> {
   await postgres.transaction(async (transaction) => {
     const row = await readRecord(transaction, id);
     if (row === undefined) return;
@@ -20,5 +21,5 @@ function endOf({ status, readyAt, now }: RecordedSession): GameSessionEnd {
   const unknown = { durationSeconds, cpuSeconds: 0, peakMemoryMb: 0, stopReason: "NodeLost" } as const;
   // Somebody wanted the end anyway, or the game ran; only a launch can fail.
   if (status !== "starting") return { ...unknown, status: "stopped", failure: undefined };
-  return { ...unknown, status: "error", failure: { reason: "Vanished", message: "The session was removed from the cluster." } };
+  return { ...unknown, status: "error", failure: { reason: recordedFailureReasons.vanished, message: "The session was removed from the cluster." } };
 }
