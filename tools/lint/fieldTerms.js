@@ -55,6 +55,12 @@ export const fieldTerms = {
       else checkName(key, { isProperty: true, typeNames: typeNamesIn(typeAnnotation) });
     }
 
+    /** Whether a list is that of a schema's values: `z.enum(launchStages)`. */
+    function isValuesOfSchema(declarator) {
+      return sourceCode.getDeclaredVariables(declarator).some(({ references }) =>
+        references.some(({ identifier: { parent } }) => parent.type === "CallExpression" && isSchema(parent)));
+    }
+
     function checkText(text, node, loc) {
       for (const { text: pattern, say } of unmistakable) {
         const [name] = pattern.exec(text) ?? [];
@@ -72,7 +78,7 @@ export const fieldTerms = {
           if (/(^|[.;:]\s+)gives\b(?! (up|way)\b)/i.test(text)) context.report({ loc, messageId: "returns" });
         }
       },
-      VariableDeclarator: ({ id, init }) => checkPattern(id, { sources: namesIn(init), isSchema: isSchema(init) }),
+      VariableDeclarator: (node) => checkPattern(node.id, { sources: namesIn(node.init), isSchema: isSchema(node.init) || isValuesOfSchema(node) }),
       ":function": checkFunction,
       "TSDeclareFunction, TSEmptyBodyFunctionExpression": checkFunction,
       "ClassDeclaration, ClassExpression, TSInterfaceDeclaration, TSEnumDeclaration": ({ id }) => id && checkName(id),

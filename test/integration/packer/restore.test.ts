@@ -112,7 +112,7 @@ describe("the packer restoring saves", () => {
     open();
     fixture.order(await save(file("a", Buffer.from("ordered"))));
     const first = fixture.start();
-    await eventually(() => fixture.manifest(), { what: "the first life's attempt" });
+    await eventually(() => fixture.manifest(), { what: "the first run's attempt" });
     first.process.kill("SIGKILL");
     await first.exited;
     fixture.game("echo played > a");

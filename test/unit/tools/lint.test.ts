@@ -62,7 +62,7 @@ rules.run("fieldTerms", fieldTerms, {
     // The answer to an offer.
     "interface WhepAnswer { sdp: string }\nconst sdpAnswer = 1;\nlet answer: WhepAnswer | undefined;",
     // The interface's field.
-    "const LaunchStage = z.enum([\"booting\"]);\ntype LaunchStage = z.infer<typeof LaunchStage>;\ninterface Progress { stage: LaunchStage }",
+    "const launchStages = [\"booting\"] as const;\nconst LaunchStage = z.enum(launchStages);\ntype LaunchStage = z.infer<typeof LaunchStage>;\ninterface Progress { stage: LaunchStage }",
     "const stage = progress.stage;\nconst stageTitles: Record<LaunchStage, string> = titles;\nlaunchStages.map((stage) => stage);",
     "function session(stage?: Session[\"stage\"]): void {}\nuse({ stage: \"booting\" });",
     // Comments that are no doc comments, and sentences that say something else.
