@@ -1,11 +1,11 @@
 import type { BackgroundJob } from "../runtime/backgroundJob.ts";
 import type { Deps } from "../deps.ts";
-import { refreshPopularity } from "./popularity.ts";
+import { refreshPopularity } from "./refreshPopularity.ts";
 import { repeat } from "../runtime/repeat.ts";
 
 const periodMs = 60_000;
 
-/** Keeps `sort=popular` up to date. */
+/** Returns the job that refreshes `sort=popular` once a minute. */
 export function createPopularityRefresher(deps: Deps): BackgroundJob {
   return repeat({ ...deps, name: "popularity", periodMs, work: () => refreshPopularity(deps.postgres) });
 }

@@ -1,10 +1,12 @@
-import { GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
+import { FavoriteRequest, FavoriteResponse, GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { presentGame, presentGames } from "./present.ts";
 import { answerCacheable, answerCacheableText } from "../http/response.ts";
 import { cacheable } from "../http/responses.ts";
-import { userRoute } from "../http/route.ts";
-import { findCatalogGame, listCatalog } from "./catalog.ts";
+import { remembering } from "../http/idempotency.ts";
+import { userRoute, type Route } from "../http/route.ts";
+import { findCatalogGame, listCatalogGames } from "./catalogQueries.ts";
+import { toggleFavorite } from "./toggleFavorite.ts";
 
 const list = userRoute({
   method: "GET",
@@ -16,7 +18,7 @@ const list = userRoute({
   answers: cacheable(GamesResponse),
   errors: [],
   handle: async ({ ctx, deps, user, query }) => {
-    answerCacheableText(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
+    answerCacheableText(ctx, presentGames(await listCatalogGames(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
   },
 });
 
@@ -36,4 +38,23 @@ const detail = userRoute({
   },
 });
 
-export const gameRoutes = [list, detail];
+const favorite = userRoute({
+  method: "POST",
+  path: "/api/favorites",
+  name: "toggleFavorite",
+  summary: "Mark a game, or take the mark away",
+  description: "Each request turns the mark over. A request that may be sent twice needs an `Idempotency-Key`.",
+  limits: ["catalog"],
+  body: FavoriteRequest,
+  answers: { 200: FavoriteResponse },
+  errors: ["not_found"],
+  isIdempotent: true,
+  handle: async ({ ctx, deps, user, body: { gameId } }) => {
+    const toggled = await toggleFavorite(deps.postgres, user.id, gameId, remembering(ctx, 200));
+    if (toggled === undefined) throw notFound("There is no such game.");
+    ctx.body = toggled;
+  },
+});
+
+/** The catalogue, its games and the player's favourites. */
+export const catalogRoutes: readonly Route[] = [list, detail, favorite];

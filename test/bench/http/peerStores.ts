@@ -7,7 +7,7 @@ import type { Config } from "#api/config.ts";
 import { presentGames } from "#api/catalog/present.ts";
 import { presentKeepalive } from "#api/gameSessions/present.ts";
 import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
-import { listCatalog } from "#api/catalog/catalog.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
 import { extendGameSession } from "#api/gameSessions/gameSessionStore.ts";
 
 /** What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins. */
@@ -44,7 +44,7 @@ export class PeerStores {
   /** JSON text of a `GamesResponse`. */
   async games(userId: string, query: Record<string, string>): Promise<string> {
     const checked = GamesQuery.parse(query);
-    return presentGames(await listCatalog(this.pool, userId, checked, this.#counts), checked);
+    return presentGames(await listCatalogGames(this.pool, userId, checked, this.#counts), checked);
   }
 }
 

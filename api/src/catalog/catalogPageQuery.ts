@@ -2,13 +2,13 @@ import type { GamesQuery } from "#contracts/http/catalog.ts";
 import { limits } from "#contracts/limits.ts";
 import type { KnownCount } from "./catalogCounts.ts";
 
-/** What a user sees of a game in lists, named and written as the contract's `GameListItem`; `$1` is the user. */
+/** The columns of a game in lists, named and formatted as in the contract's `GameListItem`; `$1` is the user. */
 export const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g.tags, coalesce(g.thumbnail, '') AS thumbnail,
   coalesce(to_char(g.release_date, 'YYYY-MM-DD'), '') AS "releaseDate",
   EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
 
-/** One statement that gives `total`, `revision` and the page's `gamesJson`; the caller's `$1` goes before the values. */
-export interface CatalogStatement {
+/** A statement that returns `total`, `revision` and the page's `gamesJson`; the caller's `$1` goes before the values. */
+export interface CatalogPageQuery {
   name: string;
   text: string;
   values: unknown[];
@@ -16,7 +16,7 @@ export interface CatalogStatement {
 
 const isListed = "g.status = 'active' AND g.deleted_at IS NULL";
 
-/** What the five indexes of the catalogue are ordered by: ties go by title, then id. */
+/** The orders of the catalogue's five indexes: ties go by title, then id. */
 const keys = {
   title: (direction: string) => `g.title_key ${direction}, g.id ${direction}`,
   createdAt: (direction: string, tie: string) => `g.created_at ${direction}, g.title_key ${tie}, g.id ${tie}`,
@@ -25,20 +25,20 @@ const keys = {
 
 const opposite = { asc: "desc", desc: "asc" } as const;
 
-/** After user, limit and offset. */
+/** The parameters before it are user, limit and offset. */
 const firstFilterParameter = 4;
-/** Trigrams can find nothing shorter. */
+/** The trigram index finds nothing shorter. */
 const trigramLength = 3;
-/** So many matches or fewer are sorted; more are read in the index's order. */
-export const fewMost = 500;
-/** Of so many games, the newest, more matches than this mean that there are not few. */
+/** Up to so many matches are sorted; more are read in the index's order. */
+export const fewMax = 500;
+/** More matches than this among so many of the newest games mean that there are not few in all. */
 const sample = { games: 500, matches: 10 };
 
-/** By name: every request that asks in the same way shares one. */
+/** The statements' texts by name: every request that asks in the same way shares one. */
 const texts = new Map<string, string>();
 
-/** The statement for a page of the catalogue. A count that is known, which is of many, need not be made again in its revision. */
-export function catalogStatement(query: GamesQuery, known?: KnownCount): CatalogStatement {
+/** Returns the statement for a page of the catalogue. A `known` count of many is not counted again while the catalogue has its revision. */
+export function catalogPageQuery(query: GamesQuery, known?: KnownCount): CatalogPageQuery {
   const { sort, order, search, tag, page, limit } = query;
   const filter = filterOf(search, tag);
   const name = `catalog.${sort}.${order}.${filter?.name ?? "all"}`;
@@ -51,8 +51,8 @@ export function catalogStatement(query: GamesQuery, known?: KnownCount): Catalog
 }
 
 /**
- * However far in the page lies, its ids come from an index in the sort's order, read from whichever end is nearer; only then are rows
- * fetched. What is asked for comes into the plan by subqueries alone, so its cost is the same for all values and Postgres keeps it.
+ * However far from the start the page lies, its ids come from an index in the sort's order, read from whichever end is nearer; only then
+ * are rows fetched. Values come into the plan by subqueries alone, so the plan's cost is the same for all values and Postgres keeps it.
  */
 function textOf(query: GamesQuery, filter: Filter | undefined): string {
   const { sort, order } = query;
@@ -85,15 +85,14 @@ function textOf(query: GamesQuery, filter: Filter | undefined): string {
 const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FROM catalog_totals)";
 
 /**
- * Few matches are found by what finds them fastest, and sorted. Many are not: Postgres would sort thousands for one page, or,
- * left to choose, walk the sort's index for the few. So it is told first how many there are; the part that does not apply has
- * `LIMIT 0` and is not run. Nor are few looked for where a sample has many, or an earlier page has counted many, though it be in
- * another revision.
+ * Few matches are found by the search index and sorted. Many are not: Postgres would sort thousands for one page, or, left to choose,
+ * walk the sort's index for the few. So it counts first how many there are; the part that does not apply has `LIMIT 0` and is not run.
+ * Few matches are not looked for when a sample has many, or when an earlier page has counted many, even in another revision.
  */
 function countFound({ found, isIndexed, walked, values }: Filter, { sort, order }: GamesQuery): string {
   const knownRevision = `$${firstFilterParameter + values.length}::bigint`;
   const knownTotal = `$${firstFilterParameter + values.length + 1}::int`;
-  // What no index finds is walked in the sort's order, which only the sort's index gives without sorting it all.
+  // A filter without an index walks the games in the sort's order, which only the sort's index returns without sorting them all.
   const sorted = isIndexed ? "" : `ORDER BY ${keys[sort](order, "asc")}`;
   return `
     guess AS MATERIALIZED (
@@ -103,7 +102,7 @@ function countFound({ found, isIndexed, walked, values }: Filter, { sort, order 
       ) newest WHERE ismatch
     ), few AS MATERIALIZED (
       SELECT ${keys[sort]("", "")} FROM games g WHERE ${isListed} AND ${found} ${sorted}
-      LIMIT (SELECT CASE WHEN isfew THEN ${fewMost + 1} ELSE 0 END FROM guess)
+      LIMIT (SELECT CASE WHEN isfew THEN ${fewMax + 1} ELSE 0 END FROM guess)
     ), count AS MATERIALIZED (
       SELECT isfew, revision, CASE
         WHEN revision = ${knownRevision} THEN ${knownTotal}
@@ -112,17 +111,17 @@ function countFound({ found, isIndexed, walked, values }: Filter, { sort, order 
           -- Cuts nothing off: as if it might be left early, an index is walked instead of the table; one for all sorts, which stays in memory.
           SELECT FROM games g WHERE ${isListed} AND ${walked} ORDER BY ${keys.title("asc")} LIMIT (SELECT listed FROM catalog_totals)
         ) matches) END AS total
-      FROM catalog_totals, (SELECT guess.isfew AND n <= ${fewMost} AS isfew, n FROM guess, (SELECT count(*)::int AS n FROM few) found) counted
+      FROM catalog_totals, (SELECT guess.isfew AND n <= ${fewMax} AS isfew, n FROM guess, (SELECT count(*)::int AS n FROM few) found) counted
     )`;
 }
 
-/** One question in two forms that mean the same. */
+/** One condition in two forms that mean the same. */
 interface Filter {
   name: string;
-  /** As the search indexes know it, where one does. */
+  /** As a search index answers it, where there is one. */
   found: string;
   isIndexed: boolean;
-  /** As only a scan in the sort's order, or of all, can test it. */
+  /** As a scan tests it, in the sort's order or of all games. */
   walked: string;
   values: string[];
 }
@@ -158,15 +157,15 @@ function tagFilter(tag: string, n: number): Filter {
 }
 
 /**
- * Lower case as the columns are; back in the columns' own collation, without which their indexes are of no use. A subquery is run
- * once, not for every game. And it hides the value: told that a term is common, Postgres would scan the table for the first matches,
- * which can lie behind all that was ever deleted.
+ * Returns the parameter in lower case, as the columns are, and in the columns' collation, without which their indexes are not used. A
+ * subquery runs once, not for every game. It also hides the value: told that a term is common, Postgres would scan the table for the
+ * first matches, which can lie behind everything that was ever deleted.
  */
 function folded(parameter: string): string {
   return `(SELECT lower(${parameter}::text COLLATE "und-x-icu") COLLATE "default")`;
 }
 
-/** The text itself, where `%`, `_` and backslash would mean something to LIKE. */
+/** Escapes `%`, `_` and backslash, which mean something to LIKE. */
 function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, (sign) => `\\${sign}`);
 }

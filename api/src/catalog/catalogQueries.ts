@@ -1,36 +1,36 @@
 import type { GameDetail, GamesQuery } from "#contracts/http/catalog.ts";
 import { CatalogCounts } from "./catalogCounts.ts";
-import { catalogStatement, fewMost, listColumns } from "./catalogStatement.ts";
+import { catalogPageQuery, fewMax, listColumns } from "./catalogPageQuery.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A page of the catalogue. */
 export interface CatalogPage {
-  /** JSON of the contract's `GameListItem`s: nothing reads them between the database and the client. */
+  /** A JSON array of the contract's `GameListItem`s, which is passed on unread from the database to the client. */
   gamesJson: string;
   total: number;
 }
 
-/** A game's own page, with the user's used slots. */
+/** A game with all its details and the user's save slots. */
 export interface CatalogDetail extends Omit<GameDetail, "saveSlots"> {
   slots: { id: string; number: number; label: string; lastPlayedAt: string }[];
 }
 
-/** One page of the catalogue as `userId` sees it; `counts` are what earlier pages have counted. */
-export async function listCatalog(
-  database: Queryable, userId: string, query: GamesQuery, counts = new CatalogCounts(),
+/** Returns one page of the catalogue as the user sees it; `counts` are those of earlier pages. */
+export async function listCatalogGames(
+  db: Queryable, userId: string, query: GamesQuery, counts = new CatalogCounts(),
 ): Promise<CatalogPage> {
   const filter = JSON.stringify([query.search?.toLowerCase(), query.tag?.toLowerCase()]);
-  const { name, text, values } = catalogStatement(query, counts.find(filter));
-  const { rows: [page] } = await database.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
+  const { name, text, values } = catalogPageQuery(query, counts.find(filter));
+  const { rows: [page] } = await db.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
   if (page === undefined) return { total: 0, gamesJson: "[]" };
-  if (page.total <= fewMost) counts.forget(filter);
+  if (page.total <= fewMax) counts.forget(filter);
   else if (query.search || query.tag) counts.keep(filter, { revision: page.revision, total: page.total });
   return { total: page.total, gamesJson: page.gamesJson };
 }
 
-/** One game of the catalogue; undefined for one that is not (or no longer) in it. */
-export async function findCatalogGame(database: Queryable, userId: string, slug: string): Promise<CatalogDetail | undefined> {
-  const { rows } = await database.query<CatalogDetail>({
+/** Returns one game of the catalogue; undefined for one that is not (or no longer) in it. */
+export async function findCatalogGame(db: Queryable, userId: string, slug: string): Promise<CatalogDetail | undefined> {
+  const { rows } = await db.query<CatalogDetail>({
     name: "catalog.detail",
     text: `
       SELECT ${listColumns}, g.screenshots, coalesce(g.content_rating, '') AS "contentRating", g.languages, coalesce(g.website, '') AS website,
