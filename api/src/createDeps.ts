@@ -33,7 +33,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
-  const cluster = connectCluster(config, logger);
+  const cluster = connectCluster(config.cluster, logger);
   const gameSessionEvents = new GameSessionEvents({ postgres, cluster: cluster.cluster, clock, logger, config });
   metrics.gauge("joypod_event_streams", "Open streams of game session events.", () => gameSessionEvents.followers);
   return {

@@ -1,11 +1,18 @@
-import type { Deps } from "../deps.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { ArchiveStore } from "../games/upload/archiveStore.ts";
 import { claimUnusedVersion, markVersionRemoved } from "../games/gameVersionStore.ts";
 import { deleteOldIdempotencyKeys } from "../http/idempotencyStore.ts";
 import { beginIdleStops } from "../gameSessions/relayStore.ts";
 import { claimDeadUpload, deleteUpload } from "../games/uploadStore.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 
-type SweeperDeps = Pick<Deps, "logger" | "postgres" | "objectStore">;
+/** What sweeping needs. */
+export interface SweeperDeps {
+  logger: Logger;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
 
 /** A launch that read the version just before it was superseded has committed long since. */
 const supersededGraceSeconds = 60;

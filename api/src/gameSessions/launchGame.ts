@@ -1,17 +1,29 @@
 import { randomUUID } from "node:crypto";
 import { limits } from "#contracts/limits.ts";
 import { KubeError } from "#kube/errors.ts";
-import type { Deps } from "../deps.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { HttpError, notFound } from "../errors.ts";
-import { buildGameSessionSpec } from "./buildGameSessionSpec.ts";
+import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessionSpec.ts";
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
 import { insertGameSession, lockLaunches, readLaunchWorld, type NewGameSession } from "./launchStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";
 
-type LaunchDeps = Pick<Deps, "config" | "logger" | "clock" | "postgres" | "cluster" | "gameSessionWriter">;
+/** What a launch needs. */
+export interface LaunchDeps {
+  config: { isInternetAllowed: boolean; gameSession: GameSessionSettings };
+  logger: Logger;
+  clock: Clock;
+  postgres: Postgres;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+}
 
 /** What a player wants to play. */
 export interface Launch extends SlotWish {

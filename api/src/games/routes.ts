@@ -6,7 +6,7 @@ import { deleteGame } from "./deleteGame.ts";
 import { registerGame } from "./registerGame.ts";
 import { noSuchGame, updateGame } from "./updateGame.ts";
 import { uploadArchive } from "./uploadArchive.ts";
-import type { Deps } from "../deps.ts";
+import type { Postgres } from "../stores/postgres.ts";
 import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentSync, presentUpload } from "./present.ts";
 import { gamePreconditionOf, gameTag } from "./gameEtag.ts";
 import type { AppContext, PartnerPrincipal } from "../http/appContext.ts";
@@ -105,7 +105,7 @@ const remove = partnerRoute({
 /** A partner's own games, their archives and how far these have come. */
 export const partnerRoutes: readonly Route[] = [list, register, detail, update, upload, sync, remove];
 
-async function findGame({ postgres }: Deps, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
+async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
   const game = await new PartnerGames(postgres, partner.id).find(slug);
   if (game === null) throw noSuchGame(slug);
   return game;

@@ -1,11 +1,19 @@
 import type { PatchGameRequest } from "#contracts/http/partners.ts";
-import type { Deps } from "../deps.ts";
+import type { Audit } from "../audit/audit.ts";
 import { HttpError, notFound } from "../errors.ts";
 import { gameEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
-import { checkNetwork } from "./networkRule.ts";
+import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import type { PartnerPrincipal } from "../http/appContext.ts";
 import { PartnerGames, type GameMetadata, type PartnerGame } from "./partnerGameStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What a change of a game needs. */
+export interface UpdateGameDeps {
+  config: NetworkConfig;
+  postgres: Postgres;
+  audit: Audit;
+}
 
 /** Uploads and other changes may come between the look and the change, but hardly this often. */
 const attempts = 5;
@@ -15,7 +23,7 @@ const attempts = 5;
  * precondition_failed, and invalid_archive when launcher or engineDir name something that the game's archive does not hold.
  */
 export async function updateGame(
-  { postgres, audit, config }: Pick<Deps, "postgres" | "audit" | "config">, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
+  { postgres, audit, config }: UpdateGameDeps, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
   precondition?: GamePrecondition,
 ): Promise<PartnerGame> {
   checkNetwork(config, changes);

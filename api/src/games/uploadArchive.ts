@@ -1,23 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
-import type { Deps } from "../deps.ts";
+import type { Audit } from "../audit/audit.ts";
 import { HttpError } from "../errors.ts";
 import { gameEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
 import type { PartnerPrincipal } from "../http/appContext.ts";
-import { followGameCache } from "./followGameCaches.ts";
+import { followGameCache, type FollowDeps } from "./followGameCaches.ts";
 import type { PartnerGame } from "./partnerGameStore.ts";
 import { currentDigest, dropUploadLease, lockJudgedGame, switchVersion, type UploadLease } from "./uploadStore.ts";
 import { archiveTooLarge, type ArchiveBody } from "./upload/archiveBody.ts";
 import { ArchiveStore } from "./upload/archiveStore.ts";
 import type { ArchiveUpload } from "./upload/archiveUpload.ts";
-import { CutOff, TooSlow } from "./upload/bodyReader.ts";
+import { CutOff, TooSlow, type Pace } from "./upload/bodyReader.ts";
 import { ArchiveTooLarge, DigestMismatch, receiveArchive, type ReceivedArchive } from "./upload/receiveArchive.ts";
 import { holdUploadLease } from "./upload/uploadLease.ts";
 import { noSuchGame } from "./updateGame.ts";
 
-type UploadDeps = Pick<Deps, "config" | "logger" | "postgres" | "objectStore" | "gameCacheWriter" | "audit">;
+/** What an upload needs. */
+export interface UploadDeps extends FollowDeps {
+  config: { partner: { uploadMaxBytes: number; uploadPace: Pace } };
+  audit: Audit;
+}
 
 /** What a partner is told of an accepted archive. */
 export interface UploadedArchive {

@@ -1,10 +1,15 @@
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
-import type { Deps } from "../deps.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
 import { HttpError, notFound } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
 import { findGameSession } from "../gameSessions/gameSessionStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 
-type StreamerDeps = Pick<Deps, "postgres" | "cluster">;
+/** What finding a session's streamer needs. */
+export interface FindStreamerDeps {
+  postgres: Postgres;
+  cluster: ClusterView;
+}
 
 /** Where a session stands, and the address of its pod while that may be spoken to: once its streamer runs, and until the end begins. */
 export interface FoundStreamer {
@@ -21,14 +26,14 @@ export interface FollowedStreamer {
 }
 
 /** Address of the pod that streams the user's session. Throws not_found, and not_running while there is none. */
-export async function findStreamer(deps: StreamerDeps, userId: string, id: string): Promise<string> {
+export async function findStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<string> {
   const { podIp } = (await followStreamer(deps, userId, id)).look();
   if (podIp === undefined) throw notRunning();
   return podIp;
 }
 
 /** The user's session, from the database; what becomes of it, from the cluster. Throws not_found. */
-export async function followStreamer({ postgres, cluster }: StreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
+export async function followStreamer({ postgres, cluster }: FindStreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
   const row = await findGameSession(postgres.pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   const look = (): FoundStreamer => {

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { whep } from "#contracts/stream.ts";
-import type { Deps } from "../deps.ts";
 import { HttpError } from "../errors.ts";
-import type { StreamOffer, StreamerAnswer } from "./streamerClient.ts";
-import { followStreamer, notRunning } from "./findStreamer.ts";
+import type { StreamOffer, StreamerAnswer, StreamerClient } from "./streamerClient.ts";
+import { followStreamer, notRunning, type FindStreamerDeps } from "./findStreamer.ts";
 
-type OfferDeps = Pick<Deps, "postgres" | "cluster" | "streamers">;
+/** What passing an offer on needs. */
+export interface OfferDeps extends FindStreamerDeps {
+  streamers: StreamerClient;
+}
 
 /** Between tries to reach a streamer that has yet to listen: it is expected within a fraction of a second. */
 const pauses = { firstMs: 20, growth: 1.25, longestMs: 500 };

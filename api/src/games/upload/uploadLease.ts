@@ -1,8 +1,12 @@
-import type { Deps } from "../../deps.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { HttpError } from "../../errors.ts";
 import { abandonUpload, dropUploadLease, renewIntervalMs, renewUploadLease, takeUploadLease, type UploadLease } from "../uploadStore.ts";
+import type { Postgres } from "../../stores/postgres.ts";
 
-type LeaseDeps = Pick<Deps, "logger" | "postgres">;
+interface LeaseDeps {
+  logger: Logger;
+  postgres: Postgres;
+}
 
 /**
  * Runs `work` as the game's only upload; throws upload_in_progress when there is another. The signal is aborted when the
