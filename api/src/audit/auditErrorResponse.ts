@@ -3,7 +3,7 @@ import type { AppContext } from "../http/appContext.ts";
 import type { RateLimitOutcome } from "../http/rateLimits.ts";
 import type { AuditEvent } from "./audit.ts";
 
-/** Notes in the audit trail that somebody was refused what is not theirs: another site's page, a suspended partner, a key that is none. */
+/** Records that somebody was refused: another site's page, a suspended partner, an invalid API key. */
 export function auditRefusal(ctx: AppContext, { code }: HttpError): void {
   const isBadKey = code === "unauthorized" && ctx.path.startsWith("/api/partners") && ctx.get("authorization") !== "";
   if (code !== "forbidden" && code !== "csrf" && !isBadKey) return;
@@ -11,7 +11,7 @@ export function auditRefusal(ctx: AppContext, { code }: HttpError): void {
   ctx.deps.audit.recordRarely(`access.refused ${code} ${route}`, { ...eventOf(ctx), action: "access.refused", details: { code, route } });
 }
 
-/** Notes which limits were used up: once for each window, by whichever process refuses first. */
+/** Records which limits were reached: once for each window, by the process that refuses first. */
 export function auditLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   for (const { name, isFirstRefusal } of outcomes) {
     if (isFirstRefusal) ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });

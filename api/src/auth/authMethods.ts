@@ -1,7 +1,7 @@
 import { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { presentSignInMethods } from "./presentProviders.ts";
 import { userRoute } from "../http/route.ts";
-import { findSignInMethods } from "./identities.ts";
+import { findSignInMethods } from "./identityQueries.ts";
 
 const methods = userRoute({
   method: "GET",

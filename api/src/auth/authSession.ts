@@ -1,7 +1,7 @@
 import { clearCookie, csrfCookieName, sessionCookieName, setCookie } from "./cookies.ts";
 import { authSessionIdOf } from "./tokens.ts";
 import type { AppContext } from "../http/appContext.ts";
-import type { User } from "../accounts/users.ts";
+import type { User } from "../accounts/userQueries.ts";
 
 /** Signs the browser in. A new sign-in never continues the one that the browser had. */
 export async function beginAuthSession(ctx: AppContext, user: User, provider: string): Promise<void> {

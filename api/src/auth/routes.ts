@@ -12,7 +12,7 @@ import { presentAuthSession } from "./presentSession.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty, json, redirect } from "../http/responses.ts";
 import { publicRoute } from "../http/route.ts";
-import { findUserById } from "../accounts/users.ts";
+import { findUserById } from "../accounts/userQueries.ts";
 import { answerForm, answerUrl, formRoute, requireCsrf } from "./authResponse.ts";
 import { beginAuthSession, csrfTokenFor, endAuthSession } from "./authSession.ts";
 
@@ -135,7 +135,7 @@ const clientLog = publicRoute({
 async function answerSession(ctx: AppContext): Promise<void> {
   const { config, postgres } = ctx.deps;
   const signedIn = await findUser(ctx);
-  const user = signedIn === undefined ? undefined : await findUserById(postgres, signedIn.user.id);
+  const user = signedIn === undefined ? undefined : await findUserById(postgres.prisma, signedIn.user.id);
   if (signedIn !== undefined && user === undefined) clearCookie(ctx, sessionCookieName(config));
   ctx.body = signedIn === undefined || user === undefined ? {} : presentAuthSession(user, signedIn.expiresAt, config.defaultAvatarUrl);
 }

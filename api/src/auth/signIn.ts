@@ -8,7 +8,7 @@ import { HttpError, rateLimited } from "../errors.ts";
 import type { RateLimits } from "../http/rateLimits.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { findUserByEmail, replacePasswordHash, type User, type UserWithPassword } from "../accounts/users.ts";
+import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithPassword } from "../accounts/userQueries.ts";
 
 /** What a sign-in by password needs. */
 export interface SignInDeps {
@@ -80,9 +80,9 @@ async function beginAttempt(
 
 async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<UserWithPassword | undefined> {
   const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
-  const user = isPossible ? await deps.signInTurnstile.pass(() => findUserByEmail(deps.postgres, email)) : undefined;
+  const user = isPossible ? await deps.signInTurnstile.pass(() => findUserByEmail(deps.postgres.pool, email)) : undefined;
   const { isEqual, shouldRehash } = await deps.passwords.check(password.slice(0, limits.auth.passwordMaxLength), user?.passwordHash ?? null);
   if (!isEqual || user === undefined || user.isDisabled) return undefined;
-  if (shouldRehash) await replacePasswordHash(deps.postgres, user, await deps.passwords.hash(password));
+  if (shouldRehash) await updateUnchangedPasswordHash(deps.postgres.prisma, user, await deps.passwords.hash(password));
   return user;
 }

@@ -10,7 +10,7 @@ import { presentGameSession, presentGameSessions, presentKeepalive, presentLaunc
 import { eventStream, empty } from "../http/responses.ts";
 import { remembering } from "../http/idempotency.ts";
 import { userRoute, type Route } from "../http/route.ts";
-import { findGameSession, listActiveGameSessions } from "./gameSessionStore.ts";
+import { findGameSession, listActiveGameSessions } from "./gameSessionQueries.ts";
 
 const launch = userRoute({
   method: "POST",

@@ -8,13 +8,13 @@ import { noSuchGame, updateGame } from "./updateGame.ts";
 import { uploadArchive } from "./uploadArchive.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentSync, presentUpload } from "./present.ts";
-import { gamePreconditionOf, gameTag } from "./gameEtag.ts";
+import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
 import type { AppContext, PartnerPrincipal } from "../http/appContext.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { answerCacheable, answerTagged } from "../http/response.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import { partnerRoute, type Route } from "../http/route.ts";
-import { PartnerGames, type PartnerGame } from "./partnerGameStore.ts";
+import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
 import { archiveBodyOf } from "./upload/archiveBody.ts";
 import { formatSha256Digest } from "./upload/contentDigest.ts";
 
@@ -28,7 +28,7 @@ const list = partnerRoute({
   method: "GET", path: gamesPath, name: "listPartnerGames", summary: "List the partner's games", limits,
   headers: ["If-None-Match"], answers: cacheable(PartnerGamesResponse), errors: [],
   handle: async ({ ctx, deps, partner }) => {
-    answerCacheable(ctx, presentPartnerGames(await new PartnerGames(deps.postgres, partner.id).list()));
+    answerCacheable(ctx, presentPartnerGames(await listPartnerGames(deps.postgres.prisma, partner.id)));
   },
 });
 
@@ -58,7 +58,7 @@ const update = partnerRoute({
   handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
     const game = await updateGame(deps, partner, slug, body, gamePreconditionOf(ctx));
     const detail = presentPartnerGame(game, deps.cluster);
-    ctx.set("ETag", gameTag(game, detail.cacheStatus));
+    ctx.set("ETag", gameEtag(game, detail.cacheStatus));
     ctx.body = detail;
   },
 });
@@ -106,7 +106,7 @@ const remove = partnerRoute({
 export const partnerRoutes: readonly Route[] = [list, register, detail, update, upload, sync, remove];
 
 async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
-  const game = await new PartnerGames(postgres, partner.id).find(slug);
+  const game = await findPartnerGame(postgres.prisma, partner.id, slug);
   if (game === null) throw noSuchGame(slug);
   return game;
 }
@@ -114,5 +114,5 @@ async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPr
 /** The detail under the game's own tag, so that a client can say which state of the game a change is meant for. */
 function answerGame(ctx: AppContext, game: PartnerGame): void {
   const detail = presentPartnerGame(game, ctx.deps.cluster);
-  answerTagged(ctx, gameTag(game, detail.cacheStatus), JSON.stringify(detail));
+  answerTagged(ctx, gameEtag(game, detail.cacheStatus), JSON.stringify(detail));
 }

@@ -3,7 +3,7 @@ import type { Next } from "koa";
 import { HttpError, unauthorized, unavailable } from "../errors.ts";
 import type { AppContext } from "./appContext.ts";
 import { auditRefusal } from "../audit/auditErrorResponse.ts";
-import { isDatabaseAway } from "../stores/databaseUnavailable.ts";
+import { isDatabaseUnavailable } from "../stores/databaseUnavailable.ts";
 import { isUserGone } from "../accounts/userGone.ts";
 
 /** The one place where an error becomes an answer. What nobody foresaw is logged, and told only as a request id. */
@@ -43,7 +43,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 /** Any error as the refusal that it is answered with. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  if (isDatabaseAway(error)) return unavailable("The service is not available just now: try again in a moment.", error);
+  if (isDatabaseUnavailable(error)) return unavailable("The service is not available just now: try again in a moment.", error);
   if (isUserGone(error)) return unauthorized({ cause: error });
   const code = codeOfStatus(error);
   return code === undefined ? new HttpError("internal_error", { cause: error }) : new HttpError(code, { cause: error });

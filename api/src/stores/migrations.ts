@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { isDatabaseAway } from "./databaseUnavailable.ts";
+import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
 import { createSchemaEngine, type SchemaEngine } from "./schemaEngine.ts";
 
 const schemaFile = fileURLToPath(new URL("../../prisma/schema.prisma", import.meta.url));
@@ -37,7 +37,7 @@ export async function waitForDatabase(databaseUrl: string, seconds: number): Pro
       await withClient(databaseUrl, (client) => client.query("SELECT 1"));
       return;
     } catch (error) {
-      if (performance.now() >= deadline || !isDatabaseAway(error)) throw error;
+      if (performance.now() >= deadline || !isDatabaseUnavailable(error)) throw error;
     }
     await delay(retryMs * (0.75 + Math.random() / 2));
   }

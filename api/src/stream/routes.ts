@@ -9,7 +9,7 @@ import type { AppContext } from "../http/appContext.ts";
 import { empty, media } from "../http/responses.ts";
 import { readPlain } from "../http/body.ts";
 import { userRoute, type Route } from "../http/route.ts";
-import type { StreamerAnswer } from "./streamerClient.ts";
+import type { StreamerResponse } from "./streamerClient.ts";
 
 const messageMaxLength = 500;
 const StreamParams = z.object({ sessionId: opaqueId });
@@ -20,7 +20,7 @@ const OfferQuery = z.strictObject({
   [whep.takeoverParameter]: z.enum(["true", "false"]).optional().meta({ description: "`true` replaces another viewer, who is told so." }),
 });
 
-/** WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through here. */
+/** WHEP: the browser's offer goes to the session's pod, the pod's SDP answer back. Media never passes through here. */
 const offer = userRoute({
   method: "POST",
   path: `${streamPath}/:sessionId`,
@@ -38,15 +38,15 @@ const offer = userRoute({
   query: OfferQuery,
   handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
     const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
-    const left = new AbortController(); // a page that left while it waited must not become a viewer
-    ctx.res.once("close", () => left.abort());
-    const answer = await offerStream(deps, user.id, { sessionId, query: queryString(query), sdp, signal: left.signal }).catch((error: unknown) => {
-      if (!left.signal.aborted) throw error;
+    const disconnected = new AbortController(); // a page that was closed while it waited must not become a viewer
+    ctx.res.once("close", () => disconnected.abort());
+    const response = await offerStream(deps, user.id, { sessionId, query: queryString(query), sdp, signal: disconnected.signal }).catch((error: unknown) => {
+      if (!disconnected.signal.aborted) throw error;
     });
-    if (answer === undefined) return;
-    passOn(ctx, answer, 201);
-    if (answer.connectionId !== undefined) {
-      ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${answer.connectionId}`);
+    if (response === undefined) return;
+    forward(ctx, response, 201);
+    if (response.connectionId !== undefined) {
+      ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${response.connectionId}`);
     }
   },
 });
@@ -62,26 +62,26 @@ const hangUp = userRoute({
   params: ConnectionParams,
   handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
     const podIp = await findStreamer(deps, user.id, sessionId);
-    passOn(ctx, await deps.streamers.hangUp(podIp, connectionId), 200);
+    forward(ctx, await deps.streamers.hangUp(podIp, connectionId), 200);
   },
 });
 
 /** Signalling for the player's own session, starting or running. */
 export const streamRoutes: readonly Route[] = [offer, hangUp];
 
-/** The pod runs other people's code: only the answers of the protocol are passed on, and never as anything a page would run. */
-function passOn(ctx: AppContext, answer: StreamerAnswer, expected: 200 | 201): void {
-  if (answer.status !== expected) throw refusalOf(answer);
-  if (expected === 201 && !answer.contentType.startsWith(whep.contentType)) throw notReady();
-  ctx.body = expected === 201 ? answer.body : null;
+/** Responds with a streamer's response. The pod runs other people's code: only responses of the protocol are forwarded, and never as anything that a page would run. */
+function forward(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
+  if (response.status !== expected) throw toHttpError(response);
+  if (expected === 201 && !response.contentType.startsWith(whep.contentType)) throw notReady();
+  ctx.body = expected === 201 ? response.body : null;
   ctx.status = expected;
   if (expected === 201) ctx.type = whep.contentType;
 }
 
-function refusalOf({ status, body }: StreamerAnswer): HttpError {
-  const refusal = WhepError.safeParse(parseJson(body)).data;
-  if (refusal === undefined || whepErrors[refusal.error] !== status) return notReady();
-  return new HttpError(refusal.error, { message: refusal.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
+function toHttpError({ status, body }: StreamerResponse): HttpError {
+  const error = WhepError.safeParse(parseJson(body)).data;
+  if (error === undefined || whepErrors[error.error] !== status) return notReady();
+  return new HttpError(error.error, { message: error.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
 }
 
 function notReady(): HttpError {

@@ -3,43 +3,44 @@ import { whep } from "#contracts/stream.ts";
 import { unavailable } from "../errors.ts";
 
 const port = 8080;
-/** A streamer that is starting holds an offer for less than this (its `holdMs`). */
+/** A streamer that is starting keeps an offer pending for less than this (its `holdMs`). */
 const deadlineMs = 10_000;
-const maxAnswerBytes = 4 * whep.maxOfferBytes;
+const responseMaxBytes = 4 * whep.maxOfferBytes;
 
-/** A browser's offer, and for which session it is. */
+/** A browser's offer for a session. */
 export interface StreamOffer {
   sessionId: string;
-  /** Passed on as it is. */
+  /** The query string, forwarded as it is. */
   query: string;
   sdp: string;
-  /** The browser is gone. */
+  /** Aborted when the browser has disconnected. */
   signal: AbortSignal;
 }
 
-/** What a streamer answered. */
-export interface StreamerAnswer {
+/** A streamer's response. */
+export interface StreamerResponse {
   status: number;
   contentType: string;
-  /** Id of the new connection. */
+  /** The id of the new connection. */
   connectionId: string | undefined;
   body: string;
 }
 
-/** Speaks WHEP to the streamers in session pods, one short request at a time. Throws unavailable when one does not answer. */
+/** A WHEP client for the streamers in session pods. Its methods throw unavailable when a streamer does not respond. */
 export class StreamerClient {
   readonly #dispatcher: Dispatcher = new Agent({
     connections: 2, keepAliveTimeout: 1_000, connect: { timeout: 3_000 }, headersTimeout: deadlineMs, bodyTimeout: deadlineMs,
-    maxResponseSize: maxAnswerBytes,
+    maxResponseSize: responseMaxBytes,
   });
 
-  /** Posts an offer. It names its session: an address may have passed to another pod, whose streamer does not take it then. */
-  async offer(podIp: string, { sessionId, query, sdp, signal }: StreamOffer): Promise<StreamerAnswer> {
+  /** Posts an offer and returns the response. The offer names its session: the address may be another pod's by now, whose streamer refuses it. */
+  async offer(podIp: string, { sessionId, query, sdp, signal }: StreamOffer): Promise<StreamerResponse> {
     const path = query === "" ? whep.path : `${whep.path}?${query}`;
     return this.#send(podIp, { method: "POST", path, headers: { "content-type": whep.contentType, [whep.sessionHeader]: sessionId }, body: sdp }, signal);
   }
 
-  async hangUp(podIp: string, connectionId: string): Promise<StreamerAnswer> {
+  /** Closes a connection and returns the response. */
+  async hangUp(podIp: string, connectionId: string): Promise<StreamerResponse> {
     return this.#send(podIp, { method: "DELETE", path: `${whep.path}/${connectionId}` });
   }
 
@@ -47,12 +48,12 @@ export class StreamerClient {
     await this.#dispatcher.close();
   }
 
-  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">, left?: AbortSignal): Promise<StreamerAnswer> {
+  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">, disconnected?: AbortSignal): Promise<StreamerResponse> {
     const deadline = AbortSignal.timeout(deadlineMs);
     const host = podIp.includes(":") ? `[${podIp}]` : podIp;
     try {
       const { statusCode, headers, body } = await this.#dispatcher.request({
-        origin: `http://${host}:${port}`, ...request, signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
+        origin: `http://${host}:${port}`, ...request, signal: disconnected === undefined ? deadline : AbortSignal.any([disconnected, deadline]),
       });
       return {
         status: statusCode,

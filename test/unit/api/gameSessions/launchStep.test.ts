@@ -5,19 +5,19 @@ import { aGameNode } from "../../../factories/gameNode.ts";
 
 const noNode = (): undefined => undefined;
 
-function stageAfter(...conditions: string[]): string {
+function stepAfter(...conditions: string[]): string {
   const status = aPlacedStatus({ conditions: conditions.map((type) => aCondition(type)) });
-  return launchProgressOf(aGameSession({ status }), noNode).stage;
+  return launchProgressOf(aGameSession({ status }), noNode).step;
 }
 
 describe("launchProgressOf", () => {
   it("names what the launch is busy with", () => {
-    expect(launchProgressOf(undefined, noNode)).to.deep.equal({ stage: "scheduling" });
-    expect(launchProgressOf(aGameSession(), noNode)).to.deep.equal({ stage: "scheduling" });
-    expect(stageAfter("Scheduled")).to.equal("downloading");
-    expect(stageAfter("Scheduled", "ContentReady")).to.equal("restoring");
-    expect(stageAfter("Scheduled", "ContentReady", "SaveRestored")).to.equal("booting");
-    expect(stageAfter("Scheduled", "ContentReady", "SaveRestored", "PodReady")).to.equal("connecting");
+    expect(launchProgressOf(undefined, noNode)).to.deep.equal({ step: "scheduling" });
+    expect(launchProgressOf(aGameSession(), noNode)).to.deep.equal({ step: "scheduling" });
+    expect(stepAfter("Scheduled")).to.equal("downloading");
+    expect(stepAfter("Scheduled", "ContentReady")).to.equal("restoring");
+    expect(stepAfter("Scheduled", "ContentReady", "SaveRestored")).to.equal("booting");
+    expect(stepAfter("Scheduled", "ContentReady", "SaveRestored", "PodReady")).to.equal("connecting");
   });
 
   it("gives the progress of this version's download on the session's node", () => {
@@ -27,6 +27,6 @@ describe("launchProgressOf", () => {
     ] as const;
     const node = aGameNode("node1", { entries: [...entries] });
     const progress = launchProgressOf(aGameSession({ status: aPlacedStatus() }), (name) => (name === "node1" ? node : undefined));
-    expect(progress).to.deep.equal({ stage: "downloading", progressPercent: 30 });
+    expect(progress).to.deep.equal({ step: "downloading", progressPercent: 30 });
   });
 });

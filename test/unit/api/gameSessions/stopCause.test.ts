@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { StopReason } from "#contracts/crd/gameSession.ts";
 import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
-import { publicEndOf } from "#api/gameSessions/endReason.ts";
+import { publicEndOf } from "#api/gameSessions/stopCause.ts";
 
 describe("publicEndOf", () => {
   it("has a word of the interface for every reason of the cluster", () => {

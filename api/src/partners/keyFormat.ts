@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { randomBase32, toBase32 } from "../runtime/base32.ts";
 
 /**
- * A partner's API key reads `joypod_live_<keyId>_<secret><check>`: the id finds the row, the secret (200 bits) proves the
- * holder, the check lets a typing error be told from a wrong key without the database and scanners tell a key from noise.
+ * A partner's API key reads `joypod_live_<keyId>_<secret><check>`: the id finds the row, the secret (200 bits) proves who holds it. The check
+ * tells a typing error from a wrong key without asking the database, and lets secret scanners recognize a key.
  */
 const prefix = "joypod_live";
 const keyIdLength = 16;
@@ -13,20 +13,20 @@ const keyPattern = new RegExp(
   `^(?<signed>${prefix}_(?<keyId>[0-9a-z]{${keyIdLength}})_(?<secret>[0-9a-z]{${secretLength}}))(?<check>[0-9a-z]{${checkLength}})$`,
 );
 
-/** A key as it is made: `key` is shown once and never stored, the rest is the row. */
+/** A new key: `key` is shown once and never stored, the rest is the row. */
 export interface NewPartnerKey {
   key: string;
   keyId: string;
   secretHash: string;
 }
 
-/** What the text of a key proves, once `secretHash` equals the stored one. */
+/** A key that a request bears; it is valid when `secretHash` equals the stored one. */
 export interface PresentedPartnerKey {
   keyId: string;
   secretHash: string;
 }
 
-/** Makes a new key. */
+/** Returns a new key. */
 export function createPartnerKey(): NewPartnerKey {
   const keyId = randomBase32(keyIdLength);
   const secret = randomBase32(secretLength);
@@ -34,7 +34,7 @@ export function createPartnerKey(): NewPartnerKey {
   return { key: signed + checkOf(signed), keyId, secretHash: hashOf(secret) };
 }
 
-/** Reads a key; undefined when it is none, be it mistyped, cut short or of another kind. */
+/** Parses a key; undefined when the text is none, be it mistyped, cut short or of another kind. */
 export function parsePartnerKey(text: string): PresentedPartnerKey | undefined {
   const { signed, keyId, secret, check } = keyPattern.exec(text)?.groups ?? {};
   if (signed === undefined || keyId === undefined || secret === undefined || check !== checkOf(signed)) return undefined;
@@ -47,7 +47,7 @@ export function isSameSecretHash(left: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** A fast hash is enough: nobody can guess 200 random bits. */
+/** Returns the secret's hash. A fast one is enough: nobody can guess 200 random bits. */
 function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }

@@ -1,7 +1,7 @@
 import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
 import { conditionStatus } from "#contracts/crd/publicStatus.ts";
 
-/** Why the cluster says that a session is ending. */
+/** Returns why a session is stopping, by its object. */
 export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {
   if (status?.stopReason !== undefined) return status.stopReason;
   if (spec.stopReason !== undefined) return spec.stopReason;
@@ -9,7 +9,7 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
   return status?.failure === undefined ? "UserRequested" : "Failed";
 }
 
-/** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
+/** A node agent keeps trying to store a save; after so many milliseconds nobody waits for it any more. */
 export const savePatienceMs = 24 * 3600 * 1000;
 
 /** Whether the finished session's last save exists only on its node, and may still come from there. */

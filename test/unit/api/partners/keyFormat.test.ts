@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createPartnerKey, isSameSecretHash, parsePartnerKey } from "#api/partners/keys.ts";
+import { createPartnerKey, isSameSecretHash, parsePartnerKey } from "#api/partners/keyFormat.ts";
 
 describe("partner keys", () => {
   it("are read back to the id and the hash that were stored", () => {

@@ -1,0 +1,40 @@
+import { limits } from "#contracts/limits.ts";
+import { CliError } from "../cli/cliError.ts";
+import type { Audit } from "../audit/audit.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { createPartnerKey } from "./keyFormat.ts";
+import { insertPartnerKey, listLivePartnerKeyIds } from "./partnerKeyQueries.ts";
+import { lockPartner } from "./partnerQueries.ts";
+
+/** A new key, whose text is shown this once. */
+export interface IssuedKey {
+  partner: { id: string; name: string };
+  keyId: string;
+  key: string;
+  /** Null for a key that never expires. */
+  expiresAt: string | null;
+}
+
+/**
+ * Gives a partner (by name or id) another key; two at a time may live, so that one can replace the other. Throws `not_found`, and `exists`
+ * when there are two already.
+ */
+export async function issuePartnerKey(
+  { postgres, audit }: { postgres: Postgres; audit: Audit }, partnerNameOrId: string, expiresInDays: number | undefined,
+): Promise<IssuedKey> {
+  const { key, keyId, secretHash } = createPartnerKey();
+  const issued = await postgres.transaction(async (transaction) => {
+    const partner = await lockPartner(transaction, partnerNameOrId);
+    if (partner === undefined) throw new CliError("not_found", `There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+    const live = await listLivePartnerKeyIds(transaction, partner.id);
+    if (live.length >= limits.partner.liveKeys) {
+      throw new CliError("exists", `${partner.name} has ${live.length} live keys already (${live.join(", ")}): revoke one with 'joypod partner key revoke --key …'.`, { partner: partner.id });
+    }
+    const expiresAt = await insertPartnerKey(transaction, { keyId, partnerId: partner.id, secretHash, expiresInDays });
+    return { partner, expiresAt: expiresAt?.toISOString() ?? null };
+  });
+  await audit.record({
+    action: "partnerKey.created", actor: { kind: "operator" }, subject: { kind: "partner", id: issued.partner.id }, details: { keyId },
+  });
+  return { ...issued, keyId, key };
+}
