@@ -19,12 +19,12 @@ const packages = {
 /** The rooms of a program from top to bottom: folders or files of its src, on lines of one thought each. */
 const rooms = {
   api: [
-    // Programs, and what puts them together.
-    "main.ts", "cli", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "background",
+    // Programs, and what puts them together: the configuration knows what every noun is told.
+    "main.ts", "cli", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
     // The nouns.
-    "stream", "gameSessions", "catalog", "games", "saves", "partners", "auth", "accounts", "audit",
+    "stream", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
     // What knows no noun: HTTP, the cluster, the stores.
-    "http", "cluster", "stores", "config.ts", "errors.ts", "runtime", "rbac.ts", "generated",
+    "http", "cluster", "stores", "errors.ts", "runtime", "rbac.ts", "generated",
   ],
 };
 

@@ -1,6 +1,5 @@
 import { systemClock, type Clock } from "#runtime/clock.ts";
 import { AuthSessions } from "./auth/authSessions.ts";
-import { sessionCookieName } from "./auth/cookies.ts";
 import { CsrfTokens } from "./auth/csrfTokens.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
@@ -43,7 +42,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     objectStore: connectObjectStore(config.objectStore),
     catalogCounts: new CatalogCounts(),
     audit: new Audit(postgres, logger),
-    tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: sessionCookieName(config), clock }),
+    tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: config.sessionCookie, clock }),
     csrfTokens: new CsrfTokens(signingKeys),
     authSessions: new AuthSessions({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }),
     oauthProviders: new Map(config.auth.providers.map((provider) => [provider.id, new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock })])),

@@ -3,11 +3,11 @@ import { format } from "node:util";
 import { compactHeap } from "#runtime/compactHeap.ts";
 import { createApp } from "./app.ts";
 import { createBackground } from "./background/background.ts";
-import { doubtsAbout, parseConfig } from "./config.ts";
+import { configWarnings, parseConfig } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
 import { lowerHelperThreads } from "./runtime/helperThreads.ts";
 import { createLogger } from "./runtime/logger.ts";
-import { createMetricsServer } from "./runtime/metricsServer.ts";
+import { createMetricsServer } from "./http/metricsServer.ts";
 import { readWebPages } from "./http/serveWeb.ts";
 import { close, createHttpServer, listen } from "./http/server.ts";
 
@@ -35,7 +35,7 @@ compactHeap();
 await listen(metricsServer, config.metricsPort);
 await listen(server, config.port);
 deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "the password threads did not start"));
-for (const doubt of doubtsAbout(config)) logger.warn({ doubt }, "the configuration is hardly meant like this");
+for (const doubt of configWarnings(config)) logger.warn({ doubt }, "The configuration looks unsafe.");
 logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "the API serves");
 
 const signal = await Promise.race([once(process, "SIGTERM").then(() => "SIGTERM"), once(process, "SIGINT").then(() => "SIGINT")]);

@@ -1,14 +1,14 @@
 import { normalizeEmail } from "../auth/email.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import { updateAuthSessionsRevoked } from "../auth/authSessionQueries.ts";
-import { CliError } from "../cli/cliError.ts";
+import { DomainError, notFound } from "../errors.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { requirePassword } from "./passwordRule.ts";
 import {
   deleteIdempotencyKeysOfUser, deleteUserById, findActiveGameSessionOfUser, lockUserByEmail, updatePasswordHash, updateUserDisabled, updateUserEnabled,
-} from "./userQueries.ts";
+} from "./accountQueries.ts";
 
 /** What a change of an account needs. */
 export interface ChangeUserDeps {
@@ -28,7 +28,7 @@ export interface ChangedUser {
   isAnnounced: boolean;
 }
 
-/** Sets another password for an account and ends its sign-ins. Throws `not_found` and `invalid`. */
+/** Sets another password for an account and ends its sign-ins. Throws not_found and invalid_request. */
 export async function setPassword(deps: ChangeUserDeps & { passwords: Passwords }, { email, password }: { email: string; password: string }): Promise<ChangedUser> {
   requirePassword(password);
   const passwordHash = await deps.passwords.hash(password);
@@ -38,7 +38,7 @@ export async function setPassword(deps: ChangeUserDeps & { passwords: Passwords 
   });
 }
 
-/** Disables an account, so that nobody can sign in to it, and ends its sign-ins. Throws `not_found`. */
+/** Disables an account, so that nobody can sign in to it, and ends its sign-ins. Throws not_found. */
 export function disableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
   return change(deps, email, "user.disabled", async (transaction, id) => {
     await updateUserDisabled(transaction, id);
@@ -46,7 +46,7 @@ export function disableUser(deps: ChangeUserDeps, email: string): Promise<Change
   });
 }
 
-/** Lets a disabled account sign in again. Throws `not_found`. */
+/** Lets a disabled account sign in again. Throws not_found. */
 export function enableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
   return change(deps, email, "user.enabled", async (transaction, id) => {
     await updateUserEnabled(transaction, id);
@@ -56,7 +56,7 @@ export function enableUser(deps: ChangeUserDeps, email: string): Promise<Changed
 
 /**
  * Removes an account with all that belongs to it: sign-ins, identities, favourites, past sessions, save slots, and in time the
- * saves in the object store. The audit trail keeps what was done, by the account's id. Throws `not_found`, and `in_use` while a
+ * saves in the object store. The audit trail keeps what was done, by the account's id. Throws not_found, and session_active while a
  * session of theirs has not ended.
  */
 export function deleteUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
@@ -64,7 +64,7 @@ export function deleteUser(deps: ChangeUserDeps, email: string): Promise<Changed
     // The user's row is locked: no launch can begin a session now.
     const active = await findActiveGameSessionOfUser(transaction, id);
     if (active !== undefined) {
-      throw new CliError("in_use", `The player has a session that has not ended: ${active}. Disable the player, stop it (kubectl delete gsess ${active}, in the sessions' namespace), and try again.`, { sessionId: active });
+      throw new DomainError("session_active", { message: `The player has a session that has not ended: ${active}. Disable the player, stop it (kubectl delete gsess ${active}, in the sessions' namespace), and try again.`, extra: { sessionId: active } });
     }
     const ended = await updateAuthSessionsRevoked(transaction, id);
     await deleteIdempotencyKeysOfUser(transaction, id);
@@ -80,7 +80,7 @@ async function change(
   const email = normalizeEmail(typed);
   const { id, ended } = await postgres.transaction(async (transaction) => {
     const userId = await lockUserByEmail(transaction, email);
-    if (userId === undefined) throw new CliError("not_found", `There is no user ${email}.`);
+    if (userId === undefined) throw notFound(`There is no user ${email}.`);
     return { id: userId, ended: await work(transaction, userId) };
   });
   const isAnnounced = ended.length === 0 || await announce(ended);

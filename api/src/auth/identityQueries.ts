@@ -1,7 +1,7 @@
 import type { Profile } from "./oauth/profile.ts";
 import type { IdentityContext } from "./oauth/resolveIdentity.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import type { User } from "../accounts/userQueries.ts";
+import type { User } from "./userQueries.ts";
 
 /** Names an account at a provider. */
 export type Identity = Pick<Profile, "issuer" | "subject">;

@@ -4,11 +4,11 @@ import { isEmail, normalizeEmail } from "./email.ts";
 import type { Attempt, Lockout } from "./lockout.ts";
 import type { Passwords } from "./passwords.ts";
 import type { Turnstile } from "./turnstile.ts";
-import { HttpError, rateLimited } from "../errors.ts";
+import { DomainError, rateLimited } from "../errors.ts";
 import type { RateLimits } from "../http/rateLimits.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithPassword } from "../accounts/userQueries.ts";
+import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithPassword } from "./userQueries.ts";
 
 /** What a sign-in by password needs. */
 export interface SignInDeps {
@@ -52,7 +52,7 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   if (user === undefined) {
     metrics.signInDone("failed");
     await audit.record({ action: "signIn.failed", actor: { kind: "anonymous" }, address, requestId });
-    throw new HttpError("invalid_credentials", { message: "That e-mail and password do not match an account." });
+    throw new DomainError("invalid_credentials", { message: "That e-mail and password do not match an account." });
   }
   await Promise.all([attempt.succeeded(), rateLimits.giveBack("signInFailures", place)]);
   metrics.signInDone("succeeded");
@@ -73,7 +73,7 @@ async function beginAttempt(
   if (!attempt.isAllowed) {
     metrics.signInDone("locked");
     await audit.record({ action: "signIn.locked", actor: { kind: "anonymous" }, address, requestId });
-    throw new HttpError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
+    throw new DomainError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
   }
   return attempt;
 }

@@ -4,7 +4,7 @@ import { OAuthFailure } from "./oauth/oauthFailure.ts";
 import type { OAuthProvider } from "./oauth/oauthProvider.ts";
 import type { Profile } from "./oauth/profile.ts";
 import { findIdentityUsers, findUserOfIdentity, insertIdentity, insertUserOfIdentity } from "./identityQueries.ts";
-import type { User } from "../accounts/userQueries.ts";
+import type { User } from "./userQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 

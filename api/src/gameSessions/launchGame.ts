@@ -5,7 +5,7 @@ import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
-import { HttpError, notFound } from "../errors.ts";
+import { DomainError, notFound } from "../errors.ts";
 import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessionSpec.ts";
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
@@ -46,7 +46,7 @@ export async function launchGame(
     if (choice.kind === "unknown") throw notFound("There is no such save slot.");
     if (context.activeSessionId !== null) throw sessionActive(context.activeSessionId);
     const slot = slotOf(choice);
-    if (context.network === "internet" && !deps.config.isInternetAllowed) throw new HttpError("conflict", { message: noInternetMessage });
+    if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
     if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
     const source = { userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, now: deps.clock.now() };
     const { gameId, versionId } = context;
@@ -54,7 +54,7 @@ export async function launchGame(
     const stored = {
       id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
     };
-    if (!await insertGameSession(transaction, stored)) throw new HttpError("session_active", { message: sessionActiveMessage });
+    if (!await insertGameSession(transaction, stored)) throw new DomainError("session_active", { message: sessionActiveMessage });
     await alsoWithin?.(stored.id, transaction);
     return stored;
   });
@@ -66,12 +66,12 @@ const sessionActiveMessage = "You are already playing: stop that session first."
 
 const noInternetMessage = "This game needs the internet, which this site does not let games use: an admin has to allow it by the chart value games.network.";
 
-function sessionActive(sessionId: string): HttpError {
-  return new HttpError("session_active", { message: sessionActiveMessage, extra: { sessionId } });
+function sessionActive(sessionId: string): DomainError {
+  return new DomainError("session_active", { message: sessionActiveMessage, extra: { sessionId } });
 }
 
-function noServers(message: string, cause?: unknown): HttpError {
-  return new HttpError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
+function noServers(message: string, cause?: unknown): DomainError {
+  return new DomainError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
 }
 
 interface ChosenSlot extends Omit<Slot, "isPending"> {
@@ -80,13 +80,13 @@ interface ChosenSlot extends Omit<Slot, "isPending"> {
 
 function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   if (choice.kind === "full") {
-    throw new HttpError("no_empty_slot", { message: "All save slots of this game are in use: continue one of them." });
+    throw new DomainError("no_empty_slot", { message: "All save slots of this game are in use: continue one of them." });
   }
   if (choice.kind === "fresh") {
     return { id: randomUUID(), number: choice.number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isNew: true };
   }
   if (choice.slot.isPending) {
-    throw new HttpError("conflict", {
+    throw new DomainError("conflict", {
       message: "The last save of this slot is still being stored: try again in a moment, or play another slot.", retryAfterSeconds: 10,
     });
   }

@@ -1,7 +1,7 @@
 import type { Audit } from "../audit/audit.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import { preconditionFailed, type GamePrecondition } from "./gameEtag.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { findPartnerGame, updateGameDeleted } from "./partnerGameQueries.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import type { Postgres } from "../stores/postgres.ts";

@@ -1,4 +1,4 @@
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import type { AuditEvent } from "../audit/audit.ts";
 
 /** Returns the audit event of a partner's change of one of their games. */

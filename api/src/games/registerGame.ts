@@ -1,11 +1,11 @@
 import type { RegisterGameRequest } from "#contracts/http/partners.ts";
 import type { Audit } from "../audit/audit.ts";
-import { HttpError, invalidRequest } from "../errors.ts";
+import { DomainError, invalidRequest } from "../errors.ts";
 import type { Game } from "../generated/client.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import { slugOf } from "./slugs.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { insertPartnerGame, isUniqueViolation, type GameMetadata } from "./partnerGameQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -29,7 +29,7 @@ export async function registerGame(
     return game;
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new HttpError("conflict", { message: `The slug ${slug} is taken: choose another one.`, cause: error });
+    throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.`, cause: error });
   }
 }
 

@@ -1,10 +1,10 @@
 import type { PatchGameRequest } from "#contracts/http/partners.ts";
 import type { Audit } from "../audit/audit.ts";
-import { HttpError, notFound } from "../errors.ts";
+import { DomainError, notFound } from "../errors.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { findPartnerGame, updatePartnerGame, type GameMetadata, type PartnerGame } from "./partnerGameQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -39,21 +39,21 @@ export async function updateGame(
     await audit.record(gameAuditEvent("game.updated", partner, game.id));
     return updated;
   }
-  throw new HttpError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
+  throw new DomainError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
 }
 
 /** Returns the 404 for a game that is unknown, deleted or another partner's. */
-export function noSuchGame(slug: string): HttpError {
+export function noSuchGame(slug: string): DomainError {
   return notFound(`There is no game ${slug}.`);
 }
 
 function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engineDir }: PatchGameRequest): void {
   if (currentVersion === null) return;
   if (launcher !== undefined && !currentVersion.rootFiles.includes(launcher)) {
-    throw new HttpError("invalid_archive", { message: `The game's archive has no file ${launcher} at its root: upload one that has, or keep the launcher.` });
+    throw new DomainError("invalid_archive", { message: `The game's archive has no file ${launcher} at its root: upload one that has, or keep the launcher.` });
   }
   if (engineDir !== undefined && !currentVersion.rootDirectories.includes(engineDir)) {
-    throw new HttpError("invalid_archive", { message: `The game's archive has no directory ${engineDir} at its root: upload one that has, or keep engineDir.` });
+    throw new DomainError("invalid_archive", { message: `The game's archive has no directory ${engineDir} at its root: upload one that has, or keep engineDir.` });
   }
 }
 

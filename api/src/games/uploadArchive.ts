@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
 import type { Audit } from "../audit/audit.ts";
-import { HttpError } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import type { PartnerGame } from "./partnerGameQueries.ts";
 import { findCurrentDigest, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
 import { deleteUploadLease, type UploadLease } from "./uploadQueries.ts";
-import { archiveTooLarge, type ArchiveBody } from "./upload/archiveBody.ts";
+import type { ArchiveBody } from "./upload/archiveBody.ts";
 import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
 import type { ArchiveUpload } from "./upload/archiveUpload.ts";
 import { CutOff, TooSlow, type Pace } from "./upload/bodyReader.ts";
@@ -63,7 +63,7 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, { game, precon
   const received = await receive(deps, upload, game, body, signal).catch(async (error: unknown) => {
     // The lease stays behind, so the sweeper finds what an abort that fails leaves.
     await upload.abort().catch((cause: unknown) => deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abort a refused upload."));
-    throw toUploadError(error, deps.config.partner.uploadMaxBytes);
+    throw toDomainError(error, deps.config.partner.uploadMaxBytes);
   });
   if (await findCurrentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
     await upload.abort();
@@ -93,7 +93,7 @@ async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, prec
     if (!await deleteUploadLease(transaction, lease)) throw noSuchGame(game.slug);
     const revision = await lockCheckedGame(transaction, game);
     if (revision === undefined) {
-      throw new HttpError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
+      throw new DomainError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
     }
     precondition?.({ id: game.id, revision });
     await insertCurrentVersion(transaction, {
@@ -102,14 +102,14 @@ async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, prec
   });
 }
 
-function toUploadError(error: unknown, maxBytes: number): unknown {
+function toDomainError(error: unknown, maxBytes: number): unknown {
   if (error instanceof ArchiveRefused) {
     const details = error.entry === undefined ? {} : { details: [{ path: error.entry.slice(0, 256), message: error.message }] };
-    return new HttpError("invalid_archive", { message: error.message, cause: error, ...details });
+    return new DomainError("invalid_archive", { message: error.message, cause: error, ...details });
   }
-  if (error instanceof ArchiveTooLarge) return archiveTooLarge(maxBytes);
-  if (error instanceof DigestMismatch) return new HttpError("checksum_mismatch", { message: error.message });
-  if (error instanceof CutOff) return new HttpError("invalid_request", { message: error.message, cause: error });
-  if (error instanceof TooSlow) return new HttpError("request_timeout", { message: error.message, headers: { Connection: "close" } });
+  if (error instanceof ArchiveTooLarge) return new DomainError("payload_too_large", { message: `An archive may have at most ${maxBytes} bytes.` });
+  if (error instanceof DigestMismatch) return new DomainError("checksum_mismatch", { message: error.message });
+  if (error instanceof CutOff) return new DomainError("invalid_request", { message: error.message, cause: error });
+  if (error instanceof TooSlow) return new DomainError("request_timeout", { message: error.message });
   return error;
 }

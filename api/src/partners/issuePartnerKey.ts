@@ -1,6 +1,6 @@
 import { limits } from "#contracts/limits.ts";
-import { CliError } from "../cli/cliError.ts";
 import type { Audit } from "../audit/audit.ts";
+import { DomainError, notFound } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { createPartnerKey } from "./keyFormat.ts";
 import { insertPartnerKey, listLivePartnerKeyIds } from "./partnerKeyQueries.ts";
@@ -16,7 +16,7 @@ export interface IssuedKey {
 }
 
 /**
- * Gives a partner (by name or id) another key; two at a time may live, so that one can replace the other. Throws `not_found`, and `exists`
+ * Gives a partner (by name or id) another key; two at a time may live, so that one can replace the other. Throws not_found, and conflict
  * when there are two already.
  */
 export async function issuePartnerKey(
@@ -25,10 +25,11 @@ export async function issuePartnerKey(
   const { key, keyId, secretHash } = createPartnerKey();
   const issued = await postgres.transaction(async (transaction) => {
     const partner = await lockPartner(transaction, partnerNameOrId);
-    if (partner === undefined) throw new CliError("not_found", `There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+    if (partner === undefined) throw notFound(`There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
     const live = await listLivePartnerKeyIds(transaction, partner.id);
     if (live.length >= limits.partner.liveKeys) {
-      throw new CliError("exists", `${partner.name} has ${live.length} live keys already (${live.join(", ")}): revoke one with 'joypod partner key revoke --key …'.`, { partner: partner.id });
+      const message = `${partner.name} has ${live.length} live keys already (${live.join(", ")}): revoke one with 'joypod partner key revoke --key …'.`;
+      throw new DomainError("conflict", { message, extra: { partner: partner.id } });
     }
     const expiresAt = await insertPartnerKey(transaction, { keyId, partnerId: partner.id, secretHash, expiresInDays });
     return { partner, expiresAt: expiresAt?.toISOString() ?? null };

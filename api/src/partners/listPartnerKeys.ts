@@ -1,4 +1,4 @@
-import { CliError } from "../cli/cliError.ts";
+import { notFound } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { listPartnerKeyRows } from "./partnerKeyQueries.ts";
 
@@ -12,10 +12,10 @@ export interface ListedKey {
   lastUsedAt: string | null;
 }
 
-/** Returns all keys that a partner (by name or id) was given, the oldest first. Throws `not_found`. */
+/** Returns all keys that a partner (by name or id) was given, the oldest first. Throws not_found. */
 export async function listPartnerKeys({ postgres }: { postgres: Postgres }, partnerNameOrId: string): Promise<ListedKey[]> {
   const keys = await listPartnerKeyRows(postgres.prisma, partnerNameOrId);
-  if (keys === undefined) throw new CliError("not_found", `There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+  if (keys === undefined) throw notFound(`There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
   return keys.map(({ id, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
     keyId: id, createdAt: createdAt.toISOString(), expiresAt: isoOf(expiresAt), revokedAt: isoOf(revokedAt), lastUsedAt: isoOf(lastUsedAt),
   }));

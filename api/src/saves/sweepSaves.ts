@@ -5,7 +5,7 @@ import type { Postgres } from "../stores/postgres.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import { findSupersededSaves, type StoredSaveObject, type SupersededSaves } from "./supersededSaves.ts";
 import { deleteSweep, findSlotObjectKey, lockDueSweep, updateSweepDue, type SaveSweep } from "./saveSweepQueries.ts";
-import { savePatienceMs } from "../gameSessions/recorder/stopReason.ts";
+import { savePatienceMs } from "./savePatience.ts";
 
 /** What sweeping saves needs. */
 export interface SweepSavesDeps {

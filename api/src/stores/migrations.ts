@@ -14,7 +14,7 @@ const lockTimeoutSeconds = 120;
 const retryMs = 500;
 const noExternals = { externalTables: [], externalEnums: [] };
 
-/** Brings the database to the newest schema and gives the names of the migrations that were missing. Safe to run at any time, by several at once. */
+/** Brings the database to the newest schema and returns the names of the migrations that were missing. Safe to run at any time, by several at once. */
 export async function migrate(databaseUrl: string): Promise<string[]> {
   return withLock(databaseUrl, async (client) => {
     await requireExtension(client, "pg_trgm");

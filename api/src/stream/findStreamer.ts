@@ -1,6 +1,6 @@
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
-import { HttpError, notFound } from "../errors.ts";
+import { DomainError, notFound } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
 import { findGameSession } from "../gameSessions/gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
@@ -52,6 +52,6 @@ export async function followStreamer({ postgres, cluster }: FindStreamerDeps, us
 }
 
 /** Returns a 409: there is no pod, and waiting does not help. */
-export function notRunning(): HttpError {
-  return new HttpError("not_running", { message: "The session is not running." });
+export function notRunning(): DomainError {
+  return new DomainError("not_running", { message: "The session is not running." });
 }

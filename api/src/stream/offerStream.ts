@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { whep } from "#contracts/stream.ts";
-import { HttpError } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 import type { StreamOffer, StreamerResponse, StreamerClient } from "./streamerClient.ts";
 import { followStreamer, notRunning, type FindStreamerDeps } from "./findStreamer.ts";
 
@@ -37,12 +37,12 @@ export async function offerStream(deps: OfferDeps, userId: string, offer: Stream
 /** Returns undefined when the streamer does not take offers yet. */
 async function offerToStarting({ streamers }: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerResponse | undefined> {
   const response = await streamers.offer(podIp, offer).catch((error: unknown) => {
-    if (error instanceof HttpError && error.code === "unavailable") return undefined;
+    if (error instanceof DomainError && error.code === "unavailable") return undefined;
     throw error;
   });
   return response?.status === 503 ? undefined : response;
 }
 
-function notReady(): HttpError {
-  return new HttpError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
+function notReady(): DomainError {
+  return new DomainError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
 }

@@ -2,14 +2,18 @@ import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
 import { whep, WhepClientId, WhepError, whepErrors } from "#contracts/stream.ts";
 import { findStreamer } from "./findStreamer.ts";
-import { offerStream } from "./offerStream.ts";
-import { HttpError, unavailable } from "../errors.ts";
+import { offerStream, type OfferDeps } from "./offerStream.ts";
+import { DomainError, unavailable } from "../errors.ts";
 import { streamPath } from "../gameSessions/present.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty, media } from "../http/responses.ts";
 import { readPlain } from "../http/body.ts";
-import { userRoute, type Route } from "../http/route.ts";
+import type { Route } from "../http/route.ts";
+import { userRouteFor } from "../auth/userRoute.ts";
+import type { UserDeps } from "../auth/requireUser.ts";
 import type { StreamerResponse } from "./streamerClient.ts";
+
+const route = userRouteFor<OfferDeps>();
 
 const messageMaxLength = 500;
 const StreamParams = z.object({ sessionId: opaqueId });
@@ -21,7 +25,7 @@ const OfferQuery = z.strictObject({
 });
 
 /** WHEP: the browser's offer goes to the session's pod, the pod's SDP answer back. Media never passes through here. */
-const offer = userRoute({
+const offer = route({
   method: "POST",
   path: `${streamPath}/:sessionId`,
   name: "offerStream",
@@ -29,7 +33,7 @@ const offer = userRoute({
   description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer is held, and answered as soon as its streamer runs, which is before the game does.",
   limits: ["signalling"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
-  answers: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
+  responses: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
   errors: [
     "not_running", "viewer_active", "invalid_request", "invalid_offer", "invalid_query", "request_timeout", "payload_too_large", "offer_too_large",
     "unsupported_media_type", "not_ready",
@@ -51,13 +55,13 @@ const offer = userRoute({
   },
 });
 
-const hangUp = userRoute({
+const hangUp = route({
   method: "DELETE",
   path: `${streamPath}/:sessionId/:connectionId`,
   name: "hangUpStream",
   summary: "Hang up a stream's connection",
   limits: ["signalling"],
-  answers: { 200: empty("The connection is closed; the session goes on.") },
+  responses: { 200: empty("The connection is closed; the session goes on.") },
   errors: ["not_running", "not_ready"],
   params: ConnectionParams,
   handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
@@ -67,7 +71,7 @@ const hangUp = userRoute({
 });
 
 /** Signalling for the player's own session, starting or running. */
-export const streamRoutes: readonly Route[] = [offer, hangUp];
+export const streamRoutes: readonly Route<OfferDeps & UserDeps>[] = [offer, hangUp];
 
 /** Responds with a streamer's response. The pod runs other people's code: only responses of the protocol are forwarded, and never as anything that a page would run. */
 function forward(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
@@ -78,13 +82,13 @@ function forward(ctx: AppContext, response: StreamerResponse, expected: 200 | 20
   if (expected === 201) ctx.type = whep.contentType;
 }
 
-function toHttpError({ status, body }: StreamerResponse): HttpError {
+function toDomainError({ status, body }: StreamerResponse): DomainError {
   const error = WhepError.safeParse(parseJson(body)).data;
   if (error === undefined || whepErrors[error.error] !== status) return notReady();
-  return new HttpError(error.error, { message: error.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
+  return new DomainError(error.error, { message: error.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
 }
 
-function notReady(): HttpError {
+function notReady(): DomainError {
   return unavailable("The stream is not ready: try again in a moment.");
 }
 

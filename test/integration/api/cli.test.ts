@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import pg from "pg";
-import { CliError } from "#api/cli/cliError.ts";
+import { DomainError } from "#api/errors.ts";
 import { importUsers } from "#api/accounts/importUsers.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
@@ -226,7 +226,7 @@ describe("joypod, the command line", function () {
       for (const [line, message] of wrong) {
         const text = `${good}\n${typeof line === "string" ? line : lineOf(line)}`;
         const refusal: unknown = await importUsers(api.deps, linesOf(text), 10).catch((error: unknown) => error);
-        expect(refusal, message).to.be.instanceOf(CliError).and.deep.include({ code: "invalid", details: { line: "3" } });
+        expect(refusal, message).to.be.instanceOf(DomainError).and.deep.include({ code: "invalid_request", extra: { line: "3" } });
         expect(String(refusal)).to.contain(message).and.not.contain(passwordHash.slice(7)).and.not.contain("5f4dcc3b");
       }
       const { code, stdout } = await importing(`${good}{`);

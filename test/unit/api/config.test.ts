@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { doubtsAbout, parseCliConfig, parseConfig } from "#api/config.ts";
+import { configWarnings, parseCliConfig, parseConfig } from "#api/config.ts";
 
 const environment = {
   DATABASE_URL: "postgres://u:p@db:5432/joypod", REDIS_URL: "redis://redis:6379", S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",
@@ -39,17 +39,17 @@ describe("parseConfig", () => {
   });
 });
 
-describe("doubtsAbout", () => {
+describe("configWarnings", () => {
   it("asks for the number of proxies when TLS must end in front", () => {
-    expect(doubtsAbout(parseConfig(environment)).join()).to.contain("TRUSTED_PROXIES");
-    expect(doubtsAbout(parseConfig({ ...environment, TRUSTED_PROXIES: "1" }))).to.be.empty;
-    expect(doubtsAbout(parseConfig({ ...environment, BASE_URL: "http://play.test" }))).to.be.empty;
+    expect(configWarnings(parseConfig(environment)).join()).to.contain("TRUSTED_PROXIES");
+    expect(configWarnings(parseConfig({ ...environment, TRUSTED_PROXIES: "1" }))).to.be.empty;
+    expect(configWarnings(parseConfig({ ...environment, BASE_URL: "http://play.test" }))).to.be.empty;
   });
 
   it("asks for a higher cost of passwords where they are those of real players", () => {
     const cheap = { ...environment, TRUSTED_PROXIES: "1", BCRYPT_COST: "11" };
-    expect(doubtsAbout(parseConfig(cheap)).join()).to.contain("BCRYPT_COST is 11").and.contain("12 or more");
-    expect(doubtsAbout(parseConfig({ ...cheap, BASE_URL: "http://play.test" }))).to.be.empty;
+    expect(configWarnings(parseConfig(cheap)).join()).to.contain("BCRYPT_COST is 11").and.contain("12 or more");
+    expect(configWarnings(parseConfig({ ...cheap, BASE_URL: "http://play.test" }))).to.be.empty;
   });
 });
 

@@ -8,19 +8,24 @@ import type { Logger } from "#runtime/logger.ts";
 import { jittered } from "#kube/retry.ts";
 import type { Change } from "#kube/store.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { Config } from "../../config.ts";
 import { rateLimited, unavailable } from "../../errors.ts";
 import { presentGameSession } from "../present.ts";
 import { listFollowedGameSessions, type GameSessionRow } from "../gameSessionQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { GameSessionFeed, type Follower } from "./gameSessionFeed.ts";
 
+/** How long before the idle expiry players are warned, in seconds. */
+interface WarningConfig {
+  expiryWarningSeconds: readonly number[];
+  idleTimeoutSeconds: number;
+}
+
 interface GameSessionEventsOptions {
   postgres: Postgres;
   cluster: ClusterView;
   clock: Clock;
   logger: Logger;
-  config: Pick<Config, "baseUrl" | "gameSession">;
+  config: { baseUrl: string; gameSession: WarningConfig };
 }
 
 /** How often all followed rows are read together, for what the cluster does not show: keepalives, and sessions it never had. */
@@ -178,6 +183,6 @@ function rowStateOf(gameSession: GameSession): string {
 }
 
 /** Returns the warnings that leave keepalives the time to come, the longest first. */
-function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: Config["gameSession"]): number[] {
+function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: WarningConfig): number[] {
   return expiryWarningSeconds.filter((seconds) => seconds <= idleTimeoutSeconds / 2).toSorted((a, b) => b - a);
 }

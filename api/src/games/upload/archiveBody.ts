@@ -1,8 +1,9 @@
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { HttpError, invalidRequest, unsupportedMediaType } from "../../errors.ts";
+import { invalidRequest } from "../../errors.ts";
 import type { AppContext } from "../../http/appContext.ts";
 import { continueBody } from "../../http/body.ts";
+import { HttpError, unsupportedMediaType } from "../../http/httpError.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
 
 /** The body of an upload, which the client has not been asked to send yet. */
@@ -38,10 +39,10 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
   };
 }
 
-/** Returns a 413 with the limit in the form of the draft on resumable uploads. The connection is closed, because the rest is unread. */
+/** Returns a 413 with the limit in the form of the draft on resumable uploads. */
 export function archiveTooLarge(maxBytes: number): HttpError {
   return new HttpError("payload_too_large", {
-    message: `An archive may have at most ${maxBytes} bytes.`, headers: { Connection: "close", "Upload-Limit": `max-size=${maxBytes}` },
+    message: `An archive may have at most ${maxBytes} bytes.`, headers: { "Upload-Limit": `max-size=${maxBytes}` },
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from "#runtime/logger.ts";
-import { HttpError } from "../../errors.ts";
+import { DomainError } from "../../errors.ts";
 import { deleteUploadLease, insertUploadLease, renewIntervalMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "../uploadQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 
@@ -15,7 +15,7 @@ interface LeaseDeps {
 export async function holdUploadLease<T>(deps: LeaseDeps, lease: UploadLease, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { pool } = deps.postgres;
   if (!await insertUploadLease(pool, lease)) {
-    throw new HttpError("upload_in_progress", { message: "Another upload of this game is going on: wait for its end.", retryAfterSeconds: 10 });
+    throw new DomainError("upload_in_progress", { message: "Another upload of this game is going on: wait for its end.", retryAfterSeconds: 10 });
   }
   const controller = new AbortController();
   const timer = setInterval(() => void renew(deps, lease, controller), renewIntervalMs);
@@ -36,7 +36,7 @@ export async function holdUploadLease<T>(deps: LeaseDeps, lease: UploadLease, wo
 async function renew({ postgres, logger }: LeaseDeps, lease: UploadLease, controller: AbortController): Promise<void> {
   try {
     if (await updateUploadLease(postgres.pool, lease)) return;
-    controller.abort(new HttpError("conflict", { message: "The game was deleted or uploaded again meanwhile." }));
+    controller.abort(new DomainError("conflict", { message: "The game was deleted or uploaded again meanwhile." }));
   } catch (error) {
     logger.warn({ err: error, upload: lease.id }, "The API could not renew an upload's lease; it tries again.");
   }

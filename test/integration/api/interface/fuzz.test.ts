@@ -72,9 +72,9 @@ describe("requests made of the document", function () {
   }
 
   it("get through to what every route does, rather than only to its refusals", () => {
-    for (const { name, answers } of routes) {
-      const successes = Object.keys(answers).map(Number).filter((status) => status < 300);
-      const wanted = successes.length > 0 ? successes : Object.keys(answers).map(Number);
+    for (const { name, responses } of routes) {
+      const successes = Object.keys(responses).map(Number).filter((status) => status < 300);
+      const wanted = successes.length > 0 ? successes : Object.keys(responses).map(Number);
       expect([...served.get(name) ?? []].filter((status) => wanted.includes(status)), name).to.not.be.empty;
     }
   });

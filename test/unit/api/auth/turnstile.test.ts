@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Turnstile } from "#api/auth/turnstile.ts";
-import { HttpError } from "#api/errors.ts";
+import { DomainError } from "#api/errors.ts";
 
 const patient = 60_000;
 
@@ -37,7 +37,7 @@ describe("Turnstile", () => {
     const gate = Promise.withResolvers<undefined>();
     const inside = turnstile.pass(() => gate.promise);
     const refusals = await Promise.all([1, 2].map(() => turnstile.pass(() => Promise.resolve()).catch((error: unknown) => error)));
-    for (const refusal of refusals) expect(refusal).to.be.instanceOf(HttpError).with.property("status", 503);
+    for (const refusal of refusals) expect(refusal).to.be.instanceOf(DomainError).with.property("code", "unavailable");
     gate.resolve(undefined);
     await inside;
     expect(await turnstile.pass(() => Promise.resolve("in"))).to.equal("in");

@@ -11,7 +11,7 @@ describe("the OpenAPI document", () => {
     const { document, routes } = wholeInterface();
     const problems = await lintFromString({ source: JSON.stringify(document), config: await createConfig({ extends: ["recommended"] }) });
     // Providers send browsers to an address that only ever sends them on.
-    const onlyRedirects = new Set(routes.filter(({ answers }) => Object.keys(answers).every((status) => status.startsWith("3"))).map(({ name }) => name));
+    const onlyRedirects = new Set(routes.filter(({ responses }) => Object.keys(responses).every((status) => status.startsWith("3"))).map(({ name }) => name));
     expect([...onlyRedirects]).to.deep.equal(["finishProviderSignIn"]);
     const left = problems.filter(({ ruleId, location }) => !(ruleId === "operation-2xx-response"
       && location.some(({ pointer }) => pointer === "#/paths/~1api~1auth~1callback~1{provider}/get/responses")));
@@ -41,7 +41,7 @@ describe("the OpenAPI document", () => {
 
   it("says of every answer that can be 304 which header asks for it", () => {
     const { document, routes } = wholeInterface();
-    const cacheable = routes.filter(({ answers }) => 304 in answers);
+    const cacheable = routes.filter(({ responses }) => 304 in responses);
     expect(cacheable.map(({ name }) => name)).to.include.members(["listGames", "getGame", "getOpenApi"]);
     for (const { method, path, name } of cacheable) {
       expect(operationOf(document, method, path).parameters?.map((parameter) => parameter.name), name).to.include("If-None-Match");

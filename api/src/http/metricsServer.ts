@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
-import type { Logger } from "./logger.ts";
-import type { Metrics } from "./metrics.ts";
-import { createHttpServer, type ServerConfig } from "../http/server.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { createHttpServer, type ServerConfig } from "./server.ts";
 
 /** `/metrics` on a port of its own, which no player's request ever reaches. */
 export function createMetricsServer({ registry }: Metrics, config: ServerConfig, logger: Logger): Server {
