@@ -74,7 +74,7 @@ function providerOf(ctx: AuthContext, id: string): OAuthProvider {
   return provider;
 }
 
-/** The provider's address, with the transaction left in a cookie. */
+/** Returns the provider's address, and leaves the transaction in a cookie. */
 async function begin(ctx: AuthContext, provider: OAuthProvider, callbackUrl: string, query: URLSearchParams): Promise<string> {
   const { config, oauthTransactions } = ctx.deps;
   const signedIn = await findUser(ctx);
@@ -87,12 +87,12 @@ async function begin(ctx: AuthContext, provider: OAuthProvider, callbackUrl: str
   const prefix = transactionCookiePrefix(config);
   const name = prefix + transactionIdOf(proof.state);
   const { value, expiresAt } = oauthTransactions.seal(name, { provider: provider.id, ...proof, callbackUrl, linkTo: signedIn?.user.authSessionId });
-  for (const old of oauthTransactions.superfluous(cookiesWithPrefix(ctx, prefix), name.length + value.length)) clearCookie(ctx, old);
+  for (const old of oauthTransactions.cookiesToEvict(cookiesWithPrefix(ctx, prefix), name.length + value.length)) clearCookie(ctx, old);
   setCookie(ctx, name, value, expiresAt);
   return url;
 }
 
-/** Signs the browser in; gives where it wanted to go. */
+/** Signs the browser in and returns where it wanted to go. */
 async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   const { oauthProviders, metrics } = ctx.deps;
   const transaction = takeTransaction(ctx);
@@ -109,7 +109,7 @@ async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   return callbackUrl;
 }
 
-/** The transaction that the answer's state belongs to; whatever comes of it, its cookie serves once. */
+/** Returns the transaction that the response's state belongs to; its cookie can be used once, whatever the result. */
 function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
   const { config, oauthTransactions } = ctx.deps;
   const state = new URLSearchParams(ctx.querystring).get("state");
@@ -122,7 +122,7 @@ function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
   return oauthTransactions.open(name, value);
 }
 
-/** Who asked for the identity to be linked: they must still be signed in as they were. */
+/** Returns the user who asked for the identity to be linked; the same sign-in must still be valid. */
 async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Promise<string | undefined> {
   if (linkTo === undefined) return undefined;
   const signedIn = await findUser(ctx);
@@ -130,7 +130,7 @@ async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Pro
   return signedIn.user.id;
 }
 
-/** The browser learns the reason only; the rest is for those who run the service. */
+/** Reports a refused sign-in to the operators; the browser is only told the reason. */
 async function reportRefusal(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
   const { logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
