@@ -1,4 +1,4 @@
 import type pg from "pg";
 
-/** What hand-written SQL runs on: the pool, or one connection inside a transaction. */
+/** What SQL runs on: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.Pool, "query">;

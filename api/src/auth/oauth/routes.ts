@@ -134,7 +134,7 @@ async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Pro
 async function reportRefusal(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
   const { logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
-  logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "a sign-in through a provider was refused");
+  logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "The API refused a sign-in through a provider.");
   metrics.signInDone("failed");
   await audit.record({ action: "signIn.refused", actor: { kind: "anonymous" }, address: ctx.ip, requestId, details: { provider, reason: failure.reason } });
 }
