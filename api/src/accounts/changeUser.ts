@@ -14,7 +14,7 @@ import {
 export interface ChangeUserDeps {
   postgres: Postgres;
   audit: Audit;
-  /** Tells running API servers which sign-ins are over; resolves with false when they could not be told at once. */
+  /** Tells running API servers which sign-ins are over; resolves with false when they did not learn it at once. */
   announce: (authSessionIds: readonly string[]) => Promise<boolean>;
 }
 

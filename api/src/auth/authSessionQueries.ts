@@ -34,7 +34,7 @@ export async function updateAuthSessionRevoked(db: Queryable, id: string): Promi
   });
 }
 
-/** Revokes every sign-in of the user and returns the ids of those that were not revoked before: the cache must be told of them after the commit. */
+/** Revokes every sign-in of the user and returns the ids of those that were not revoked before: the cache must learn of them after the commit. */
 export async function updateAuthSessionsRevoked(db: Queryable, userId: string): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     "UPDATE auth_sessions SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL RETURNING id", [userId],

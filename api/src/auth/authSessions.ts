@@ -37,7 +37,7 @@ export class AuthSessions {
   readonly #clock: Clock;
   readonly #lifetimeSeconds: number;
   readonly #absoluteLifetimeSeconds: number | undefined;
-  /** When each was revoked, by id: also those that Redis could not be told of. */
+  /** When each was revoked, by id: also those that Redis did not learn of. */
   readonly #revokedHere = new Map<string, number>();
 
   constructor({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }: AuthSessionsOptions) {

@@ -8,8 +8,8 @@ export function authSessionCacheKey(id: string): string {
   return `joypod:authSession:${id}`;
 }
 
-/** Tells the cache which sign-ins have ended; resolves with false when it could not be told and may call them active for up to a minute more. */
+/** Tells the cache which sign-ins have ended; resolves with false when it did not learn it and may call them active for up to a minute more. */
 export async function announceRevoked(redis: Redis, ids: readonly string[], seconds: number): Promise<boolean> {
-  const told = await Promise.all(ids.map((id) => redis.set(authSessionCacheKey(id), revoked, "EX", seconds).then(() => true, () => false)));
-  return !told.includes(false);
+  const outcomes = await Promise.all(ids.map((id) => redis.set(authSessionCacheKey(id), revoked, "EX", seconds).then(() => true, () => false)));
+  return !outcomes.includes(false);
 }

@@ -27,7 +27,7 @@ function costOf(hash: string): number {
   return Number(shape.exec(hash)?.[1]);
 }
 
-/** Whether plain bcrypt tells this password from every other: it reads 72 bytes, and a NUL makes `a` and `a\0a` one to it. */
+/** Whether plain bcrypt distinguishes this password from every other: it reads 72 bytes, and takes `a` and `a\0a` for the same. */
 export function isReadWhole(password: string): boolean {
   return Buffer.byteLength(password) <= plainBytesMax && !password.includes("\0");
 }

@@ -55,7 +55,7 @@ const detail = route({
   method: "GET", path: gamePath, name: "getPartnerGame", summary: "Show a game with all that was set", limits, params,
   headers: ["If-None-Match"], responses: cacheable(PartnerGameDetail), errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    answerGame(ctx, await findGame(deps, partner, slug));
+    respondWithGame(ctx, await findGame(deps, partner, slug));
   },
 });
 
@@ -121,7 +121,7 @@ async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPr
 }
 
 /** The detail under the game's own tag, so that a client can say which state of the game a change is meant for. */
-function answerGame(ctx: AppContext<{ cluster: ClusterView }>, game: PartnerGame): void {
+function respondWithGame(ctx: AppContext<{ cluster: ClusterView }>, game: PartnerGame): void {
   const detail = presentPartnerGame(game, ctx.deps.cluster);
   respondTagged(ctx, gameEtag(game, detail.cacheStatus), JSON.stringify(detail));
 }

@@ -39,7 +39,7 @@ export async function updateUploadLease(db: Queryable, { id }: UploadLease): Pro
   return rowCount === 1;
 }
 
-/** Gives the lease back; false when it was lost before, and then the caller must not go on. */
+/** Releases the lease; false when it was lost before, and then the caller must not go on. */
 export async function deleteUploadLease(db: Queryable, { id }: UploadLease): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "drop-upload-lease",
@@ -49,7 +49,7 @@ export async function deleteUploadLease(db: Queryable, { id }: UploadLease): Pro
   return rowCount === 1;
 }
 
-/** Gives the lease back and leaves what the upload stored to the sweeper. */
+/** Releases the lease and leaves what the upload stored to the sweeper. */
 export async function updateUploadAbandoned(db: Queryable, { id }: UploadLease): Promise<void> {
   await db.query({
     name: "abandon-upload",

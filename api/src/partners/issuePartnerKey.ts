@@ -16,7 +16,7 @@ export interface IssuedKey {
 }
 
 /**
- * Gives a partner (by name or id) another key; two at a time may live, so that one can replace the other. Throws not_found, and conflict
+ * Issues another key for a partner (by name or id); two at a time may be valid, so that one can replace the other. Throws not_found, and conflict
  * when there are two already.
  */
 export async function issuePartnerKey(

@@ -53,7 +53,7 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
 
 async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  // While it is ours the pool does not listen, and an error that nobody hears ends the process. The statement that it hits tells.
+  // While it is checked out the pool does not listen for its errors, and one without a listener ends the process. The statement that it hits throws it.
   const ignore = (): void => undefined;
   client.on("error", ignore);
   let broken: Error | undefined;

@@ -75,7 +75,7 @@ export const streamRoutes: readonly Route<OfferDeps & UserDeps>[] = [offer, hang
 
 /** Responds with a streamer's response. The pod runs other people's code: only responses of the protocol are forwarded, and never as anything that a page would run. */
 function forward(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
-  if (response.status !== expected) throw toHttpError(response);
+  if (response.status !== expected) throw toDomainError(response);
   if (expected === 201 && !response.contentType.startsWith(whep.contentType)) throw notReady();
   ctx.body = expected === 201 ? response.body : null;
   ctx.status = expected;

@@ -104,7 +104,7 @@ export class OAuthProvider {
       return await this.#redeem(await this.#client(), url, proof);
     } catch (cause) {
       const isDenied = cause instanceof client.AuthorizationResponseError && cause.error === "access_denied";
-      throw new OAuthFailure(isDenied ? "AccessDenied" : "OAuthCallback", isDenied ? "The sign-in was declined." : "The provider's answer was refused.", cause);
+      throw new OAuthFailure(isDenied ? "AccessDenied" : "OAuthCallback", isDenied ? "The sign-in was declined." : "The provider's response was refused.", cause);
     }
   }
 
@@ -114,7 +114,7 @@ export class OAuthProvider {
       const tokens = await client.authorizationCodeGrant(configuration, url, checks);
       const address = new URL(this.#config.userinfoEndpoint);
       const response = await client.fetchProtectedResource(configuration, tokens.access_token, address, "GET", null, new Headers({ accept: "application/json" }));
-      if (response.status !== 200) throw new TypeError(`The profile was answered with ${response.status}.`);
+      if (response.status !== 200) throw new TypeError(`The provider responded to the request for the profile with ${response.status}.`);
       return profileOfUserinfo(this.#config, await response.json());
     }
     if (nonce === undefined) throw new TypeError("There is no nonce for this provider.");

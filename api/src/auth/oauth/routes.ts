@@ -11,7 +11,7 @@ import { json, redirect } from "../../http/responses.ts";
 import { HttpError } from "../../http/httpError.ts";
 import { publicRouteFor } from "../../http/route.ts";
 import type { AuthContext, AuthDeps } from "../authDeps.ts";
-import { answerForm, answerUrl, formRoute } from "../authResponse.ts";
+import { respondToForm, respondWithUrl, formRoute } from "../authResponse.ts";
 import { beginAuthSession } from "../authSession.ts";
 
 const route = publicRouteFor<AuthDeps>();
@@ -34,11 +34,11 @@ const startSignIn = route({
   },
   errors: ["csrf", "not_found", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
-    await answerForm(ctx, form, async (isJson) => {
+    await respondToForm(ctx, form, async (isJson) => {
       const query = new URLSearchParams(ctx.querystring);
       const callbackUrl = callbackUrlOf(form.callbackUrl ?? query.get("callbackUrl") ?? undefined, deps.config);
-      if (params.provider === credentials) answerUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
-      else answerUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), callbackUrl, query));
+      if (params.provider === credentials) respondWithUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
+      else respondWithUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), callbackUrl, query));
     });
   },
 });
@@ -59,11 +59,11 @@ const finishSignIn = route({
       throw new HttpError("method_not_allowed", { message: "Use one of POST, OPTIONS here.", headers: { Allow: "POST, OPTIONS" } });
     }
     try {
-      answerUrl(ctx, false, await finish(ctx, params.provider));
+      respondWithUrl(ctx, false, await finish(ctx, params.provider));
     } catch (error) {
       if (!(error instanceof OAuthFailure)) throw error;
-      await reportRefusal(ctx, params.provider, error);
-      answerUrl(ctx, false, signInPageUrl(deps.config, { error: error.reason }));
+      await reportFailure(ctx, params.provider, error);
+      respondWithUrl(ctx, false, signInPageUrl(deps.config, { error: error.reason }));
     }
   },
 });
@@ -81,7 +81,7 @@ async function begin(ctx: AuthContext, provider: OAuthProvider, callbackUrl: str
   const proof = provider.createProof();
   const url = await provider.authorizationUrl(proof, query).catch(async (error: unknown) => {
     if (!(error instanceof OAuthFailure)) throw error;
-    await reportRefusal(ctx, provider.id, error);
+    await reportFailure(ctx, provider.id, error);
     throw unavailable("The provider does not answer just now: try again in a moment.", error);
   });
   const prefix = transactionCookiePrefix(config);
@@ -131,7 +131,7 @@ async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Pro
 }
 
 /** Reports a refused sign-in to the operators; the browser is only told the reason. */
-async function reportRefusal(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
+async function reportFailure(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
   const { logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
   logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "The API refused a sign-in through a provider.");
