@@ -26,6 +26,39 @@ const rooms = {
     // What knows no noun: HTTP, the cluster, the stores.
     "http", "cluster", "stores", "errors.ts", "runtime", "rbac.ts", "generated",
   ],
+  streamer: [
+    // The program, and what it says of itself.
+    "main.ts", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
+    // The stream, from the viewer down to the display.
+    "transport", "input", "media", "display", "sound",
+    // What knows no part of the stream.
+    "rtp", "processes", "config.ts", "errors.ts", "log.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
+  ],
+  packer: [
+    // Two programs: one for the life of a session, one for a single pack.
+    "main.ts", "packOnce.ts", "packer.ts", "scanInterval.ts",
+    "restore", "pack", "save", "spool", "config.ts", "errors.ts", "log.ts",
+  ],
+  operator: [
+    // Programs, and what puts the controllers together.
+    "main.ts", "networkTest", "operator.ts",
+    // One controller per kind.
+    "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
+    // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster.
+    "networkProbe", "content", "nodes", "cluster", "sessionPods",
+    "throttle.ts", "metrics.ts", "config.ts", "rbac.ts", "health.ts", "logger.ts",
+  ],
+  kube: [
+    "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",
+    // Controllers, and the caches that wake them.
+    "controller.ts", "source.ts", "reflector.ts", "cache.ts", "workQueue.ts", "tokenBuckets.ts",
+    // Objects of one kind.
+    "finalizers.ts", "resourceClient.ts", "pages.ts", "watchEvent.ts",
+    // Requests.
+    "transport.ts", "authentication.ts", "responseError.ts", "retry.ts", "request.ts", "lines.ts",
+    // The conventions of the Kubernetes API.
+    "decode.ts", "callOptions.ts", "builtin.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts",
+  ],
 };
 
 function packageRules() {
@@ -47,6 +80,15 @@ function roomRules() {
     to: { path: `^${name}/src/(${order.slice(0, index + 1).join("|")})(/|$)` },
   })));
 }
+
+/** Controllers know each other's objects only: what two of them need is a room below both. */
+const controllerRule = {
+  name: "operator-controllers-import-no-other-controller",
+  comment: "What two controllers need has a room of its own below them in operator/src, such as content, nodes or sessionPods.",
+  severity: "error",
+  from: { path: "^operator/src/controllers/([^/]+)/" },
+  to: { path: "^operator/src/controllers/", pathNot: "^operator/src/controllers/$1/" },
+};
 
 /** A file or folder that no list names has no place yet. */
 function placeRules() {
@@ -79,6 +121,7 @@ export default {
     },
     ...packageRules(),
     ...roomRules(),
+    controllerRule,
     ...placeRules(),
   ],
   options: {

@@ -9,7 +9,7 @@ import type { Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { fromCache, type Source } from "#kube/source.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { ContentCache } from "./cache/contentCache.ts";
 import { holdRootLock, type RootLock } from "./disk/rootLock.ts";
@@ -21,7 +21,8 @@ import type { Config } from "./config.ts";
 import { contentInUse } from "./contentInUse.ts";
 import type { Metrics } from "./metrics.ts";
 import { nodePaths, type NodePaths } from "./paths.ts";
-import { gameCaches, gameNodes, gameSessions } from "./resources.ts";
+import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { createSessionReconciler } from "./sessions/reconciler.ts";
 import { createSessionReporter } from "./sessions/report.ts";
 import { createSessionFiles } from "./sessions/sessionFiles.ts";
@@ -67,11 +68,11 @@ export async function startAgent(deps: AgentDeps): Promise<Agent> {
   const lock = await holdRoot(deps, paths);
   const store = createObjectStore(s3);
   const { clientOf, watched } = watchNode(deps);
-  const gameNode = () => watched.gameNode.store.get(node);
+  const gameNode = () => watched.gameNode.cache.get(node);
 
   const cache = new ContentCache({
     files: createObjectFiles(paths), store, budgetBytes: config.cacheBudgetBytes, readDiskSpace: () => readDiskSpace(root),
-    inUse: () => contentInUse(watched.gameSessions.store, watched.pods.store, paths.objects), clock, random, logger, metrics,
+    inUse: () => contentInUse(watched.gameSessions.cache, watched.pods.cache, paths.objects), clock, random, logger, metrics,
   });
   await cache.load();
   const { remover, kept, files, left } = await openSessionFolders(deps, paths);
@@ -87,8 +88,8 @@ export async function startAgent(deps: AgentDeps): Promise<Agent> {
     sources: [fromCache(watched.gameSessions), fromCache(watched.pods), leftOnDisk(namespace, left), watcher, fromContent(cache, watched.gameSessions)],
     reconcile: createSessionReconciler({
       node, root, cache, files, watcher, store, bucket: s3.bucket, packFormerSaves, gameCaches: clientOf.gameCaches, gameNode, events, clock, random,
-      gameSessions: { store: watched.gameSessions.store, client: clientOf.gameSessions },
-      pods: { store: watched.pods.store, client: clientOf.pods },
+      gameSessions: { cache: watched.gameSessions.cache, client: clientOf.gameSessions },
+      pods: { cache: watched.pods.cache, client: clientOf.pods },
       reporter: createSessionReporter(clientOf.gameSessions, clock),
       saveIntervalMs: config.saveIntervalMs, onSaveStored: (outcome) => metrics.saveStored(outcome), onKept,
     }),
@@ -104,10 +105,10 @@ export async function startAgent(deps: AgentDeps): Promise<Agent> {
     metrics.storeReachable(probe.state().isReachable);
     reporter.changed();
     // Saves that wait for the store need not sit out their back-off.
-    if (probe.state().isReachable) for (const { metadata } of watched.gameSessions.store.list()) sessions.enqueue(`${namespace}/${metadata.name}`);
+    if (probe.state().isReachable) for (const { metadata } of watched.gameSessions.cache.list()) sessions.enqueue(`${namespace}/${metadata.name}`);
   }
 
-  watched.gameNode.store.subscribe(() => {
+  watched.gameNode.cache.subscribe(() => {
     takeDesired();
     // The first heartbeat need not wait for the next turn.
     if (gameNode()?.status?.heartbeat === undefined) reporter.changed();
@@ -147,7 +148,7 @@ function tellKept({ metrics, logger }: AgentDeps, events: EventSink, gameNode: S
   metrics.sessionKept();
   logger.error({ reason: reason.message, kept: path }, "What a session left on the node cannot be read, and is set aside.");
   if (gameNode === undefined) return;
-  events.record(gameNode, { type: "Warning", reason: "SessionSetAside", action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
+  events.record(gameNode, { type: "Warning", reason: gameNodeEventReasons.sessionSetAside, action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
 }
 
 function holdRoot({ onLockLost, signal, logger }: AgentDeps, { lock }: NodePaths): Promise<RootLock> {
@@ -174,10 +175,10 @@ function watchNode({ config: { node, sessionsNamespace: namespace }, transport, 
   const shared = { clock, random, logger };
   const watched = {
     gameSessions: new Reflector<GameSession>({
-      client: clientOf.gameSessions, store: new Store<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared,
+      client: clientOf.gameSessions, cache: new ObjectCache<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared,
     }),
-    pods: new Reflector<Pod>({ client: clientOf.pods, store: new Store<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared }),
-    gameNode: new Reflector<GameNode>({ client: clientOf.gameNodes, store: new Store<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared }),
+    pods: new Reflector<Pod>({ client: clientOf.pods, cache: new ObjectCache<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared }),
+    gameNode: new Reflector<GameNode>({ client: clientOf.gameNodes, cache: new ObjectCache<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared }),
   };
   return { clientOf, watched };
 }
@@ -197,7 +198,7 @@ function fromContent(cache: ContentCache, watched: Reflector<GameSession>): Sour
     waitForSync: () => Promise.resolve(),
     subscribe: (enqueue) => cache.subscribe((digest, isProgress) => {
       if (isProgress) return;
-      for (const { metadata, spec } of watched.store.list()) if (spec.contentDigest === digest) enqueue(`${metadata.namespace ?? ""}/${metadata.name}`);
+      for (const { metadata, spec } of watched.cache.list()) if (spec.contentDigest === digest) enqueue(`${metadata.namespace ?? ""}/${metadata.name}`);
     }),
     keys: () => [],
   };

@@ -15,7 +15,7 @@ const streamer = startStreamer({
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => void streamer.stop("stopped"));
 for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   process.on(event, (error: unknown) => {
-    log.fatal({ err: error }, "The streamer met an error that nothing handles.");
+    log.fatal({ err: error }, "The streamer stops after an error that nothing handles.");
     void streamer.stop("failed");
   });
 }

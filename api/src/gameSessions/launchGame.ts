@@ -94,7 +94,7 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
 }
 
 function slotsOfCluster({ cluster }: LaunchDeps): number {
-  return offeredSlots(cluster.gameNodes.store.list(), cluster.gameSessions.store.list());
+  return offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list());
 }
 
 /** Creates the object; the recorder notes that when it sees the object. */

@@ -1,3 +1,4 @@
+import { recordedFailureReasons } from "#contracts/crd/reasons.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { updateGameSessionEnded } from "./gameSessionLifecycleQueries.ts";
 import { deleteUnusedSlot } from "./saveSlotQueries.ts";
@@ -10,7 +11,7 @@ const noUse = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0 };
  */
 export async function recordLaunchFailure({ postgres }: { postgres: Postgres }, id: string, message: string): Promise<void> {
   await postgres.transaction(async (transaction) => {
-    const end = { ...noUse, status: "error", stopReason: "Failed", failure: { reason: "LaunchFailed", message } } as const;
+    const end = { ...noUse, status: "error", stopReason: "Failed", failure: { reason: recordedFailureReasons.launchFailed, message } } as const;
     const isRecorded = await updateGameSessionEnded(transaction, id, end, { readyAt: undefined, endedAt: undefined }, undefined);
     if (isRecorded) await deleteUnusedSlot(transaction, id);
   });

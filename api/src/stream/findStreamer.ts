@@ -11,17 +11,17 @@ export interface FindStreamerDeps {
   cluster: ClusterView;
 }
 
-/** A session's status, and the address of its pod while its streamer can be reached: from the streamer's start until the session stops. */
-export interface FoundStreamer {
+/** A session's status, and the address of its pod while requests may be sent there: once its streamer runs, and until the end begins. */
+export interface StreamerLocation {
   status: PublicStatus;
   podIp: string | undefined;
 }
 
-/** A session whose streamer is waited for. */
+/** A session's streamer, followed over time. */
 export interface FollowedStreamer {
-  /** Returns its current state, by the cluster's cache. */
-  current(): FoundStreamer;
-  /** Resolves once its streamer can be reached or never will be; after `ms` at the latest. */
+  /** Returns what the cluster says now. */
+  current(): StreamerLocation;
+  /** Resolves once its streamer can be reached or will not start any more; after `ms` at the latest. */
   wait(ms: number): Promise<void>;
 }
 
@@ -32,11 +32,11 @@ export async function findStreamer(deps: FindStreamerDeps, userId: string, id: s
   return podIp;
 }
 
-/** Reads the user's session from the database and follows its state in the cluster. Throws not_found. */
+/** Returns the user's session, from the database, with its streamer as the cluster knows it. Throws not_found. */
 export async function followStreamer({ postgres, cluster }: FindStreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
   const row = await findGameSession(postgres.pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
-  const current = (): FoundStreamer => {
+  const current = (): StreamerLocation => {
     const gameSession = cluster.gameSession(id);
     const status = currentStatus(row, gameSession);
     const isOpen = status === "starting" || status === "running";
@@ -51,7 +51,7 @@ export async function followStreamer({ postgres, cluster }: FindStreamerDeps, us
   return { current, wait };
 }
 
-/** Returns a 409: there is no pod, and waiting does not help. */
+/** Returns the error for a session without a pod, when none is expected. */
 export function notRunning(): DomainError {
   return new DomainError("not_running", { message: "The session is not running." });
 }

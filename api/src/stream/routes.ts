@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
-import { whep, WhepClientId, WhepError, whepErrors } from "#contracts/stream.ts";
+import { errors } from "#contracts/http/errors.ts";
+import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
 import { findStreamer } from "./findStreamer.ts";
 import { offerStream, type OfferDeps } from "./offerStream.ts";
 import { DomainError, unavailable } from "../errors.ts";
@@ -24,31 +25,28 @@ const OfferQuery = z.strictObject({
   [whep.takeoverParameter]: z.enum(["true", "false"]).optional().meta({ description: "`true` replaces another viewer, who is told so." }),
 });
 
-/** WHEP: the browser's offer goes to the session's pod, the pod's SDP answer back. Media never passes through here. */
+/** WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through here. */
 const offer = route({
   method: "POST",
   path: `${streamPath}/:sessionId`,
   name: "offerStream",
   summary: "Connect to a session's stream",
-  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer is held, and answered as soon as its streamer runs, which is before the game does.",
+  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer stays pending, and is answered as soon as its streamer runs, which is before the game does.",
   limits: ["signalling"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
   responses: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
-  errors: [
-    "not_running", "viewer_active", "invalid_request", "invalid_offer", "invalid_query", "request_timeout", "payload_too_large", "offer_too_large",
-    "unsupported_media_type", "not_ready",
-  ],
+  errors: ["not_running", "invalid_request", "request_timeout", "payload_too_large", ...WhepErrorCode.options],
   params: StreamParams,
   query: OfferQuery,
   handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
     const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
-    const disconnected = new AbortController(); // a page that was closed while it waited must not become a viewer
-    ctx.res.once("close", () => disconnected.abort());
-    const response = await offerStream(deps, user.id, { sessionId, query: queryString(query), sdp, signal: disconnected.signal }).catch((error: unknown) => {
-      if (!disconnected.signal.aborted) throw error;
+    const left = new AbortController(); // A page that left while its offer was pending must not become a viewer.
+    ctx.res.once("close", () => left.abort());
+    const response = await offerStream(deps, user.id, { sessionId, query: queryString(query), sdp, signal: left.signal }).catch((error: unknown) => {
+      if (!left.signal.aborted) throw error;
     });
     if (response === undefined) return;
-    forward(ctx, response, 201);
+    forwardResponse(ctx, response, 201);
     if (response.connectionId !== undefined) {
       ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${response.connectionId}`);
     }
@@ -66,15 +64,15 @@ const hangUp = route({
   params: ConnectionParams,
   handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
     const podIp = await findStreamer(deps, user.id, sessionId);
-    forward(ctx, await deps.streamers.hangUp(podIp, connectionId), 200);
+    forwardResponse(ctx, await deps.streamers.hangUp(podIp, connectionId), 200);
   },
 });
 
 /** Signalling for the player's own session, starting or running. */
 export const streamRoutes: readonly Route<OfferDeps & UserDeps>[] = [offer, hangUp];
 
-/** Responds with a streamer's response. The pod runs other people's code: only responses of the protocol are forwarded, and never as anything that a page would run. */
-function forward(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
+/** Copies only the responses of the protocol, and never as anything a page would run: the pod runs other people's code. */
+function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
   if (response.status !== expected) throw toDomainError(response);
   if (expected === 201 && !response.contentType.startsWith(whep.contentType)) throw notReady();
   ctx.body = expected === 201 ? response.body : null;
@@ -82,10 +80,11 @@ function forward(ctx: AppContext, response: StreamerResponse, expected: 200 | 20
   if (expected === 201) ctx.type = whep.contentType;
 }
 
+/** Not ready for whatever is no error response of the protocol. */
 function toDomainError({ status, body }: StreamerResponse): DomainError {
-  const error = WhepError.safeParse(parseJson(body)).data;
-  if (error === undefined || whepErrors[error.error] !== status) return notReady();
-  return new DomainError(error.error, { message: error.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
+  const whepError = WhepError.safeParse(parseJson(body)).data;
+  if (whepError === undefined || errors[whepError.error].status !== status) return notReady();
+  return new DomainError(whepError.error, { message: whepError.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
 }
 
 function notReady(): DomainError {

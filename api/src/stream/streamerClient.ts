@@ -1,45 +1,43 @@
 import { Agent, type Dispatcher } from "undici";
-import { whep } from "#contracts/stream.ts";
+import { signalPort, whep } from "#contracts/stream.ts";
 import { unavailable } from "../errors.ts";
 
-const port = 8080;
-/** A streamer that is starting keeps an offer pending for less than this (its `holdMs`). */
+/** In a streamer that is starting, an offer stays pending for less than this (its `pendingOfferMs`). */
 const deadlineMs = 10_000;
-const responseMaxBytes = 4 * whep.maxOfferBytes;
+const maxResponseBytes = 4 * whep.maxOfferBytes;
 
-/** A browser's offer for a session. */
+/** A browser's offer, and for which session it is. */
 export interface StreamOffer {
   sessionId: string;
-  /** The query string, forwarded as it is. */
+  /** Forwarded as it is. */
   query: string;
   sdp: string;
-  /** Aborted when the browser has disconnected. */
+  /** Aborted when the browser has left. */
   signal: AbortSignal;
 }
 
-/** A streamer's response. */
+/** A streamer's response to a request. */
 export interface StreamerResponse {
   status: number;
   contentType: string;
-  /** The id of the new connection. */
+  /** Id of the new connection. */
   connectionId: string | undefined;
   body: string;
 }
 
-/** A WHEP client for the streamers in session pods. Its methods throw unavailable when a streamer does not respond. */
+/** Speaks WHEP to the streamers in session pods, one short request at a time. Throws unavailable when one does not answer. */
 export class StreamerClient {
   readonly #dispatcher: Dispatcher = new Agent({
     connections: 2, keepAliveTimeout: 1_000, connect: { timeout: 3_000 }, headersTimeout: deadlineMs, bodyTimeout: deadlineMs,
-    maxResponseSize: responseMaxBytes,
+    maxResponseSize: maxResponseBytes,
   });
 
-  /** Posts an offer and returns the response. The offer names its session: the address may be another pod's by now, whose streamer refuses it. */
+  /** Posts an offer, with its session: the address may belong to another pod by now, whose streamer then answers not_ready. */
   async offer(podIp: string, { sessionId, query, sdp, signal }: StreamOffer): Promise<StreamerResponse> {
     const path = query === "" ? whep.path : `${whep.path}?${query}`;
     return this.#send(podIp, { method: "POST", path, headers: { "content-type": whep.contentType, [whep.sessionHeader]: sessionId }, body: sdp }, signal);
   }
 
-  /** Closes a connection and returns the response. */
   async hangUp(podIp: string, connectionId: string): Promise<StreamerResponse> {
     return this.#send(podIp, { method: "DELETE", path: `${whep.path}/${connectionId}` });
   }
@@ -48,12 +46,12 @@ export class StreamerClient {
     await this.#dispatcher.close();
   }
 
-  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">, disconnected?: AbortSignal): Promise<StreamerResponse> {
+  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">, left?: AbortSignal): Promise<StreamerResponse> {
     const deadline = AbortSignal.timeout(deadlineMs);
     const host = podIp.includes(":") ? `[${podIp}]` : podIp;
     try {
       const { statusCode, headers, body } = await this.#dispatcher.request({
-        origin: `http://${host}:${port}`, ...request, signal: disconnected === undefined ? deadline : AbortSignal.any([disconnected, deadline]),
+        origin: `http://${host}:${signalPort}`, ...request, signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
       });
       return {
         status: statusCode,

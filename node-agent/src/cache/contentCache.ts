@@ -1,5 +1,6 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { contentReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -85,7 +86,7 @@ export class ContentCache {
     const running = this.#downloads.get(source.sha256);
     if (running !== undefined) running.isForLaunch = true;
     if (!isNew) return;
-    this.#failed.hasten(source.sha256);
+    this.#failed.retryNow(source.sha256);
     this.#pump();
   }
 
@@ -117,7 +118,7 @@ export class ContentCache {
 
   /** Whether a version could not be fetched for want of space. */
   get isShortOfSpace(): boolean {
-    return this.#failed.hasReason("InsufficientSpace");
+    return this.#failed.hasReason(contentReasons.insufficientSpace);
   }
 
   /** The cache as a GameNode's status shows it. */
@@ -156,7 +157,7 @@ export class ContentCache {
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
     if (!await this.#makeRoom(reservedBytes, wanted)) {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
-      this.#fail(digest, { reason: "InsufficientSpace", message, etag: undefined, isFinal: false });
+      this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
       return;
     }
     const download: Download = { digest, isForLaunch, progressPercent: 0, reservedBytes, ended: Promise.resolve() };
@@ -295,5 +296,5 @@ export class ContentCache {
 }
 
 function unexpectedFailure(error: unknown): Failure {
-  return { reason: "DownloadFailed", message: error instanceof Error ? error.message : String(error), etag: undefined, isFinal: false };
+  return { reason: contentReasons.downloadFailed, message: error instanceof Error ? error.message : String(error), etag: undefined, isFinal: false };
 }

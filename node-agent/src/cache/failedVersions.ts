@@ -35,8 +35,8 @@ export class FailedVersions {
     for (const digest of this.#attempts.keys()) if (!digests.has(digest)) this.#attempts.delete(digest);
   }
 
-  /** A player does not sit out the back-off of a background fill. */
-  hasten(digest: string): void {
+  /** Makes the version due at once, unless it is quarantined: a player does not wait for the back-off of a background fill. */
+  retryNow(digest: string): void {
     const attempts = this.#attempts.get(digest);
     if (attempts !== undefined && !attempts.isQuarantined) attempts.retryAtMs = this.#clock.monotonicMs();
   }

@@ -1,6 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
 import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
@@ -82,10 +83,6 @@ async function repeatStop({ gameSessionWriter }: RecorderDeps, row: RecordedGame
   // The operator stops it already, with a reason of its own.
   if (gameSession.status?.stoppingAt !== undefined) return;
   await gameSessionWriter.requestStop(row.id, row.stopReason ?? "UserRequested");
-}
-
-function isFinished(gameSession: GameSession): boolean {
-  return conditionStatus(gameSession, "Finished") === "True";
 }
 
 function isActive({ status }: RecordedGameSession): boolean {

@@ -1,3 +1,4 @@
+import { recordedFailureReasons } from "#contracts/crd/reasons.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { findRecordedGameSession, updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
 import { deleteUnusedSlot, updateSlotUnlocked } from "../saveSlotQueries.ts";
@@ -21,5 +22,5 @@ function endOf({ status, readyAt, now }: RecordedGameSession): GameSessionEnd {
   const unknown = { durationSeconds, cpuSeconds: 0, peakMemoryMb: 0, stopReason: "NodeLost" } as const;
   // A stop was requested anyway, or the game ran; only a launch can fail.
   if (status !== "starting") return { ...unknown, status: "stopped", failure: undefined };
-  return { ...unknown, status: "error", failure: { reason: "Vanished", message: "The session was removed from the cluster." } };
+  return { ...unknown, status: "error", failure: { reason: recordedFailureReasons.vanished, message: "The session was removed from the cluster." } };
 }

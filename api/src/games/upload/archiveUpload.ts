@@ -1,11 +1,11 @@
 import { crc32 } from "node:zlib";
-import { pieceBytes } from "#archive/gunzip.ts";
+import { chunkBytes } from "#archive/gunzip.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { callObjectStore } from "../../stores/callObjectStore.ts";
 import { releaseMemory } from "./releaseMemory.ts";
 
 /** The smallest part that S3 takes, in whole pieces: it needs little memory, and 10,000 of them are far more than an archive may have. */
-const partBytes = 5 * pieceBytes;
+const partBytes = 5 * chunkBytes;
 /** One is filled while the others are sent: the object store responds some time after it has read a part. */
 const buffers = 3;
 /** How many timeouts of other requests these take: a part has to be sent, and thousands of parts have to be put together. */
@@ -49,7 +49,7 @@ export class ArchiveUpload {
   async nextPiece(): Promise<Buffer> {
     this.#filling ??= { memory: await this.#nextMemory(), bytes: 0, crc32: 0 };
     const { memory, bytes } = this.#filling;
-    return memory.subarray(bytes, bytes + pieceBytes);
+    return memory.subarray(bytes, bytes + chunkBytes);
   }
 
   /** Adds the piece whose memory was returned last; only the archive's last piece may be shorter than that memory. */

@@ -1,4 +1,4 @@
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
@@ -37,11 +37,11 @@ export async function reportSaveFailure({ deps, session, signal }: StepContext, 
 }
 
 /** Says that the last word on the save has yet to come. */
-export function notFinal(reason: string, message: string): Finding {
+export function notFinal(reason: string, message: string): Finding<"SavePersisted"> {
   return { type: "SavePersisted", status: "False", reason, message };
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): SaveReason {
   if (error instanceof SpoolUnreadable) return saveReasons.spoolUnreadable;
   if (isStoreUnreachable(error)) return saveReasons.storeUnreachable;
   return error instanceof ObjectStoreError ? saveReasons.storeRefused : saveReasons.saveFailed;

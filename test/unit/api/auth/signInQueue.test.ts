@@ -5,7 +5,7 @@ import { DomainError } from "#api/errors.ts";
 const patient = 60_000;
 
 describe("SignInQueue", () => {
-  it("runs so many at once, and the others in the order in which they came", async () => {
+  it("runs a bounded number at once, and the others in the order in which they came", async () => {
     const queue = new SignInQueue({ concurrency: 2, waitingMax: 10, deadlineMs: patient });
     const entered: number[] = [];
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
@@ -23,7 +23,7 @@ describe("SignInQueue", () => {
     expect(entered).to.deep.equal([0, 1, 2, 3, 4]);
   });
 
-  it("gives the place of work that fails to the next one", async () => {
+  it("frees the place of work that fails", async () => {
     const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
     const failed = queue.run(() => Promise.reject(new Error("no")));
     const next = queue.run(() => Promise.resolve("in"));
@@ -32,7 +32,7 @@ describe("SignInQueue", () => {
     expect(await queue.run(() => Promise.resolve("in again"))).to.equal("in again");
   });
 
-  it("refuses work that finds too many waiting, and work that waits too long", async () => {
+  it("refuses work beyond the queue's length, and work that waits too long", async () => {
     const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: 1 });
     const gate = Promise.withResolvers<undefined>();
     const inside = queue.run(() => gate.promise);

@@ -11,7 +11,7 @@ function stepAfter(...conditions: string[]): string {
 }
 
 describe("launchProgressOf", () => {
-  it("names what the launch is busy with", () => {
+  it("names the launch's current step", () => {
     expect(launchProgressOf(undefined, noNode)).to.deep.equal({ step: "scheduling" });
     expect(launchProgressOf(aGameSession(), noNode)).to.deep.equal({ step: "scheduling" });
     expect(stepAfter("Scheduled")).to.equal("downloading");
@@ -20,7 +20,7 @@ describe("launchProgressOf", () => {
     expect(stepAfter("Scheduled", "ContentReady", "SaveRestored", "PodReady")).to.equal("connecting");
   });
 
-  it("gives the progress of this version's download on the session's node", () => {
+  it("returns the progress of this version's download on the session's node", () => {
     const entries = [
       { digest: "b".repeat(64), state: "Downloading", bytes: 0, progressPercent: 90, inUse: false },
       { digest: aDigest, state: "Downloading", bytes: 0, progressPercent: 30, inUse: true },

@@ -6,7 +6,7 @@ const owner = { id: "owner", isDisabled: false };
 const userWithSameEmail = { id: "sameEmail", isDisabled: false, isEmailVerified: true };
 
 describe("resolveIdentity", () => {
-  const refusals: [string, Partial<IdentityContext>, string][] = [
+  const rejected: [string, Partial<IdentityContext>, string][] = [
     ["a known identity that another user wants linked", { owner, linkTo: "me" }, "OAuthAccountNotLinked"],
     ["a known identity of a disabled user", { owner: { ...owner, isDisabled: true } }, "AccessDenied"],
     ["an address in use, not verified by the provider", { userWithSameEmail, profile: { email: "a@b.test", isEmailVerified: false } }, "OAuthAccountNotLinked"],
@@ -16,7 +16,7 @@ describe("resolveIdentity", () => {
     ["an unused address that is not verified", { profile: { email: "a@b.test", isEmailVerified: false } }, "OAuthCreateAccount"],
     ["no address", { profile: { email: undefined, isEmailVerified: false } }, "OAuthCreateAccount"],
   ];
-  for (const [what, context, reason] of refusals) {
+  for (const [what, context, reason] of rejected) {
     it(`refuses ${what}`, () => expect(resolveIdentity({ ...nobody, ...context })).to.deep.equal({ kind: "refuse", reason }));
   }
 
@@ -29,11 +29,11 @@ describe("resolveIdentity", () => {
     expect(resolveIdentity({ ...nobody, linkTo: "me", userWithSameEmail, profile: { email: undefined, isEmailVerified: false } })).to.deep.equal({ kind: "link", userId: "me" });
   });
 
-  it("links by address when provider, trust and account all vouch for it", () => {
+  it("links by address when the provider verified it, is trusted, and the user proved it", () => {
     expect(resolveIdentity({ ...nobody, userWithSameEmail })).to.deep.equal({ kind: "link", userId: "sameEmail" });
   });
 
-  it("makes an account of a verified, unused address, trusted provider or not", () => {
+  it("creates a user of a verified, unused address, trusted provider or not", () => {
     for (const trustsEmail of [true, false]) expect(resolveIdentity({ ...nobody, trustsEmail })).to.deep.equal({ kind: "create", email: "a@b.test" });
   });
 });

@@ -28,7 +28,7 @@ describe("the OpenAPI document", () => {
     expect(layers).to.have.length(new Set(layers).size).and.above(25);
   });
 
-  it("says of every operation who may call it, what it is for and what it may refuse", () => {
+  it("states of every operation who may call it, what it is for and which errors it may return", () => {
     const { document, routes } = wholeInterface();
     for (const { method, path, access, name } of routes) {
       const operation = operationOf(document, method, path);
@@ -39,7 +39,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("says of every answer that can be 304 which header asks for it", () => {
+  it("names the conditional header of every operation that can respond with 304", () => {
     const { document, routes } = wholeInterface();
     const cacheable = routes.filter(({ responses }) => 304 in responses);
     expect(cacheable.map(({ name }) => name)).to.include.members(["listGames", "getGame", "getOpenApi"]);
@@ -48,7 +48,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("names this service's address, and its cookie as it is called there", () => {
+  it("names this service's address, and the name of its cookie there", () => {
     const dev = buildDocument(wholeInterface().routes, configWith({ BASE_URL: "http://127.0.0.1:8080" }));
     expect(dev.servers).to.deep.equal([{ url: "http://127.0.0.1:8080" }]);
     expect(dev.components?.securitySchemes?.["session"]).to.include({ in: "cookie", name: "auth.session-token" });
@@ -61,7 +61,7 @@ describe("the OpenAPI document", () => {
     expect(createRoutes(configWith()).map(({ path }) => path)).to.include.members(["/openapi.json", "/healthz", "/readyz"]);
   });
 
-  it("does not forbid fields that a later version may add to an answer, but those that a request must not have", () => {
+  it("allows additional fields in responses, and forbids them in requests", () => {
     const { schemas = {} } = wholeInterface().document.components ?? {};
     expect(schemas["Game"]).to.not.have.property("additionalProperties");
     expect(schemas["RegisterGameRequest"]).to.include({ additionalProperties: false });

@@ -18,7 +18,7 @@ const environmentOf = ({ env }: { env?: { name: string; value?: string }[] }): R
   Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
 
 describe("buildPod", () => {
-  it("is named after its session, owned by it, and held until its account is taken", () => {
+  it("is named after its session, owned by it, and kept until its termination report is read", () => {
     const { metadata } = podOf().pod;
     expect(metadata).to.deep.include({ name: "gs-aaaaaaaaaaaaaaaaaaaa", namespace: "joypod-sessions", finalizers: ["joypod.dev/usage"] });
     expect(metadata.ownerReferences).to.deep.equal([{
@@ -35,6 +35,17 @@ describe("buildPod", () => {
     expect(spec.securityContext).to.deep.include({ runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: "RuntimeDefault" } });
     for (const { securityContext } of [game, streamer]) {
       expect(securityContext).to.deep.equal({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } });
+    }
+  });
+
+  it("lets a game write to nothing but memory that has a size", () => {
+    const { spec, game } = podOf();
+    const writable = (game.volumeMounts ?? []).filter(({ readOnly }) => readOnly !== true).map(({ name }) => name);
+    expect(writable).to.include.members(["saves", "game-tmp"]);
+    for (const name of writable) {
+      const volume = spec.volumes?.find((candidate) => candidate.name === name);
+      expect(volume?.emptyDir, name).to.have.all.keys("medium", "sizeLimit");
+      expect(volume?.emptyDir, name).to.include({ medium: "Memory" });
     }
   });
 
