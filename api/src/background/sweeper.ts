@@ -1,7 +1,7 @@
 import type { Logger } from "#runtime/logger.ts";
 import { ArchiveObjectStore } from "../games/upload/archiveObjectStore.ts";
 import { lockUnusedVersion, updateVersionRemoved } from "../games/gameVersionQueries.ts";
-import { deleteOldIdempotencyKeys } from "../http/idempotencyStore.ts";
+import { deleteOldIdempotencyKeys } from "../http/idempotencyQueries.ts";
 import { updateIdleGameSessionsStopping } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { deleteUpload, lockDeadUpload } from "../games/uploadQueries.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";

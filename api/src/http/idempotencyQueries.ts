@@ -12,15 +12,15 @@ export interface IdempotentRequest {
   fingerprint: string;
 }
 
-/** The turn of one request to do the work. */
+/** One request's right to do the work. */
 export interface IdempotentAttempt extends Omit<IdempotentRequest, "fingerprint"> {
   attempt: string;
 }
 
-/** How it stands with a key when a request comes with it. */
+/** The state of a key when a request comes with it. */
 export type IdempotencyClaim =
   | { kind: "claimed" }
-  /** Another request works under it. */
+  /** Another request with the key is being worked on. */
   | { kind: "running" }
   /** It was used for something else. */
   | { kind: "reused" }
@@ -31,15 +31,15 @@ interface KnownRow {
   answer: unknown;
 }
 
-const claimsMost = 3;
+const attemptsMax = 3;
 const { keptSeconds, leaseSeconds } = limits.idempotency;
 
 /**
- * Takes the key for this attempt, unless its request was done or is being worked on. A day old key, and one whose request was lost
- * with its process, are taken over.
+ * Takes the key for this attempt, unless its request is done or is being worked on, and returns its state. A key older than a day, and one
+ * whose request died with its process, are taken over.
  */
-export async function claimIdempotencyKey(db: Queryable, { principal, route, key, fingerprint }: IdempotentRequest, attempt: string): Promise<IdempotencyClaim> {
-  for (let count = 0; count < claimsMost; count++) {
+export async function insertIdempotencyKey(db: Queryable, { principal, route, key, fingerprint }: IdempotentRequest, attempt: string): Promise<IdempotencyClaim> {
+  for (let count = 0; count < attemptsMax; count++) {
     const { rowCount } = await db.query({
       name: "idempotency.claim",
       text: `INSERT INTO idempotency_keys AS known (principal, route, key, fingerprint, attempt, leased_until)
@@ -56,7 +56,7 @@ export async function claimIdempotencyKey(db: Queryable, { principal, route, key
       text: `SELECT fingerprint = $4 AS "isSame", answer FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3`,
       values: [principal, route, key, fingerprint],
     });
-    // Given back between the two statements: it is free again.
+    // It was deleted between the two statements: the key is free again.
     if (known === undefined) continue;
     if (!known.isSame) return { kind: "reused" };
     return known.answer === null ? { kind: "running" } : { kind: "done", response: known.answer };
@@ -64,8 +64,8 @@ export async function claimIdempotencyKey(db: Queryable, { principal, route, key
   return { kind: "running" };
 }
 
-/** Keeps the response for those who ask again; false when another attempt has the key by now. */
-export async function rememberResponse(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, response: unknown): Promise<boolean> {
+/** Stores the response for repeated requests; false when another attempt has the key by now. */
+export async function updateIdempotencyResponse(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, response: unknown): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "idempotency.remember",
     text: "UPDATE idempotency_keys SET answer = $5 WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4",
@@ -74,8 +74,8 @@ export async function rememberResponse(db: Queryable, { principal, route, key, a
   return rowCount === 1;
 }
 
-/** The work came to nothing: the next request with this key does it. */
-export async function giveBackIdempotencyKey(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt): Promise<void> {
+/** Deletes the key of an attempt that failed: the next request with it does the work. */
+export async function deleteIdempotencyKey(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt): Promise<void> {
   await db.query({
     name: "idempotency.giveBack",
     text: "DELETE FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4",
@@ -83,14 +83,14 @@ export async function giveBackIdempotencyKey(db: Queryable, { principal, route, 
   });
 }
 
-/** Forgets what is too old to be asked for, at most `most` at a time; returns how many. */
-export async function deleteOldIdempotencyKeys(db: Queryable, most: number): Promise<number> {
+/** Deletes keys that are too old to be repeated, at most `max` at a time, and returns how many. */
+export async function deleteOldIdempotencyKeys(db: Queryable, max: number): Promise<number> {
   const { rowCount } = await db.query({
     name: "idempotency.sweep",
     text: `DELETE FROM idempotency_keys WHERE (principal, route, key) IN (
         SELECT principal, route, key FROM idempotency_keys WHERE created_at < now() - make_interval(secs => $1)
         ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
-    values: [keptSeconds, most],
+    values: [keptSeconds, max],
   });
   return rowCount ?? 0;
 }
