@@ -15,12 +15,12 @@ export function auditErrorResponse(ctx: AuditContext, error: HttpError): void {
 
 /** Records which limits were reached: once for each window, by the process that refuses first. */
 export function auditLimits(ctx: AuditContext, outcomes: readonly RateLimitOutcome[]): void {
-  for (const { name, isFirstRefusal } of outcomes) {
-    if (isFirstRefusal) ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });
+  for (const { name, isFirstOverLimit } of outcomes) {
+    if (isFirstOverLimit) ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });
   }
 }
 
-/** Records a refusal of another site's page, a suspended partner or an invalid API key. */
+/** Records that another site's page, a suspended partner or an invalid API key was refused. */
 function auditRefused(ctx: AuditContext, { code }: HttpError): void {
   const isBadKey = code === "unauthorized" && ctx.path.startsWith("/api/partners") && ctx.get("authorization") !== "";
   if (code !== "forbidden" && code !== "csrf" && !isBadKey) return;

@@ -66,7 +66,7 @@ async function beginAttempt(
   const byPlace = await rateLimits.consume("signInFailures", place);
   if (!byPlace.isAllowed) {
     metrics.signInDone("limited");
-    if (byPlace.isFirstRefusal) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: byPlace.name } });
+    if (byPlace.isFirstOverLimit) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: byPlace.name } });
     throw rateLimited(byPlace.resetSeconds);
   }
   const attempt = await lockout.begin(email.slice(0, limits.auth.emailMaxLength + 1));
