@@ -130,6 +130,6 @@ export default {
     tsConfig: { fileName: "tsconfig.json" },
     // Imports of types count: they, too, are what a reader must know.
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { extensions: [".ts", ".tsx", ".js", ".json"], conditionNames: ["import", "node", "default", "types"] },
+    enhancedResolveOptions: { exportsFields: ["exports"], extensions: [".ts", ".tsx", ".js", ".json"], conditionNames: ["import", "node", "default", "types"] },
   },
 };

@@ -70,6 +70,16 @@ export default tseslint.config(
     },
   },
   {
+    files: ["api/src/**/*.ts"],
+    ignores: ["api/src/**/*{Queries,Query}.ts", "api/src/stores/*.ts"],
+    rules: {
+      "no-restricted-syntax": ["error", {
+        selector: "CallExpression[callee.property.name=/^(query|find(Unique|First)(OrThrow)?|findMany|(create|update)Many(AndReturn)?|deleteMany)$/]",
+        message: "SQL and Prisma's queries live in the noun's …Queries.ts: docs/decisions/0014-prisma-and-sql.md.",
+      }],
+    },
+  },
+  {
     files: ["test/**/*.ts"],
     rules: {
       // chai's property assertions (`to.be.true`) are expressions by design.

@@ -6,7 +6,7 @@ import { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
 import { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { Tokens } from "./auth/tokens.ts";
-import { Turnstile } from "./auth/turnstile.ts";
+import { SignInQueue } from "./auth/signInQueue.ts";
 import { connectCluster } from "./cluster/connectCluster.ts";
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
@@ -48,7 +48,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     oauthProviders: new Map(config.auth.providers.map((provider) => [provider.id, new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock })])),
     oauthTransactions: new OAuthTransactions(signingKeys, clock),
     lockout: new Lockout(redis, clock),
-    signInTurnstile: new Turnstile({ atOnce: 2, waitingMax: 256, deadlineMs: 5_000 }),
+    signInQueue: new SignInQueue({ concurrency: 2, waitingMax: 256, deadlineMs: 5_000 }),
     lifecycle: { isStopping: false },
   };
 }

@@ -21,7 +21,7 @@ import type { RateLimits } from "./http/rateLimits.ts";
 import type { Redis } from "./stores/redis.ts";
 import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens } from "./auth/tokens.ts";
-import type { Turnstile } from "./auth/turnstile.ts";
+import type { SignInQueue } from "./auth/signInQueue.ts";
 
 /** Everything that requests and background work use; made once, in main.ts, and passed in. */
 export interface Deps {
@@ -43,8 +43,8 @@ export interface Deps {
   oauthTransactions: OAuthTransactions;
   passwords: Passwords;
   lockout: Lockout;
-  /** What sign-ins pass where they ask the stores. */
-  signInTurnstile: Turnstile;
+  /** Bounds how many sign-ins ask the stores at once. */
+  signInQueue: SignInQueue;
   /** The Kubernetes API server; most things go through the three below. */
   kube: KubeTransport;
   cluster: ClusterView;

@@ -20,13 +20,13 @@ const background = createBackground(deps);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
 const metricsServer = createMetricsServer(deps.metrics, config, logger);
 
-// What libraries and Node itself have to say becomes lines of the log, too: all that is written can be read as JSON.
-const said = (...words: unknown[]): void => logger.warn({ said: format(...words) }, "something was written past the log");
+// What libraries and Node.js itself write becomes lines of the log, too, so that all output is JSON.
+const said = (...words: unknown[]): void => logger.warn({ said: format(...words) }, "Something was written past the log.");
 Object.assign(console, { log: said, info: said, debug: said, warn: said, error: said });
-process.removeAllListeners("warning").on("warning", (warning) => logger.warn({ err: warning }, "Node warns"));
+process.removeAllListeners("warning").on("warning", (warning) => logger.warn({ err: warning }, "Node.js emitted a warning."));
 
 process.on("unhandledRejection", (error) => {
-  logger.error({ err: error }, "a promise was left to fail: ending, for the state is unknown");
+  logger.error({ err: error }, "A rejected promise was not handled; the API ends, because its state is unknown.");
   process.exit(1);
 });
 
@@ -34,12 +34,12 @@ await background.start();
 compactHeap();
 await listen(metricsServer, config.metricsPort);
 await listen(server, config.port);
-deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "the password threads did not start"));
+deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "The password threads did not start."));
 for (const doubt of configWarnings(config)) logger.warn({ doubt }, "The configuration looks unsafe.");
-logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "the API serves");
+logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "The API serves requests.");
 
 const signal = await Promise.race([once(process, "SIGTERM").then(() => "SIGTERM"), once(process, "SIGINT").then(() => "SIGINT")]);
-logger.info({ signal }, "ending: open requests may finish");
+logger.info({ signal }, "The API stops; open requests may finish.");
 deps.lifecycle.isStopping = true;
 deps.gameSessionEvents.close();
 // Whatever hangs, the process ends.
@@ -48,5 +48,5 @@ await close(server, config.shutdownSeconds * 1000);
 await background.stop();
 await close(metricsServer, 1000);
 await closeDeps(deps);
-logger.info({}, "ended");
+logger.info({}, "The API has stopped.");
 process.exit(0);

@@ -5,8 +5,7 @@ import { authRoutes } from "./auth/routes.ts";
 import { authMethodRoutes } from "./auth/authMethods.ts";
 import { authPageRoutes } from "./auth/authPages.ts";
 import { authProviderRoutes } from "./auth/oauth/routes.ts";
-import { favoriteRoutes } from "./catalog/favoritesRoute.ts";
-import { gameRoutes } from "./catalog/routes.ts";
+import { catalogRoutes } from "./catalog/routes.ts";
 import { gameSessionRoutes } from "./gameSessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
@@ -19,8 +18,7 @@ const routes: readonly Route<Deps>[] = [
   ...authProviderRoutes,
   ...authMethodRoutes,
   ...authPageRoutes,
-  ...gameRoutes,
-  ...favoriteRoutes,
+  ...catalogRoutes,
   ...gameSessionRoutes,
   ...partnerRoutes,
   ...streamRoutes,

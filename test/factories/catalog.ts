@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Deps } from "#api/deps.ts";
 import { newGameSessionId } from "#api/gameSessions/id.ts";
 import type { Prisma } from "#api/generated/client.ts";
-import { createPartnerKey } from "#api/partners/keys.ts";
+import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { aGameSessionSpec } from "./gameSession.ts";
 
 type Stores = Pick<Deps, "postgres" | "passwords">;

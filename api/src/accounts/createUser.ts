@@ -4,35 +4,32 @@ import type { Passwords } from "../auth/passwords.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
+import { findUserIdByEmail, insertUser } from "./accountQueries.ts";
 import { requirePassword } from "./passwordRule.ts";
 
+/** An account about to be created. */
 export interface NewUser {
   email: string;
   name: string;
   password: string;
 }
 
-/** Creates an account whose address counts as verified, for an operator vouches for it. Throws conflict with the id of the one there is. */
+/** Creates an account whose address counts as verified, because an operator vouches for it. Throws invalid_request, and conflict with the id of the account there is. */
 export async function createUser(
   { postgres, passwords, audit }: { postgres: Postgres; passwords: Passwords; audit: Audit }, { email: typed, name: typedName, password }: NewUser,
 ): Promise<{ id: string; email: string; name: string }> {
   const { email, name } = checkedUser(typed, typedName);
   requirePassword(password);
-  const { rows } = await postgres.pool.query<{ id: string }>(
-    `INSERT INTO users (email, name, password_hash, email_verified_at) VALUES ($1, $2, $3, now())
-     ON CONFLICT (email) DO NOTHING RETURNING id`,
-    [email, name, await passwords.hash(password)],
-  );
-  const [created] = rows;
-  if (created === undefined) {
-    const { id } = await postgres.prisma.user.findUniqueOrThrow({ where: { email }, select: { id: true } });
-    throw new DomainError("conflict", { message: `There is a user ${email} already.`, extra: { id, email } });
+  const id = await insertUser(postgres.pool, { email, name, passwordHash: await passwords.hash(password) });
+  if (id === undefined) {
+    const existing = await findUserIdByEmail(postgres.prisma, email);
+    throw new DomainError("conflict", { message: `There is a user ${email} already.`, extra: { id: existing, email } });
   }
-  await audit.record({ action: "user.created", actor: { kind: "operator" }, subject: { kind: "user", id: created.id } });
-  return { id: created.id, email, name };
+  await audit.record({ action: "user.created", actor: { kind: "operator" }, subject: { kind: "user", id } });
+  return { id, email, name };
 }
 
-/** Address and name as they are stored. Throws invalid_request for what no account may have. */
+/** Returns address and name as they are stored. Throws invalid_request for those that no account may have. */
 export function checkedUser(typed: string, typedName: string): { email: string; name: string } {
   const email = normalizeEmail(typed);
   const name = typedName.trim();

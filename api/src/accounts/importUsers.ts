@@ -2,10 +2,10 @@ import { z } from "zod";
 import { importedHash } from "../auth/storedHash.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import type { Queryable } from "../stores/queryable.ts";
 import { checkedUser } from "./createUser.ts";
+import { insertImportedUsers, type ImportedUserRow } from "./accountQueries.ts";
 
-/** A player as another platform knows them. */
+/** A user of another platform. */
 const ImportedUser = z.strictObject({
   email: z.string(),
   name: z.string(),
@@ -14,23 +14,16 @@ const ImportedUser = z.strictObject({
   emailVerified: z.boolean().default(false),
 });
 
-interface Row {
-  email: string;
-  name: string;
-  passwordHash: string;
-  isVerified: boolean;
-}
-
-/** What became of the lines. */
+/** How many lines created an account, and how many did not. */
 export interface ImportedUsers {
   created: number;
-  /** Of addresses that have an account: nothing of it was changed. */
+  /** Lines of addresses that have an account, of which nothing was changed. */
   existing: number;
 }
 
-/** Fewer rounds are guessed through in no time; more than our own would let everybody see who was imported, and wait for them. */
+/** Hashes of a lower cost are guessed too fast. Those of a higher one than ours would show who was imported, by the longer wait. */
 const costMin = 10;
-const atOnce = 500;
+const rowsPerStatement = 500;
 const lineMaxLength = 8_192;
 
 /**
@@ -39,10 +32,10 @@ const lineMaxLength = 8_192;
  */
 export async function importUsers({ postgres }: { postgres: Postgres }, lines: AsyncIterable<string>, costMax: number): Promise<ImportedUsers> {
   const done = { created: 0, existing: 0 };
-  let rows: Row[] = [];
+  let rows: ImportedUserRow[] = [];
   let number = 0;
-  const store = async (): Promise<void> => {
-    const created = await insertUsers(postgres.pool, rows);
+  const insertRows = async (): Promise<void> => {
+    const created = await insertImportedUsers(postgres.pool, rows);
     done.created += created;
     done.existing += rows.length - created;
     rows = [];
@@ -56,13 +49,13 @@ export async function importUsers({ postgres }: { postgres: Postgres }, lines: A
       if (!(error instanceof DomainError)) throw error;
       throw new DomainError("invalid_request", { message: `Line ${number}: ${error.message} ${done.created} players were created so far: correct the line and run the import again.`, extra: { line: String(number) } });
     }
-    if (rows.length === atOnce) await store();
+    if (rows.length === rowsPerStatement) await insertRows();
   }
-  await store();
+  await insertRows();
   return done;
 }
 
-function readLine(line: string, costMax: number): Row {
+function readLine(line: string, costMax: number): ImportedUserRow {
   if (line.length > lineMaxLength) throw invalidRequest(`It has more than ${lineMaxLength} characters.`);
   const parsed = ImportedUser.safeParse(parseJson(line));
   if (!parsed.success) {
@@ -82,26 +75,10 @@ function storedHash(hash: string, costMax: number): string {
   return imported.stored;
 }
 
-/** How many of them are new; each new one leaves its own event in the trail. */
-async function insertUsers(database: Queryable, rows: readonly Row[]): Promise<number> {
-  if (rows.length === 0) return 0;
-  const { rowCount } = await database.query(
-    `WITH created AS (
-       INSERT INTO users (email, name, password_hash, email_verified_at)
-       SELECT email, name, hash, CASE WHEN is_verified THEN now() END
-       FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[]) AS given (email, name, hash, is_verified)
-       ON CONFLICT (email) DO NOTHING RETURNING id)
-     INSERT INTO audit_events (action, actor_kind, subject_kind, subject_id, details)
-     SELECT 'user.imported', 'operator', 'user', id, '{}' FROM created`,
-    [rows.map(({ email }) => email), rows.map(({ name }) => name), rows.map(({ passwordHash }) => passwordHash), rows.map(({ isVerified }) => isVerified)],
-  );
-  return rowCount ?? 0;
-}
-
 function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    return undefined; // Told as what it is not.
+    return undefined; // The schema says what is missing.
   }
 }

@@ -1,9 +1,11 @@
 import type { Logger } from "#runtime/logger.ts";
 import { ipPrefixOf } from "../http/clientNetwork.ts";
 import type { Postgres } from "../stores/postgres.ts";
+import { insertAuditEvent } from "./auditQueries.ts";
 
+/** Something that somebody did. */
 export interface AuditEvent {
-  /** Such as `signIn.succeeded`: subject, then what happened to it. */
+  /** The subject, then what happened to it, such as `signIn.succeeded`. */
   action: string;
   actor: { kind: "user" | "partner" | "operator" | "anonymous"; id?: string };
   subject?: { kind: string; id: string };
@@ -20,7 +22,7 @@ const recentMax = 10_000;
 export class Audit {
   readonly #postgres: Postgres;
   readonly #logger: Logger;
-  /** By key, when an event may be recorded again. */
+  /** When the event of a key may be recorded again, in milliseconds of `performance.now()`. */
   readonly #recent = new Map<string, number>();
   readonly #pending = new Set<Promise<void>>();
 
@@ -29,24 +31,22 @@ export class Audit {
     this.#logger = logger;
   }
 
-  /** Records an event; one that cannot be stored goes to the log, for it must not undo what happened. */
+  /** Records an event. One that cannot be stored goes to the log, because it must not undo what happened. */
   async record({ action, actor, subject, address, requestId, details = {} }: AuditEvent): Promise<void> {
     const ipPrefix = address === undefined ? null : ipPrefixOf(address);
     try {
-      await this.#postgres.pool.query({
-        name: "audit.record",
-        text: `INSERT INTO audit_events (action, actor_kind, actor_id, subject_kind, subject_id, ip_prefix, request_id, details)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-        values: [action, actor.kind, actor.id ?? null, subject?.kind ?? null, subject?.id ?? null, ipPrefix, requestId ?? null, JSON.stringify(details)],
+      await insertAuditEvent(this.#postgres.pool, {
+        action, actorKind: actor.kind, actorId: actor.id ?? null, subjectKind: subject?.kind ?? null, subjectId: subject?.id ?? null, ipPrefix,
+        requestId: requestId ?? null, details,
       });
     } catch (error) {
-      this.#logger.error({ err: error, action, actor, subject, ipPrefix, requestId, details }, "an audit event could not be stored");
+      this.#logger.error({ err: error, action, actor, subject, ipPrefix, requestId, details }, "The API could not store an audit event.");
     }
   }
 
   /**
-   * Records what anybody can bring about at will, at most once in `quietMs` for the same key and network, so that the trail
-   * stays small. The request does not wait for it.
+   * Records an event that anybody can cause at will, at most once in `quietMs` milliseconds for the same key and network, so that the
+   * trail stays small. The request does not wait for it.
    */
   recordRarely(key: string, event: AuditEvent, quietMs = 60_000): void {
     const place = `${key} ${event.address === undefined ? "" : ipPrefixOf(event.address)}`;
@@ -67,7 +67,7 @@ export class Audit {
     this.#pending.add(recording);
   }
 
-  /** Resolves when nothing is on its way to the trail any more. */
+  /** Resolves when every event is stored. */
   async settled(): Promise<void> {
     await Promise.all(this.#pending);
   }

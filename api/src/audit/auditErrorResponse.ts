@@ -7,20 +7,20 @@ import type { Audit, AuditEvent } from "./audit.ts";
 /** A request whose outcome goes to the audit trail. */
 type AuditContext = AppContext<{ audit: Audit }>;
 
-/** Notes in the audit trail what an error response tells of its caller: a credential that does not fit, or a limit that is used up. */
+/** Records in the audit trail that a caller was refused: for a wrong credential or origin, or because a limit is reached. */
 export function auditErrorResponse(ctx: AuditContext, error: HttpError): void {
   if (error instanceof RateLimitError) auditLimits(ctx, error.exceeded);
   else auditRefused(ctx, error);
 }
 
-/** Notes which limits were used up: once for each window, by whichever process refuses first. */
+/** Records which limits were reached: once for each window, by the process that refuses first. */
 export function auditLimits(ctx: AuditContext, outcomes: readonly RateLimitOutcome[]): void {
-  for (const { name, isFirstRefusal } of outcomes) {
-    if (isFirstRefusal) ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });
+  for (const { name, isFirstOverLimit } of outcomes) {
+    if (isFirstOverLimit) ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });
   }
 }
 
-/** Somebody was refused what is not theirs: another site's page, a suspended partner, a key that is none. */
+/** Records that another site's page, a suspended partner or an invalid API key was refused. */
 function auditRefused(ctx: AuditContext, { code }: HttpError): void {
   const isBadKey = code === "unauthorized" && ctx.path.startsWith("/api/partners") && ctx.get("authorization") !== "";
   if (code !== "forbidden" && code !== "csrf" && !isBadKey) return;

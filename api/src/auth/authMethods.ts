@@ -2,7 +2,7 @@ import { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { presentSignInMethods } from "./presentProviders.ts";
 import type { AuthDeps } from "./authDeps.ts";
 import { userRouteFor } from "./userRoute.ts";
-import { findSignInMethods } from "./identities.ts";
+import { findSignInMethods } from "./identityQueries.ts";
 
 const methods = userRouteFor<AuthDeps>()({
   method: "GET",

@@ -5,7 +5,7 @@ import { media, redirect } from "../http/responses.ts";
 import type { AuthContext, AuthDeps } from "./authDeps.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { publicRouteFor } from "../http/route.ts";
-import { answerUrl } from "./authResponse.ts";
+import { respondWithUrl } from "./authResponse.ts";
 import { csrfTokenFor } from "./authSession.ts";
 
 const route = publicRouteFor<AuthDeps>();
@@ -29,8 +29,8 @@ export const authPageRoutes = [
     responses: { 200: page, 302: redirect("To the home page, where a sign-in page is configured.") }, errors: [],
     handle: ({ ctx, deps: { config } }) => {
       const home = callbackUrlOf(undefined, config);
-      if (config.signInPageUrl === undefined) answerPage(ctx, presentSignOutPage({ csrfToken: csrfTokenFor(ctx), callbackUrl: home }));
-      else answerUrl(ctx, false, home);
+      if (config.signInPageUrl === undefined) respondWithPage(ctx, presentSignOutPage({ csrfToken: csrfTokenFor(ctx), callbackUrl: home }));
+      else respondWithUrl(ctx, false, home);
     },
   }),
 ];
@@ -42,10 +42,10 @@ function showSignIn(ctx: AuthContext): void {
   const code = word(query.get("code"));
   const wished = query.get("callbackUrl") ?? undefined;
   if (config.signInPageUrl !== undefined) {
-    answerUrl(ctx, false, signInPageUrl(config, { error, code, callbackUrl: wished === undefined ? undefined : callbackUrlOf(wished, config) }));
+    respondWithUrl(ctx, false, signInPageUrl(config, { error, code, callbackUrl: wished === undefined ? undefined : callbackUrlOf(wished, config) }));
     return;
   }
-  answerPage(ctx, presentSignInPage({
+  respondWithPage(ctx, presentSignInPage({
     csrfToken: csrfTokenFor(ctx),
     callbackUrl: callbackUrlOf(wished, config),
     sentence: error === undefined ? undefined : sentenceForSignIn(error, code ?? null),
@@ -62,7 +62,7 @@ function formTargetsOf({ deps: { config, oauthProviders } }: AuthContext): strin
   return targets;
 }
 
-function answerPage(ctx: AppContext, { html, policy }: AuthPage): void {
+function respondWithPage(ctx: AppContext, { html, policy }: AuthPage): void {
   ctx.set("Content-Security-Policy", policy);
   ctx.type = "html";
   ctx.body = html;

@@ -20,7 +20,7 @@ function wantsJson(ctx: AppContext, form: AuthForm): boolean {
 }
 
 /** Sends the browser on. */
-export function answerUrl(ctx: AppContext, isJson: boolean, url: string): void {
+export function respondWithUrl(ctx: AppContext, isJson: boolean, url: string): void {
   if (isJson) {
     ctx.body = { url };
     return;
@@ -39,7 +39,7 @@ export const formRoute = { isForm: true, limits: [], headers: ["X-Auth-Return-Re
  * in its address. Pages that go on by themselves also get the status, and always a `url`: the Auth.js client reads the reason
  * from that.
  */
-export async function answerForm(ctx: AuthContext, form: AuthForm, work: (isJson: boolean) => Promise<void>): Promise<void> {
+export async function respondToForm(ctx: AuthContext, form: AuthForm, work: (isJson: boolean) => Promise<void>): Promise<void> {
   const isJson = wantsJson(ctx, form);
   try {
     await limitPosts(ctx);
@@ -50,7 +50,7 @@ export async function answerForm(ctx: AuthContext, form: AuthForm, work: (isJson
     const url = pageAfter(ctx, error);
     const isFault = error.status >= 500 && oauthFailureBehind(error) === undefined;
     if (isJson || isFault) throw error.with({ url });
-    answerUrl(ctx, false, url);
+    respondWithUrl(ctx, false, url);
   }
 }
 

@@ -1,7 +1,7 @@
 import { clearCookie, csrfCookieName, sessionCookieName, setCookie } from "./cookies.ts";
 import { authSessionIdOf } from "./tokens.ts";
 import type { AuthContext } from "./authDeps.ts";
-import type { User } from "./users.ts";
+import type { User } from "./userQueries.ts";
 
 /** Signs the browser in. A new sign-in never continues the one that the browser had. */
 export async function beginAuthSession(ctx: AuthContext, user: User, provider: string): Promise<void> {
@@ -16,7 +16,7 @@ export async function beginAuthSession(ctx: AuthContext, user: User, provider: s
   });
 }
 
-/** Ends the sign-in for good: copies of the cookie are worth nothing afterwards. */
+/** Signs the browser out for good: copies of its cookie are worthless afterwards. */
 export async function endAuthSession(ctx: AuthContext): Promise<void> {
   const { config, tokens, authSessions, audit } = ctx.deps;
   const claims = await tokens.verify(ctx);
@@ -27,7 +27,7 @@ export async function endAuthSession(ctx: AuthContext): Promise<void> {
   clearCookie(ctx, sessionCookieName(config));
 }
 
-/** The token for the browser's forms; a browser keeps the one it has, so that what it fetched once goes on to work. */
+/** Returns the CSRF token for the browser's forms; a browser keeps the one it has, so that pages it has loaded go on working. */
 export function csrfTokenFor(ctx: AuthContext): string {
   const { config, csrfTokens } = ctx.deps;
   const name = csrfCookieName(config);

@@ -1,19 +1,20 @@
 import { createHash } from "node:crypto";
 import { limits } from "#contracts/limits.ts";
 
-/** A page without scripts, and the policy that it is served under. */
+/** A page without scripts, and its Content-Security-Policy. */
 export interface AuthPage {
   html: string;
   policy: string;
 }
 
+/** What the sign-in page shows. */
 export interface SignInPageContent {
   csrfToken: string;
   callbackUrl: string;
-  /** What went wrong before. */
+  /** The error of the last attempt. */
   sentence: string | undefined;
   providers: readonly { id: string; name: string }[];
-  /** Beyond our own origin, where forms may lead to: a browser holds every redirect after a form to this. */
+  /** Where forms may lead besides our own origin: browsers check every redirect after a form against this. */
   formTargets: readonly string[];
 }
 
@@ -29,7 +30,7 @@ button { margin-top: 1rem; font-weight: 600; cursor: pointer; }
 
 const styleSource = `'sha256-${createHash("sha256").update(style).digest("base64")}'`;
 
-/** The form for e-mail and password, and a button for each provider. */
+/** Returns the form for e-mail and password, and a button for each provider. */
 export function presentSignInPage({ csrfToken, callbackUrl, sentence, providers, formTargets }: SignInPageContent): AuthPage {
   const hidden = hiddenFields({ csrfToken, callbackUrl });
   return page("Sign in", formTargets, `
@@ -42,7 +43,7 @@ ${sentence === undefined ? "" : `<p role="alert">${escape(sentence)}</p>`}
 ${providers.map(({ id, name }) => `<form method="post" action="/api/auth/signin/${escape(id)}">${hidden}<button type="submit">Sign in with ${escape(name)}</button></form>`).join("\n")}`);
 }
 
-/** Asks before it signs out: a GET alone never does. */
+/** Returns the form that signs out: a GET never does. */
 export function presentSignOutPage({ csrfToken, callbackUrl }: Pick<SignInPageContent, "csrfToken" | "callbackUrl">): AuthPage {
   return page("Sign out", [], `
 <form method="post" action="/api/auth/signout">${hiddenFields({ csrfToken, callbackUrl })}<button type="submit">Sign out</button></form>`);

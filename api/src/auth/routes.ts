@@ -12,8 +12,8 @@ import { presentAuthSession } from "./presentSession.ts";
 import type { AuthContext, AuthDeps } from "./authDeps.ts";
 import { empty, json, redirect } from "../http/responses.ts";
 import { publicRouteFor } from "../http/route.ts";
-import { findUserById } from "./users.ts";
-import { answerForm, answerUrl, formRoute, requireCsrf } from "./authResponse.ts";
+import { findUserById } from "./userQueries.ts";
+import { respondToForm, respondWithUrl, formRoute, requireCsrf } from "./authResponse.ts";
 import { beginAuthSession, csrfTokenFor, endAuthSession } from "./authSession.ts";
 
 const route = publicRouteFor<AuthDeps>();
@@ -27,14 +27,14 @@ const session = route({
   limits: ["authReads"],
   responses: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: ["unavailable"],
-  handle: async ({ ctx }) => answerSession(ctx),
+  handle: async ({ ctx }) => respondWithSession(ctx),
 });
 
 /** Not strict, like the forms: pages come here with parameters of their own. */
 const CallbackQuery = z.object({ callbackUrl: z.string().optional().meta({ description: "The same as the form's field, which goes first." }) });
 const toPage = redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] });
 
-/** The Auth.js client's update: whatever data it sends, the answer is what the database says. */
+/** The Auth.js client's update: whatever data it sends, the response is what the database holds. */
 const updateSession = route({
   method: "POST",
   path: "/api/auth/session",
@@ -48,7 +48,7 @@ const updateSession = route({
   errors: ["csrf", "unavailable"],
   handle: async ({ ctx, body }) => {
     requireCsrf(ctx, body);
-    await answerSession(ctx);
+    await respondWithSession(ctx);
   },
 });
 
@@ -91,10 +91,10 @@ const credentials = route({
   responses: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
   errors: ["invalid_credentials", "csrf", "locked", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
-    await answerForm(ctx, form, async (isJson) => {
+    await respondToForm(ctx, form, async (isJson) => {
       const user = await signIn(deps, { ...form, address: ctx.ip, requestId: ctx.state.requestId });
       await beginAuthSession(ctx, user, "credentials");
-      answerUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
+      respondWithUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
     });
   },
 });
@@ -112,9 +112,9 @@ const signOut = route({
   responses: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
   errors: ["csrf", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
-    await answerForm(ctx, form, async (isJson) => {
+    await respondToForm(ctx, form, async (isJson) => {
       await endAuthSession(ctx);
-      answerUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
+      respondWithUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
     });
   },
 });
@@ -134,10 +134,10 @@ const clientLog = route({
   },
 });
 
-async function answerSession(ctx: AuthContext): Promise<void> {
+async function respondWithSession(ctx: AuthContext): Promise<void> {
   const { config, postgres } = ctx.deps;
   const signedIn = await findUser(ctx);
-  const user = signedIn === undefined ? undefined : await findUserById(postgres, signedIn.user.id);
+  const user = signedIn === undefined ? undefined : await findUserById(postgres.prisma, signedIn.user.id);
   if (signedIn !== undefined && user === undefined) clearCookie(ctx, sessionCookieName(config));
   ctx.body = signedIn === undefined || user === undefined ? {} : presentAuthSession(user, signedIn.expiresAt, config.defaultAvatarUrl);
 }

@@ -3,12 +3,12 @@ import type { Audit } from "../audit/audit.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
 import type { Attempt, Lockout } from "./lockout.ts";
 import type { Passwords } from "./passwords.ts";
-import type { Turnstile } from "./turnstile.ts";
+import type { SignInQueue } from "./signInQueue.ts";
 import { DomainError, rateLimited } from "../errors.ts";
 import type { RateLimits } from "../http/rateLimits.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { findUserByEmail, replacePasswordHash, type User, type UserWithPassword } from "./users.ts";
+import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithPassword } from "./userQueries.ts";
 
 /** What a sign-in by password needs. */
 export interface SignInDeps {
@@ -18,30 +18,30 @@ export interface SignInDeps {
   passwords: Passwords;
   postgres: Postgres;
   rateLimits: RateLimits;
-  /** What sign-ins pass where they ask the stores. */
-  signInTurnstile: Turnstile;
+  /** Bounds how many sign-ins ask the stores at once. */
+  signInQueue: SignInQueue;
 }
 
 /** An attempt to sign in by password. */
 export interface Credentials {
   email: string;
   password: string;
-  /** Where the attempt comes from. */
+  /** The address that the attempt comes from. */
   address: string;
   requestId: string;
 }
 
 /**
- * The user whose password this is. Throws `invalid_credentials` (nobody's, or not theirs: the two look alike and take equally
- * long), `locked` after too many failures of the address, `rate_limited` after too many from one place.
+ * Returns the user with this e-mail address and password. Throws `invalid_credentials` (an unknown address and a wrong password look alike
+ * and take equally long), `locked` after too many failures of the e-mail address, `rate_limited` after too many from one network.
  */
 export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<User> {
-  const { rateLimits, metrics, audit, signInTurnstile } = deps;
+  const { rateLimits, metrics, audit, signInQueue } = deps;
   const { password, address, requestId } = credentials;
   const email = normalizeEmail(credentials.email);
   const place = rateLimits.addressKey(address);
-  // Many at once would have the event loop to themselves while they ask their stores: whoever plays waits for none of them.
-  const attempt = await signInTurnstile.pass(() => beginAttempt(deps, email, place, credentials));
+  // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for them.
+  const attempt = await signInQueue.run(() => beginAttempt(deps, email, place, credentials));
   let user: UserWithPassword | undefined;
   try {
     user = await checkedUser(deps, email, password);
@@ -59,14 +59,14 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   return user;
 }
 
-/** Leave to check a password once, counted by place and by e-mail. */
+/** Counts the attempt by network and by e-mail address and returns the permission to check one password. */
 async function beginAttempt(
   { rateLimits, lockout, metrics, audit }: SignInDeps, email: string, place: string, { address, requestId }: Credentials,
 ): Promise<Attempt> {
   const byPlace = await rateLimits.consume("signInFailures", place);
   if (!byPlace.isAllowed) {
     metrics.signInDone("limited");
-    if (byPlace.isFirstRefusal) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: byPlace.name } });
+    if (byPlace.isFirstOverLimit) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: byPlace.name } });
     throw rateLimited(byPlace.resetSeconds);
   }
   const attempt = await lockout.begin(email.slice(0, limits.auth.emailMaxLength + 1));
@@ -80,9 +80,9 @@ async function beginAttempt(
 
 async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<UserWithPassword | undefined> {
   const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
-  const user = isPossible ? await deps.signInTurnstile.pass(() => findUserByEmail(deps.postgres, email)) : undefined;
+  const user = isPossible ? await deps.signInQueue.run(() => findUserByEmail(deps.postgres.pool, email)) : undefined;
   const { isEqual, shouldRehash } = await deps.passwords.check(password.slice(0, limits.auth.passwordMaxLength), user?.passwordHash ?? null);
   if (!isEqual || user === undefined || user.isDisabled) return undefined;
-  if (shouldRehash) await replacePasswordHash(deps.postgres, user, await deps.passwords.hash(password));
+  if (shouldRehash) await updateUnchangedPasswordHash(deps.postgres.prisma, user, await deps.passwords.hash(password));
   return user;
 }

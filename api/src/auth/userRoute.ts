@@ -3,7 +3,7 @@ import { isTrustedOrigin, requireTrustedOrigin } from "../http/requireTrustedOri
 import { toRoute, type Definition, type Route } from "../http/route.ts";
 import { requireUser, type UserDeps, type UserPrincipal } from "./requireUser.ts";
 
-/** What handlers are told of the player whom they serve. */
+/** What handlers get of the signed-in player. */
 interface UserCaller {
   user: UserPrincipal;
 }

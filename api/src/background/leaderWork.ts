@@ -2,8 +2,8 @@ import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { BackgroundJob } from "../runtime/backgroundJob.ts";
-import { listActiveIds } from "../gameSessions/relayStore.ts";
-import { followGameCaches, type FollowDeps } from "../games/followGameCaches.ts";
+import { listActiveGameSessionIds } from "../gameSessions/gameSessionLifecycleQueries.ts";
+import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
@@ -11,7 +11,7 @@ import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
 import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 
 /** What the work needs, all of it together. */
-export type LeaderWorkDeps = RecorderDeps & RelayDeps & FollowDeps & SweeperDeps & SweepSavesDeps & {
+export type LeaderWorkDeps = RecorderDeps & RelayDeps & SyncGameCachesDeps & SweeperDeps & SweepSavesDeps & {
   config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
   kube: KubeTransport;
 };
@@ -27,9 +27,9 @@ export interface LeaderWorkOptions {
 const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 60_000 };
 
 /**
- * What one of the API's replicas does besides answering requests: recording, relaying, sweeping. Election only spares the
- * others the work: every step is guarded in the database, so a leader that does not know it has lost does no harm, and
- * losing the lease (as when the API server is unavailable) is no reason to stop serving.
+ * The work of one of the API's replicas besides requests: recording, relaying, sweeping. The election only spares the others the work:
+ * every step is guarded in the database, so a leader that does not know it has lost the lease does no harm, and losing it (as when the
+ * Kubernetes API is unavailable) is no reason to stop serving.
  */
 export class LeaderWork implements BackgroundJob {
   readonly #deps: LeaderWorkDeps;
@@ -45,17 +45,17 @@ export class LeaderWork implements BackgroundJob {
     this.#intervals = { ...defaultIntervals, ...intervals };
   }
 
-  /** Whether this process does the work now. */
+  /** Whether this process is the leader now. */
   get isLeader(): boolean {
     return this.#elector?.isLeader ?? false;
   }
 
-  /** Runs for leadership, again and again, until stopped. */
+  /** Stands for election again and again until stopped. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Ends the work under way and gives the lease up. */
+  /** Ends the current work and gives the lease up. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -86,9 +86,9 @@ export class LeaderWork implements BackgroundJob {
       const { relay, idle, active, remains } = this.#intervals;
       await Promise.all([
         this.#repeat("relay", relay, signal, () => relayGameSessions(deps)),
-        this.#repeat("caches", relay, signal, () => followGameCaches(deps)),
-        this.#repeat("idle", idle, signal, async () => recorder.look(await sweepIdle(deps))),
-        this.#repeat("active", active, signal, async () => recorder.look(await listActiveIds(deps.postgres.pool))),
+        this.#repeat("caches", relay, signal, () => syncGameCaches(deps)),
+        this.#repeat("idle", idle, signal, async () => recorder.enqueue(await sweepIdle(deps))),
+        this.#repeat("active", active, signal, async () => recorder.enqueue(await listActiveGameSessionIds(deps.postgres.pool))),
         this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
         this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
         this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
@@ -101,7 +101,7 @@ export class LeaderWork implements BackgroundJob {
     }
   }
 
-  /** One pass after another until the term ends; a failed pass is tried again at the next turn. */
+  /** Runs one pass after another until the term ends; a failed pass is repeated after the interval. */
   async #repeat(task: string, intervalMs: number, signal: AbortSignal, pass: () => Promise<void>): Promise<void> {
     const { clock, logger } = this.#deps;
     while (!signal.aborted) {

@@ -1,14 +1,14 @@
 import type { GameDetail, GamesQuery, GamesResponse, SaveSlot } from "#contracts/http/catalog.ts";
 import { limits } from "#contracts/limits.ts";
-import type { CatalogDetail, CatalogPage } from "./catalog.ts";
+import type { CatalogDetail, CatalogPage } from "./catalogQueries.ts";
 
-/** A page of the catalogue, as the JSON text of a `GamesResponse`. */
+/** Returns a page of the catalogue as the JSON text of a `GamesResponse`. */
 export function presentGames({ gamesJson, total }: CatalogPage, { page, limit }: GamesQuery): string {
   const pagination: GamesResponse["pagination"] = { page, limit, total, totalPages: Math.ceil(total / limit) };
   return `{"games":${gamesJson},"pagination":${JSON.stringify(pagination)}}`;
 }
 
-/** A game's own page, always with three slots. */
+/** Returns a game with all its details, always with three slots. */
 export function presentGame({ slots, ...game }: CatalogDetail): GameDetail {
   return { ...game, saveSlots: Array.from({ length: limits.saveSlotsPerGame }, (_, index) => presentSlot(slots, index + 1)) };
 }

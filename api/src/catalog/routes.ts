@@ -1,11 +1,15 @@
-import { GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
+import { FavoriteRequest, FavoriteResponse, GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { presentGame, presentGames } from "./present.ts";
 import { respondCacheable, respondCacheableText } from "../http/response.ts";
+import { remembering } from "../http/idempotency.ts";
 import { cacheable } from "../http/responses.ts";
+import type { Route } from "../http/route.ts";
+import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
-import { findCatalogGame, listCatalog } from "./catalog.ts";
+import { findCatalogGame, listCatalogGames } from "./catalogQueries.ts";
 import type { CatalogCounts } from "./catalogCounts.ts";
+import { toggleFavorite } from "./toggleFavorite.ts";
 
 const route = userRouteFor<{ catalogCounts: CatalogCounts }>();
 
@@ -19,7 +23,7 @@ const list = route({
   responses: cacheable(GamesResponse),
   errors: [],
   handle: async ({ ctx, deps, user, query }) => {
-    respondCacheableText(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
+    respondCacheableText(ctx, presentGames(await listCatalogGames(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
   },
 });
 
@@ -39,4 +43,23 @@ const detail = route({
   },
 });
 
-export const gameRoutes = [list, detail];
+const favorite = route({
+  method: "POST",
+  path: "/api/favorites",
+  name: "toggleFavorite",
+  summary: "Mark a game, or take the mark away",
+  description: "Each request turns the mark over. A request that may be sent twice needs an `Idempotency-Key`.",
+  limits: ["catalog"],
+  body: FavoriteRequest,
+  responses: { 200: FavoriteResponse },
+  errors: ["not_found"],
+  isIdempotent: true,
+  handle: async ({ ctx, deps, user, body: { gameId } }) => {
+    const toggled = await toggleFavorite(deps.postgres, user.id, gameId, remembering(ctx, 200));
+    if (toggled === undefined) throw notFound("There is no such game.");
+    ctx.body = toggled;
+  },
+});
+
+/** The catalogue, its games and the player's favourites. */
+export const catalogRoutes: readonly Route<UserDeps & { catalogCounts: CatalogCounts }>[] = [list, detail, favorite];

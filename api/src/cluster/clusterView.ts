@@ -17,7 +17,7 @@ export interface ClusterViewOptions {
   logger: Logger;
 }
 
-/** Copies of the cluster's game sessions, caches and nodes that follow it as it changes; reading them costs no request. */
+/** Caches of the cluster's game sessions, game caches and game nodes, which follow its changes; reading them costs no request. */
 export class ClusterView {
   readonly gameSessions: Reflector<GameSession>;
   readonly gameCaches: Reflector<GameCache>;
@@ -37,17 +37,17 @@ export class ClusterView {
     this.gameNodes = reflect(gameNodes);
   }
 
-  /** Whether every copy has been complete once. */
+  /** Whether every cache has been complete once. */
   get hasSynced(): boolean {
     return this.#reflectors().every((reflector) => reflector.hasSynced);
   }
 
-  /** Begins to follow the cluster; until the first lists have arrived the copies are empty. */
+  /** Starts to follow the cluster; until the first lists have arrived the caches are empty. */
   start(): void {
     for (const reflector of this.#reflectors()) reflector.start();
   }
 
-  /** Resolves once the copies are complete. */
+  /** Resolves once the caches are complete. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors().map((reflector) => reflector.waitForSync(signal)));
   }
@@ -57,7 +57,7 @@ export class ClusterView {
     await Promise.all(this.#reflectors().map((reflector) => reflector.stop()));
   }
 
-  /** The game session's object; undefined when the cluster has none (or the copy does not know it yet). */
+  /** Returns the game session's object; undefined when the cluster has none (or the cache does not have it yet). */
   gameSession(id: string): Stored<GameSession> | undefined {
     return this.gameSessions.cache.get(keyOfRef({ namespace: this.#namespace, name: id }));
   }

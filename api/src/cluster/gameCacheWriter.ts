@@ -7,7 +7,7 @@ import { gameCaches } from "#contracts/crd/resources.ts";
 
 const deadlineMs = 3_000;
 
-/** All that the API writes to GameCaches: which archive is current. Where it is held is the admin's to say. */
+/** All that the API writes to GameCaches: which archive is current. On which nodes it is cached is the admin's decision. */
 export class GameCacheWriter {
   readonly #client: ResourceClient<GameCache>;
   readonly #namespace: string;

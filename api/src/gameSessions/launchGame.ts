@@ -10,7 +10,7 @@ import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessi
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
-import { insertGameSession, lockLaunches, readLaunchWorld, type NewGameSession } from "./launchStore.ts";
+import { findLaunchContext, insertGameSession, lockLaunches, type NewGameSession } from "./launchQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";
@@ -31,25 +31,25 @@ export interface Launch extends SlotWish {
 }
 
 /**
- * Stores a new game session and asks the cluster for it; gives its id. Throws not_found, session_active, no_empty_slot,
- * conflict (also for a game that needs a network which this site gives to none) and no_servers, in this order of precedence. Dying anywhere in between leaves a row that the relay goes on with.
- * `alsoWithin` runs in the transaction that stores the session.
+ * Stores a new game session, creates its object in the cluster and returns its id. Throws not_found, session_active, no_empty_slot,
+ * conflict (also for a game that needs the internet where the site does not allow it) and no_servers, in this order of precedence. A
+ * process that dies in between leaves a row that the relay goes on with. `alsoWithin` runs in the transaction that stores the session.
  */
 export async function launchGame(
   deps: LaunchDeps, userId: string, launch: Launch, alsoWithin?: (id: string, transaction: Queryable) => Promise<void> | undefined,
 ): Promise<string> {
   const session = await deps.postgres.transaction(async (transaction) => {
     await lockLaunches(transaction);
-    const world = await readLaunchWorld(transaction, launch.gameSlug, userId);
-    if (world === undefined) throw notFound("There is no such game.");
-    const choice = chooseSlot(world.slots, launch);
+    const context = await findLaunchContext(transaction, launch.gameSlug, userId);
+    if (context === undefined) throw notFound("There is no such game.");
+    const choice = chooseSlot(context.slots, launch);
     if (choice.kind === "unknown") throw notFound("There is no such save slot.");
-    if (world.activeSessionId !== null) throw sessionActive(world.activeSessionId);
+    if (context.activeSessionId !== null) throw sessionActive(context.activeSessionId);
     const slot = slotOf(choice);
-    if (world.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
-    if (world.activeSessions >= offeredByCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
-    const source = { userId, slug: launch.gameSlug, world, slot, settings: deps.config.gameSession, now: deps.clock.now() };
-    const { gameId, versionId } = world;
+    if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
+    if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
+    const source = { userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, now: deps.clock.now() };
+    const { gameId, versionId } = context;
     const newSlotNumber = slot.isNew ? slot.number : undefined;
     const stored = {
       id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
@@ -93,17 +93,17 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   return { ...choice.slot, isNew: false };
 }
 
-function offeredByCluster({ cluster }: LaunchDeps): number {
+function slotsOfCluster({ cluster }: LaunchDeps): number {
   return offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list());
 }
 
-/** That it was created is for the recorder to note, who sees the object come. */
+/** Creates the object; the recorder notes that when it sees the object. */
 async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): Promise<void> {
   const { logger, gameSessionWriter } = deps;
   try {
     await gameSessionWriter.create(id, spec);
   } catch (error) {
-    if (error instanceof KubeError && error.status === 422) logger.error({ err: error, gameSession: id }, "The API server refuses the spec of a game session.");
+    if (error instanceof KubeError && error.status === 422) logger.error({ err: error, gameSession: id }, "The Kubernetes API refused the spec of a game session.");
     await recordLaunchFailure(deps, id, "The cluster could not take the session.");
     throw noServers("No game server can be reached just now: try again in a moment.", error);
   }

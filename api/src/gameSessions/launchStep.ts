@@ -1,29 +1,29 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
-import type { LaunchStage } from "#contracts/http/gameSessions.ts";
+import type { LaunchStage as LaunchStep } from "#contracts/http/gameSessions.ts";
 
-/** Where a launch stands; progressPercent is of the download. */
+/** The step that a launch is at; `progressPercent` is of the download. */
 export interface LaunchProgress {
-  stage: LaunchStage;
+  step: LaunchStep;
   progressPercent?: number;
 }
 
-/** What is left of the launch, told by the first condition that does not hold; without an object nothing was done yet. */
+/** Returns the launch's step: the first one whose condition is not true yet. Without an object the launch is still scheduled. */
 export function launchProgressOf(
   gameSession: GameSession | undefined, nodeOf: (name: string) => GameNode | undefined,
 ): LaunchProgress {
-  if (gameSession === undefined || !holds(gameSession, "Scheduled")) return { stage: "scheduling" };
-  if (!holds(gameSession, "ContentReady")) {
+  if (gameSession === undefined || !isTrue(gameSession, "Scheduled")) return { step: "scheduling" };
+  if (!isTrue(gameSession, "ContentReady")) {
     const percent = downloadPercent(gameSession, nodeOf);
-    return { stage: "downloading", ...(percent === undefined ? {} : { progressPercent: percent }) };
+    return { step: "downloading", ...(percent === undefined ? {} : { progressPercent: percent }) };
   }
-  if (!holds(gameSession, "SaveRestored")) return { stage: "restoring" };
-  if (!holds(gameSession, "PodReady")) return { stage: "booting" };
-  return { stage: "connecting" };
+  if (!isTrue(gameSession, "SaveRestored")) return { step: "restoring" };
+  if (!isTrue(gameSession, "PodReady")) return { step: "booting" };
+  return { step: "connecting" };
 }
 
-function holds(gameSession: GameSession, condition: GameSessionConditionType): boolean {
+function isTrue(gameSession: GameSession, condition: GameSessionConditionType): boolean {
   return conditionStatus(gameSession, condition) === "True";
 }
 

@@ -1,21 +1,21 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf, type PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse } from "#contracts/http/gameSessions.ts";
-import { publicEndOf } from "./endReason.ts";
+import { publicEndOf } from "./stopCause.ts";
 import { saveNoticeOf } from "./saveNotice.ts";
-import { launchProgressOf } from "./launchStep.ts";
+import { launchProgressOf, type LaunchProgress } from "./launchStep.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
-import type { GameSessionRow } from "./gameSessionStore.ts";
+import type { GameSessionRow } from "./gameSessionQueries.ts";
 
 /** Path below which the streams of sessions are reached. */
 export const streamPath = "/api/stream";
 
-/** Answer of an accepted launch. */
+/** Returns the response to an accepted launch. */
 export function presentLaunch(sessionId: string): LaunchResponse {
   return { sessionId, status: "starting" };
 }
 
-/** Everything the play page shows of a session: the row's facts, made newer by the cluster's where the recorder is a moment behind. */
+/** Returns everything that the play page shows of a session: the row's state, or the cluster's where the recorder is a moment behind it. */
 export function presentGameSession(row: GameSessionRow, cluster: ClusterView, baseUrl: string): GameSessionStatusResponse {
   const gameSession = cluster.gameSession(row.id);
   const status = currentStatus(row, gameSession);
@@ -29,20 +29,25 @@ export function presentGameSession(row: GameSessionRow, cluster: ClusterView, ba
     containerUrl: status === "running" ? `${serverUrl}/${row.id}` : null,
     gameTitle: row.gameTitle,
     startedAt: row.startedAt.toISOString(),
-    ...(status === "starting" ? launchProgressOf(gameSession, (name) => cluster.gameNode(name)) : {}),
+    ...(status === "starting" ? presentLaunchProgress(launchProgressOf(gameSession, (name) => cluster.gameNode(name))) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
     ...(hasEnded ? publicEndOf(stopReason, wasReady(row, gameSession)) : {}),
-    ...saveNotice(row, gameSession, hasEnded),
+    ...presentSaveNotice(row, gameSession, hasEnded),
   };
 }
 
-/** The cluster's word while it has one: a save may still be on its way when the row is written. */
-function saveNotice(row: GameSessionRow, gameSession: GameSession | undefined, hasEnded: boolean): Pick<GameSessionStatusResponse, "saveNotice"> {
+/** The HTTP interface calls a launch's step its stage. */
+function presentLaunchProgress({ step, ...progress }: LaunchProgress): Pick<GameSessionStatusResponse, "stage" | "progressPercent"> {
+  return { stage: step, ...progress };
+}
+
+/** Returns the notice by the session's object while there is one: a save may still be on its way when the row is written. */
+function presentSaveNotice(row: GameSessionRow, gameSession: GameSession | undefined, hasEnded: boolean): Pick<GameSessionStatusResponse, "saveNotice"> {
   const notice = gameSession === undefined ? row.saveNotice : saveNoticeOf(gameSession, !hasEnded);
   return notice === undefined || notice === null ? {} : { saveNotice: notice };
 }
 
-/** The user's sessions that have not ended. */
+/** Returns the user's sessions that have not ended. */
 export function presentGameSessions(rows: readonly GameSessionRow[], cluster: ClusterView): GameSessionsResponse {
   return {
     sessions: rows.map((row) => ({
@@ -55,12 +60,12 @@ export function presentGameSessions(rows: readonly GameSessionRow[], cluster: Cl
   };
 }
 
-/** The new expiry, as the answer to a keepalive. */
+/** Returns the new expiry as the response to a keepalive. */
 export function presentKeepalive(expiresAt: Date): KeepaliveResponse {
   return { status: "ok", expiresAt: expiresAt.toISOString() };
 }
 
-/** Statistics of an ended session, the same at every asking; without a row the end is still under way. */
+/** Returns the statistics of an ended session, the same each time; without a row the session is still stopping. */
 export function presentStop(row: GameSessionRow | undefined): StopResponse | StopPendingResponse {
   if (row === undefined) return { status: "stopping" };
   return {
@@ -71,12 +76,12 @@ export function presentStop(row: GameSessionRow | undefined): StopResponse | Sto
   };
 }
 
-/** The row decides, above all about the end; only what comes before it may be read from the cluster first. */
+/** Returns the session's status: the row's, above all about the end; only a status before the end may come from the cluster first. */
 export function currentStatus(row: Pick<GameSessionRow, "status">, gameSession: GameSession | undefined): PublicStatus {
   if (gameSession === undefined || (row.status !== "starting" && row.status !== "running")) return row.status;
-  const seen = publicStatusOf(gameSession);
-  if (seen === "stopped" || seen === "error") return "stopping"; // Until its result is stored it cannot be asked for.
-  return seen === "starting" ? row.status : seen;
+  const observed = publicStatusOf(gameSession);
+  if (observed === "stopped" || observed === "error") return "stopping"; // Its result can only be read once it is stored.
+  return observed === "starting" ? row.status : observed;
 }
 
 function wasReady({ readyAt }: GameSessionRow, gameSession: GameSession | undefined): boolean {

@@ -12,7 +12,7 @@ import { remembering } from "../http/idempotency.ts";
 import type { Route } from "../http/route.ts";
 import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
-import { findGameSession, listActiveGameSessions } from "./gameSessionStore.ts";
+import { findGameSession, listActiveGameSessions } from "./gameSessionQueries.ts";
 
 /** What these routes need. */
 type GameSessionDeps = UserDeps & LaunchDeps & StopDeps & KeepaliveDeps & GameSessionStreamDeps;

@@ -7,7 +7,7 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound } from "../errors.ts";
 import { recordVanished } from "./recorder/recordVanished.ts";
-import { beginStop, findGameSession, type GameSessionRow } from "./gameSessionStore.ts";
+import { findGameSession, updateGameSessionStopRequested, type GameSessionRow } from "./gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What stopping a session needs. */
@@ -19,32 +19,32 @@ export interface StopDeps {
   gameSessionWriter: GameSessionWriter;
 }
 
-/** Between looks at a row whose object is gone already: the recorder needs a moment to say so. */
+/** Between two reads of a row whose object is gone already: the recorder needs a moment to store the end. */
 const recheckMs = 100;
 
 /**
- * Ends the user's session gracefully and waits for its result; gives the ended row, or undefined when the end takes longer
- * than we wait (it goes on by itself). Asking again, at any time, gives the same. Throws not_found.
+ * Stops the user's session gracefully and waits for its result. Returns the ended row, or undefined when the end takes longer than the
+ * API waits; the session goes on stopping by itself. May be repeated at any time. Throws not_found.
  */
 export async function stopGameSession(deps: StopDeps, userId: string, id: string): Promise<GameSessionRow | undefined> {
   const { pool } = deps.postgres;
-  await beginStop(pool, id, userId, "UserRequested");
+  await updateGameSessionStopRequested(pool, id, userId, "UserRequested");
   const row = await findGameSession(pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   if (hasEnded(row)) return row;
-  if (!await askCluster(deps, id)) return undefined;
+  if (!await requestStopInCluster(deps, id)) return undefined;
   return waitForEnd(deps, id, userId);
 }
 
-/** False when the cluster cannot be asked now: the recorder repeats the request as soon as it can. */
-async function askCluster(deps: StopDeps, id: string): Promise<boolean> {
+/** Returns false when the cluster is unavailable: the recorder repeats the request as soon as it can. */
+async function requestStopInCluster(deps: StopDeps, id: string): Promise<boolean> {
   try {
     if (deps.cluster.gameSession(id)?.spec.desiredState === "Stopped") return true;
     const isThere = await deps.gameSessionWriter.requestStop(id, "UserRequested");
     if (!isThere) await recordVanished(deps, id);
     return true;
   } catch (error) {
-    deps.logger.warn({ err: error, gameSession: id }, "The cluster could not be asked to stop a game session; the recorder will.");
+    deps.logger.warn({ err: error, gameSession: id }, "The API could not ask the cluster to stop a game session; the recorder will.");
     return false;
   }
 }
@@ -60,7 +60,7 @@ async function waitForEnd({ config, cluster, postgres }: StopDeps, id: string, u
   }
 }
 
-/** The recorder lets go of an object when its result is in the database. */
+/** Whether the recorder has removed its finalizer, which it does when the result is in the database. */
 function isReleased(gameSession: GameSession | undefined): boolean {
   return gameSession === undefined || !hasFinalizer(gameSession, finalizers.recorder);
 }

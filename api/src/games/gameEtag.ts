@@ -8,18 +8,18 @@ interface RevisedGame {
   revision: number;
 }
 
-/** Throws precondition_failed when the client means another state of the game than this. */
+/** Throws precondition_failed when the request is meant for another revision of the game. */
 export type GamePrecondition = (game: RevisedGame) => void;
 
 /**
- * The entity tag of a game's detail: the game's own state, then what the servers say of it. A change is made for the former
- * alone, for it would be refused at random if it mattered how far an archive has come.
+ * Returns the entity tag of a game's detail: the game's revision, then a digest of its status on the nodes. `If-Match` compares the first
+ * part alone: a change must not be refused because an archive has meanwhile reached another node.
  */
-export function gameTag(game: RevisedGame, cacheStatus: unknown): string {
+export function gameEtag(game: RevisedGame, cacheStatus: unknown): string {
   return `W/"${stateOf(game)}.${createHash("sha256").update(JSON.stringify(cacheStatus)).digest("base64url").slice(0, 8)}"`;
 }
 
-/** The request's `If-Match`; undefined when the client does not care. Compared weakly: these tags are all weak. */
+/** Returns the request's `If-Match` as a check; undefined when there is none. Tags are compared weakly: all of ours are weak. */
 export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefined {
   const header = ctx.req.headers["if-match"];
   if (header === undefined) return undefined;
@@ -29,7 +29,7 @@ export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefine
   };
 }
 
-/** 412: read it again and decide anew. */
+/** Returns a 412: the client has to read the game again. */
 export function preconditionFailed(): DomainError {
   return new DomainError("precondition_failed", { message: "The game has changed since you read it: read it again, then repeat the request with its new ETag." });
 }

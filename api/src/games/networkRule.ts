@@ -6,7 +6,7 @@ export interface NetworkConfig {
   isInternetAllowed: boolean;
 }
 
-/** Throws invalid_request when a partner asks for a network that this site gives to no game. */
+/** Throws invalid_request when a partner asks for a network that the site allows no game. */
 export function checkNetwork({ isInternetAllowed }: NetworkConfig, { network }: { network?: string | null | undefined }): void {
   if (network !== "internet" || isInternetAllowed) return;
   throw invalidRequest("This site lets no game open connections: an admin has to allow it by the chart value games.network.", [

@@ -3,19 +3,19 @@ import type { PartnerGameDetail, PartnerGameListItem, PartnerGamesResponse, Regi
 import type { UploadedArchive } from "./uploadArchive.ts";
 import type { Game } from "../generated/client.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
-import type { PartnerGame } from "./partnerGameStore.ts";
+import type { PartnerGame } from "./partnerGameQueries.ts";
 
-/** A game as it is answered when it was just registered. */
+/** Returns a game that was just registered. */
 export function presentRegisteredGame({ id, slug }: Game): RegisterGameResponse {
   return { id, slug, status: "pending_upload" };
 }
 
-/** All games of a partner. */
+/** Returns all games of a partner. */
 export function presentPartnerGames(games: readonly Game[]): PartnerGamesResponse {
   return { games: games.map(presentListItem), total: games.length };
 }
 
-/** A game as its partner sees it, with how far its copies on the nodes are. */
+/** Returns a game as its partner sees it, with the number of nodes that have its archive. */
 export function presentPartnerGame(game: PartnerGame, cluster: ClusterView): PartnerGameDetail {
   const { id, slug, title, developer, description, tags, launcher, engineDir, network, saveLimitMb, status } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
@@ -26,8 +26,8 @@ export function presentPartnerGame(game: PartnerGame, cluster: ClusterView): Par
 }
 
 /**
- * Every game server, `cached` once it has reported the current archive. What the operator says of another version does
- * not count, so that a new upload is `pending` everywhere from the moment it is accepted.
+ * Returns every game server, `cached` once it has reported the current archive. A report of another version does not count, so that a new
+ * upload is `pending` everywhere from the moment it is accepted.
  */
 export function presentSync({ slug, currentVersion }: PartnerGame, cluster: ClusterView): SyncResponse {
   const digest = currentVersion?.sha256;
@@ -41,7 +41,7 @@ export function presentSync({ slug, currentVersion }: PartnerGame, cluster: Clus
   return { slug, totalServers: servers.length, cachedOn, pendingSync: servers.length - cachedOn, servers };
 }
 
-/** What was stored of an upload. */
+/** Returns what was stored of an upload. */
 export function presentUpload(slug: string, { sizeBytes, sha256 }: UploadedArchive): UploadResponse {
   return { status: "ok", slug, size: sizeBytes, checksum: `sha256:${sha256.toString("hex")}` };
 }

@@ -2,11 +2,11 @@ import type { RegisterGameRequest } from "#contracts/http/partners.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import type { Game } from "../generated/client.ts";
-import { gameEvent } from "./gameAuditEvent.ts";
+import { gameAuditEvent } from "./gameAuditEvent.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import { slugOf } from "./slugs.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
-import { isUniqueViolation, PartnerGames, type GameMetadata } from "./partnerGameStore.ts";
+import { insertPartnerGame, isUniqueViolation, type GameMetadata } from "./partnerGameQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What a change of a game needs. */
@@ -16,7 +16,7 @@ export interface RegisterGameDeps {
   audit: Audit;
 }
 
-/** Registers a game, which waits for its archive from then on. Throws invalid_request for a network that the site does not give, and conflict when the slug is taken. */
+/** Registers a game, which then waits for its archive. Throws invalid_request for a network that the site does not allow, and conflict when the slug is taken. */
 export async function registerGame(
   { postgres, audit, config }: RegisterGameDeps, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
 ): Promise<Game> {
@@ -24,8 +24,8 @@ export async function registerGame(
   const slug = wanted ?? slugOf(request.title);
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
   try {
-    const game = await new PartnerGames(postgres, partner.id).create({ slug, ...metadataOf(request) });
-    await audit.record(gameEvent("game.registered", partner, game.id));
+    const game = await insertPartnerGame(postgres.prisma, partner.id, { slug, ...metadataOf(request) });
+    await audit.record(gameAuditEvent("game.registered", partner, game.id));
     return game;
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;

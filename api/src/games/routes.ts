@@ -10,7 +10,7 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentSync, presentUpload } from "./present.ts";
-import { gamePreconditionOf, gameTag } from "./gameEtag.ts";
+import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { partnerRouteFor } from "../partners/partnerRoute.ts";
 import type { PartnerDeps, PartnerPrincipal } from "../partners/requirePartner.ts";
@@ -18,7 +18,7 @@ import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { respondCacheable, respondTagged } from "../http/response.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
-import { PartnerGames, type PartnerGame } from "./partnerGameStore.ts";
+import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
 import { archiveBodyOf, archiveTooLarge } from "./upload/archiveBody.ts";
 import { formatSha256Digest } from "./upload/contentDigest.ts";
 
@@ -36,7 +36,7 @@ const list = route({
   method: "GET", path: gamesPath, name: "listPartnerGames", summary: "List the partner's games", limits,
   headers: ["If-None-Match"], responses: cacheable(PartnerGamesResponse), errors: [],
   handle: async ({ ctx, deps, partner }) => {
-    respondCacheable(ctx, presentPartnerGames(await new PartnerGames(deps.postgres, partner.id).list()));
+    respondCacheable(ctx, presentPartnerGames(await listPartnerGames(deps.postgres.prisma, partner.id)));
   },
 });
 
@@ -55,7 +55,7 @@ const detail = route({
   method: "GET", path: gamePath, name: "getPartnerGame", summary: "Show a game with all that was set", limits, params,
   headers: ["If-None-Match"], responses: cacheable(PartnerGameDetail), errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    answerGame(ctx, await findGame(deps, partner, slug));
+    respondWithGame(ctx, await findGame(deps, partner, slug));
   },
 });
 
@@ -66,7 +66,7 @@ const update = route({
   handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
     const game = await updateGame(deps, partner, slug, body, gamePreconditionOf(ctx));
     const detail = presentPartnerGame(game, deps.cluster);
-    ctx.set("ETag", gameTag(game, detail.cacheStatus));
+    ctx.set("ETag", gameEtag(game, detail.cacheStatus));
     ctx.body = detail;
   },
 });
@@ -115,13 +115,13 @@ const remove = route({
 export const partnerRoutes: readonly Route<GamesDeps>[] = [list, register, detail, update, upload, sync, remove];
 
 async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
-  const game = await new PartnerGames(postgres, partner.id).find(slug);
+  const game = await findPartnerGame(postgres.prisma, partner.id, slug);
   if (game === null) throw noSuchGame(slug);
   return game;
 }
 
 /** The detail under the game's own tag, so that a client can say which state of the game a change is meant for. */
-function answerGame(ctx: AppContext<{ cluster: ClusterView }>, game: PartnerGame): void {
+function respondWithGame(ctx: AppContext<{ cluster: ClusterView }>, game: PartnerGame): void {
   const detail = presentPartnerGame(game, ctx.deps.cluster);
-  respondTagged(ctx, gameTag(game, detail.cacheStatus), JSON.stringify(detail));
+  respondTagged(ctx, gameEtag(game, detail.cacheStatus), JSON.stringify(detail));
 }

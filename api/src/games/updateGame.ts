@@ -1,11 +1,11 @@
 import type { PatchGameRequest } from "#contracts/http/partners.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { gameEvent } from "./gameAuditEvent.ts";
+import { gameAuditEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
-import { PartnerGames, type GameMetadata, type PartnerGame } from "./partnerGameStore.ts";
+import { findPartnerGame, updatePartnerGame, type GameMetadata, type PartnerGame } from "./partnerGameQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What a change of a game needs. */
@@ -15,35 +15,34 @@ export interface UpdateGameDeps {
   audit: Audit;
 }
 
-/** Uploads and other changes may come between the look and the change, but hardly this often. */
-const attempts = 5;
+/** Uploads and other changes may come between reading and writing, but hardly this often. */
+const attemptsMax = 5;
 
 /**
- * Changes the fields that are given and leaves the others. Throws invalid_request for a network that the site does not give, not_found,
- * precondition_failed, and invalid_archive when launcher or engineDir name something that the game's archive does not hold.
+ * Changes the given fields of a game and leaves the others. Throws invalid_request for a network that the site does not allow, not_found,
+ * precondition_failed, conflict, and invalid_archive when launcher or engineDir are not in the game's archive.
  */
 export async function updateGame(
   { postgres, audit, config }: UpdateGameDeps, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
   precondition?: GamePrecondition,
 ): Promise<PartnerGame> {
   checkNetwork(config, changes);
-  const games = new PartnerGames(postgres, partner.id);
   const data = changesOf(changes);
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const game = await games.find(slug);
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const game = await findPartnerGame(postgres.prisma, partner.id, slug);
     if (game === null) throw noSuchGame(slug);
     precondition?.(game);
     checkAgainstArchive(game, changes);
     if (Object.keys(data).length === 0) return game;
-    const updated = await games.update(game, data);
+    const updated = await updatePartnerGame(postgres.prisma, partner.id, game, data);
     if (updated === null) continue;
-    await audit.record(gameEvent("game.updated", partner, game.id));
+    await audit.record(gameAuditEvent("game.updated", partner, game.id));
     return updated;
   }
   throw new DomainError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
 }
 
-/** 404 of the partner interface: unknown, deleted or another partner's. */
+/** Returns the 404 for a game that is unknown, deleted or another partner's. */
 export function noSuchGame(slug: string): DomainError {
   return notFound(`There is no game ${slug}.`);
 }
@@ -58,7 +57,7 @@ function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engine
   }
 }
 
-/** Null empties an optional field: to nothing where the column can hold it, to an empty text or list elsewhere. */
+/** Returns the changes of columns. Null empties an optional field: to null where the column allows it, to an empty text or list elsewhere. */
 function changesOf({ title, developer, launcher, engineDir, description, tags, screenshots, languages, releaseDate, ...rest }: PatchGameRequest): Partial<GameMetadata> {
   return {
     ...(title !== undefined && { title }),
@@ -77,7 +76,7 @@ function changesOf({ title, developer, launcher, engineDir, description, tags, s
   };
 }
 
-/** What the game's sessions are made by. */
+/** Returns the changes of the columns that only sessions read. */
 function sessionChangesOf({ network, saveLimitMb }: PatchGameRequest): Partial<GameMetadata> {
   return {
     ...(network !== undefined && { network: network ?? "none" }),

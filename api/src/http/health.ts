@@ -5,6 +5,7 @@ import { NoQuery } from "./input.ts";
 import { publicRouteFor } from "./route.ts";
 import { withTimeout } from "../runtime/withTimeout.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
+import { pingDatabase } from "../stores/queryable.ts";
 
 const route = publicRouteFor<{ objectStore: ObjectStore }>();
 
@@ -32,7 +33,7 @@ export const healthRoutes = [
     handle: async ({ ctx, deps, query }) => {
       if (deps.lifecycle.isStopping) throw unavailable("The server is stopping.");
       const { postgres, objectStore: { client, bucket } } = deps;
-      await replyTo(postgres.pool.query("SELECT 1"), "The database does not answer.");
+      await replyTo(pingDatabase(postgres.pool), "The database does not answer.");
       if (query.exclude === undefined) {
         const hasBucket = await replyTo(client.bucketExists(bucket), "The object store does not answer.");
         if (!hasBucket) throw unavailable("The object store is not set up.", new Error(`There is no bucket ${bucket}.`));

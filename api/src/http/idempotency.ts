@@ -3,7 +3,7 @@ import type { ErrorCode } from "#contracts/http/errors.ts";
 import { DomainError } from "../errors.ts";
 import { HttpError, toHttpError, type HttpErrorOptions } from "./httpError.ts";
 import type { RequestHeaderName } from "./openapi/requestHeaders.ts";
-import { claimIdempotencyKey, giveBackIdempotencyKey, rememberResponse, type IdempotentAttempt } from "./idempotencyStore.ts";
+import { deleteIdempotencyKey, insertIdempotencyKey, updateIdempotencyResponse, type IdempotentAttempt } from "./idempotencyQueries.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { toResponse, type Responses } from "./responses.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
@@ -53,7 +53,7 @@ export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work
   const request = { principal: `${principal.kind}:${principal.id}`, route: `${ctx.method} ${ctx.state.route ?? ctx.path}`, key };
   const attempt = { ...request, attempt: randomUUID() };
   const { pool } = ctx.deps.postgres;
-  const claim = await claimIdempotencyKey(pool, { ...request, fingerprint: fingerprintOf(input) }, attempt.attempt);
+  const claim = await insertIdempotencyKey(pool, { ...request, fingerprint: fingerprintOf(input) }, attempt.attempt);
   switch (claim.kind) {
     case "running":
       throw stillRunning();
@@ -75,7 +75,7 @@ export function remembering(ctx: AppContext, status: number): ((body: unknown, t
   const turn = turns.get(ctx);
   if (turn === undefined) return undefined;
   return async (body, transaction) => {
-    const isOurs = await rememberResponse(transaction, turn.attempt, { status, text: JSON.stringify(body) } satisfies StoredResponse);
+    const isOurs = await updateIdempotencyResponse(transaction, turn.attempt, { status, text: JSON.stringify(body) } satisfies StoredResponse);
     // It took so long that another request has the turn by now: only one of them may do the work.
     if (!isOurs) throw stillRunning();
     turn.isRemembered = true;
@@ -91,14 +91,14 @@ async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, wor
   } catch (error) {
     const known = error instanceof DomainError ? toHttpError(error) : undefined;
     await settle(ctx, () => (known !== undefined && known.status < 500
-      ? rememberResponse(pool, attempt, storedError(known))
-      : giveBackIdempotencyKey(pool, attempt)));
+      ? updateIdempotencyResponse(pool, attempt, storedError(known))
+      : deleteIdempotencyKey(pool, attempt)));
     throw error;
   }
   if (turn.isRemembered) return;
   const location = ctx.response.get("Location");
   const response: StoredResponse = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
-  await settle(ctx, () => rememberResponse(pool, attempt, response));
+  await settle(ctx, () => updateIdempotencyResponse(pool, attempt, response));
 }
 
 /** The work is done and its response stands, whether or not it can be kept: then the key is free again after its lease. */

@@ -42,7 +42,7 @@ export interface RateLimitOutcome extends RateLimitPolicy {
   name: RateLimitName;
   isAllowed: boolean;
   /** The first request of the window that is refused, whichever replica it came to. */
-  isFirstRefusal: boolean;
+  isFirstOverLimit: boolean;
   remaining: number;
   /** Until the window ends. */
   resetSeconds: number;
@@ -146,7 +146,7 @@ export class RateLimits {
 
 function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs: number): RateLimitOutcome {
   return {
-    name, points, windowSeconds, isAllowed: count <= points, isFirstRefusal: count === points + 1,
+    name, points, windowSeconds, isAllowed: count <= points, isFirstOverLimit: count === points + 1,
     remaining: Math.max(0, points - count), resetSeconds: Math.max(0, leftMs) / 1000,
   };
 }

@@ -3,7 +3,7 @@ import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { toRoute, type Definition, type Route } from "../http/route.ts";
 import { requirePartner, type PartnerDeps, type PartnerPrincipal } from "./requirePartner.ts";
 
-/** What handlers are told of the partner whom they serve. */
+/** What handlers get of the partner. */
 interface PartnerCaller {
   partner: PartnerPrincipal;
 }

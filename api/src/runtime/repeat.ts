@@ -19,7 +19,7 @@ export function repeat({ name, periodMs, clock, logger, work }: RepeatOptions): 
       try {
         await work(controller.signal);
       } catch (error) {
-        if (!controller.signal.aborted) logger.warn({ err: error, job: name }, "a background job failed; it is tried again");
+        if (!controller.signal.aborted) logger.warn({ err: error, job: name }, "A background job failed; it is tried again.");
       }
     } while (await slept(clock, periodMs * (0.9 + Math.random() * 0.2), controller.signal));
   };

@@ -2,7 +2,7 @@ import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
-import { findGameSession } from "../gameSessions/gameSessionStore.ts";
+import { findGameSession } from "../gameSessions/gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What finding a session's streamer needs. */

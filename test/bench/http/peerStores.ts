@@ -7,8 +7,8 @@ import type { Config } from "#api/config.ts";
 import { presentGames } from "#api/catalog/present.ts";
 import { presentKeepalive } from "#api/gameSessions/present.ts";
 import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
-import { listCatalog } from "#api/catalog/catalog.ts";
-import { extendGameSession } from "#api/gameSessions/gameSessionStore.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
+import { updateGameSessionExpiry } from "#api/gameSessions/gameSessionQueries.ts";
 
 /** What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins. */
 export class PeerStores {
@@ -36,7 +36,7 @@ export class PeerStores {
   }
 
   async keepAlive(userId: string, sessionId: string): Promise<KeepaliveResponse> {
-    const kept = await extendGameSession(this.pool, sessionId, userId);
+    const kept = await updateGameSessionExpiry(this.pool, sessionId, userId);
     if (kept === undefined) throw new Error("There is no such session.");
     return presentKeepalive(kept.expiresAt);
   }
@@ -44,7 +44,7 @@ export class PeerStores {
   /** JSON text of a `GamesResponse`. */
   async games(userId: string, query: Record<string, string>): Promise<string> {
     const checked = GamesQuery.parse(query);
-    return presentGames(await listCatalog(this.pool, userId, checked, this.#counts), checked);
+    return presentGames(await listCatalogGames(this.pool, userId, checked, this.#counts), checked);
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { GameDetail, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
-import { listCatalog } from "#api/catalog/catalog.ts";
-import { refreshPopularity } from "#api/catalog/popularity.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
+import { refreshPopularity } from "#api/catalog/refreshPopularity.ts";
 import type { Queryable } from "#api/stores/queryable.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
@@ -84,7 +84,7 @@ describe("the catalogue", () => {
             return { rows: [] };
           },
         };
-        await listCatalog(explaining as unknown as Queryable, user.id, query);
+        await listCatalogGames(explaining as unknown as Queryable, user.id, query);
         return JSON.stringify(plan);
       } finally {
         await client.query("ROLLBACK");

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { findGameSession } from "#api/gameSessions/gameSessionStore.ts";
+import { findGameSession } from "#api/gameSessions/gameSessionQueries.ts";
 import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
 import type { TestApi } from "../../support/http/api.ts";

@@ -123,7 +123,7 @@ describe("the API's log", function () {
       back.set("error", `${canary}\u001b[31m`);
       back.set("error_description", `${canary}\r\n{"level":50}`);
     });
-    expect(written.output).to.contain("a sign-in through a provider was refused");
+    expect(written.output).to.contain("The API refused a sign-in through a provider.");
     expectNoSecrets();
   });
 
@@ -151,7 +151,7 @@ describe("the API's log", function () {
       }
     }
     expect(written.output.match(/"level":50/g)).to.have.length.above(30);
-    expect(written.output).to.contain("something was written past the log");
+    expect(written.output).to.contain("Something was written past the log.");
     expectNoSecrets();
   });
 

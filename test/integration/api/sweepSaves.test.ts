@@ -2,8 +2,8 @@ import { expect } from "chai";
 import pg from "pg";
 import { saveKey } from "#contracts/objectKeys.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
-import { moveSlot } from "#api/gameSessions/gameSessionRecord.ts";
-import { claimDueSweep, endSweep } from "#api/saves/saveSweepStore.ts";
+import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
+import { deleteSweep, lockDueSweep } from "#api/saves/saveSweepQueries.ts";
 import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
@@ -38,7 +38,7 @@ describe("sweepSaves", function () {
     const objectKey = saveKey(slotId, { generation, gameSession: session, sequence, attempt });
     await minio.client.putObject(minio.bucket, objectKey, Buffer.from(objectKey));
     const stored = { objectKey, sha256: "a".repeat(64), bytes: 10, generation, sequence, persistedAt: new Date().toISOString(), final: false };
-    if (isRecorded) expect(await moveSlot(api.deps.postgres.pool, slotId, session, stored)).to.be.true;
+    if (isRecorded) expect(await updateSlotSave(api.deps.postgres.pool, slotId, session, stored)).to.be.true;
     return `${generation}-${session}-${sequence}.${attempt}`;
   }
 
@@ -114,10 +114,10 @@ describe("sweepSaves", function () {
     await save(1, "gs-a", 1);
     await save(1, "gs-a", 2);
     await prisma.saveSweep.updateMany({ data: { dueAt: new Date(Date.now() - 1000) } });
-    const [one, other] = await Promise.all([claimDueSweep(pool), claimDueSweep(pool)]);
+    const [one, other] = await Promise.all([lockDueSweep(pool), lockDueSweep(pool)]);
     expect([one, other].filter((claim) => claim !== undefined)).to.have.length(1);
     await save(1, "gs-a", 3);
-    await endSweep(pool, (one ?? other)!, undefined);
+    await deleteSweep(pool, (one ?? other)!);
     expect(await findSweep()).to.not.be.null;
   });
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createHash, randomBytes } from "node:crypto";
-import { createPartnerKey } from "#api/partners/keys.ts";
+import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { sweepUploads, sweepVersions } from "#api/background/sweeper.ts";
 import { aUser } from "../../factories/catalog.ts";
 import { expectErrorResponse } from "../../support/http/apiClient.ts";

@@ -11,7 +11,7 @@ import { json, redirect } from "../../http/responses.ts";
 import { HttpError } from "../../http/httpError.ts";
 import { publicRouteFor } from "../../http/route.ts";
 import type { AuthContext, AuthDeps } from "../authDeps.ts";
-import { answerForm, answerUrl, formRoute } from "../authResponse.ts";
+import { respondToForm, respondWithUrl, formRoute } from "../authResponse.ts";
 import { beginAuthSession } from "../authSession.ts";
 
 const route = publicRouteFor<AuthDeps>();
@@ -34,11 +34,11 @@ const startSignIn = route({
   },
   errors: ["csrf", "not_found", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
-    await answerForm(ctx, form, async (isJson) => {
+    await respondToForm(ctx, form, async (isJson) => {
       const query = new URLSearchParams(ctx.querystring);
       const callbackUrl = callbackUrlOf(form.callbackUrl ?? query.get("callbackUrl") ?? undefined, deps.config);
-      if (params.provider === credentials) answerUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
-      else answerUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), callbackUrl, query));
+      if (params.provider === credentials) respondWithUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
+      else respondWithUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), callbackUrl, query));
     });
   },
 });
@@ -59,11 +59,11 @@ const finishSignIn = route({
       throw new HttpError("method_not_allowed", { message: "Use one of POST, OPTIONS here.", headers: { Allow: "POST, OPTIONS" } });
     }
     try {
-      answerUrl(ctx, false, await finish(ctx, params.provider));
+      respondWithUrl(ctx, false, await finish(ctx, params.provider));
     } catch (error) {
       if (!(error instanceof OAuthFailure)) throw error;
-      await reportRefusal(ctx, params.provider, error);
-      answerUrl(ctx, false, signInPageUrl(deps.config, { error: error.reason }));
+      await reportFailure(ctx, params.provider, error);
+      respondWithUrl(ctx, false, signInPageUrl(deps.config, { error: error.reason }));
     }
   },
 });
@@ -74,25 +74,25 @@ function providerOf(ctx: AuthContext, id: string): OAuthProvider {
   return provider;
 }
 
-/** The provider's address, with the transaction left in a cookie. */
+/** Returns the provider's address, and leaves the transaction in a cookie. */
 async function begin(ctx: AuthContext, provider: OAuthProvider, callbackUrl: string, query: URLSearchParams): Promise<string> {
   const { config, oauthTransactions } = ctx.deps;
   const signedIn = await findUser(ctx);
   const proof = provider.createProof();
   const url = await provider.authorizationUrl(proof, query).catch(async (error: unknown) => {
     if (!(error instanceof OAuthFailure)) throw error;
-    await reportRefusal(ctx, provider.id, error);
+    await reportFailure(ctx, provider.id, error);
     throw unavailable("The provider does not answer just now: try again in a moment.", error);
   });
   const prefix = transactionCookiePrefix(config);
   const name = prefix + transactionIdOf(proof.state);
   const { value, expiresAt } = oauthTransactions.seal(name, { provider: provider.id, ...proof, callbackUrl, linkTo: signedIn?.user.authSessionId });
-  for (const old of oauthTransactions.superfluous(cookiesWithPrefix(ctx, prefix), name.length + value.length)) clearCookie(ctx, old);
+  for (const old of oauthTransactions.cookiesToEvict(cookiesWithPrefix(ctx, prefix), name.length + value.length)) clearCookie(ctx, old);
   setCookie(ctx, name, value, expiresAt);
   return url;
 }
 
-/** Signs the browser in; gives where it wanted to go. */
+/** Signs the browser in and returns where it wanted to go. */
 async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   const { oauthProviders, metrics } = ctx.deps;
   const transaction = takeTransaction(ctx);
@@ -109,7 +109,7 @@ async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   return callbackUrl;
 }
 
-/** The transaction that the answer's state belongs to; whatever comes of it, its cookie serves once. */
+/** Returns the transaction that the response's state belongs to; its cookie can be used once, whatever the result. */
 function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
   const { config, oauthTransactions } = ctx.deps;
   const state = new URLSearchParams(ctx.querystring).get("state");
@@ -122,7 +122,7 @@ function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
   return oauthTransactions.open(name, value);
 }
 
-/** Who asked for the identity to be linked: they must still be signed in as they were. */
+/** Returns the user who asked for the identity to be linked; the same sign-in must still be valid. */
 async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Promise<string | undefined> {
   if (linkTo === undefined) return undefined;
   const signedIn = await findUser(ctx);
@@ -130,11 +130,11 @@ async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Pro
   return signedIn.user.id;
 }
 
-/** The browser learns the reason only; the rest is for those who run the service. */
-async function reportRefusal(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
+/** Reports a refused sign-in to the operators; the browser is only told the reason. */
+async function reportFailure(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
   const { logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
-  logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "a sign-in through a provider was refused");
+  logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "The API refused a sign-in through a provider.");
   metrics.signInDone("failed");
   await audit.record({ action: "signIn.refused", actor: { kind: "anonymous" }, address: ctx.ip, requestId, details: { provider, reason: failure.reason } });
 }

@@ -1,34 +1,34 @@
 import { Readable } from "node:stream";
 
-/** What may wait for a slow reader, beside what the connection itself holds. */
-const waitingBytes = 16 * 1024;
+/** How much may wait for a slow reader, besides what the connection itself buffers. */
+const bufferBytes = 16 * 1024;
 
-/** An answer that is written event by event. A reader who does not keep up is dropped: it comes back and is told where things stand. */
+/** A response that is written event by event. A reader who does not keep up is disconnected, and gets the current state when it reconnects. */
 export class EventBody extends Readable {
-  readonly #drop: () => void;
+  readonly #disconnect: () => void;
 
-  /** `drop` has to cut the connection. */
-  constructor(drop: () => void) {
-    super({ highWaterMark: waitingBytes });
-    this.#drop = drop;
+  /** `disconnect` must close the connection. */
+  constructor(disconnect: () => void) {
+    super({ highWaterMark: bufferBytes });
+    this.#disconnect = disconnect;
   }
 
   override _read(): void {
-    // Events come when they come.
+    // Events are pushed when they happen.
   }
 
-  /** Sends the text, or drops the reader when too much waits already. */
+  /** Sends the text, or disconnects the reader when too much waits already. */
   send(text: string): void {
     if (this.destroyed || this.readableEnded || this.#isOver) return;
-    if (this.readableLength + Buffer.byteLength(text) > waitingBytes) {
+    if (this.readableLength + Buffer.byteLength(text) > bufferBytes) {
       this.#isOver = true;
-      this.#drop();
+      this.#disconnect();
       return;
     }
     this.push(text);
   }
 
-  /** Nothing comes after what was sent. */
+  /** Ends the response after what was sent. */
   end(): void {
     if (this.destroyed || this.#isOver) return;
     this.#isOver = true;

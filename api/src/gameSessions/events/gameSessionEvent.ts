@@ -3,8 +3,8 @@ import { gameSessionEvents, type GameSessionEventName, type GameSessionExpiring 
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 
 /**
- * One event about a session. Its id says all that its reader knows then, so that any replica can go on after it: a digest
- * of the session's state, and the idle end that was warned of.
+ * One event about a session. Its id holds what its reader knows after it, so that any replica can continue: a digest of the session's
+ * state, and the idle expiry of which was warned.
  */
 export interface GameSessionEvent {
   id: string;
@@ -12,46 +12,46 @@ export interface GameSessionEvent {
   data: GameSessionStatusResponse | GameSessionExpiring;
 }
 
-/** What the reader of an event knows. */
+/** What the reader of an event knows, as its id says it. */
 export interface EventPosition {
   state: string;
-  /** Shortest warning given of this idle end; empty before the first. */
+  /** The last warning of this idle expiry, see warningOf; empty before the first. */
   warning: string;
 }
 
-/** The state as an event. */
+/** Returns the state as an event. */
 export function stateEvent(data: GameSessionStatusResponse, warning: string): GameSessionEvent {
   return { id: idOf({ state: stateOf(data), warning }), name: nameOf(data), data };
 }
 
-/** A warning as an event. */
+/** Returns a warning of the idle expiry as an event. */
 export function expiringEvent(session: GameSessionStatusResponse, expiresAt: Date, secondsLeft: number): GameSessionEvent {
   const position = { state: stateOf(session), warning: warningOf(expiresAt, secondsLeft) };
   return { id: idOf(position), name: gameSessionEvents.expiring, data: { sessionId: session.sessionId, expiresAt: expiresAt.toISOString(), secondsLeft } };
 }
 
-/** Names a warning; another one is due when the idle end moves or comes nearer. */
+/** Returns the name of a warning; another one is due when the idle expiry moves or comes nearer. */
 export function warningOf(expiresAt: Date, secondsLeft: number): string {
   return `${expiresAt.getTime().toString(36)}-${secondsLeft}`;
 }
 
-/** Names the state; every keepalive moves the idle end, which is no news. */
+/** Returns a digest of the state without the idle expiry, which every keepalive moves. */
 export function stateOf(session: GameSessionStatusResponse): string {
   return createHash("sha256").update(JSON.stringify({ ...session, expiresAt: undefined })).digest("base64url").slice(0, 12);
 }
 
-/** Where the reader of a `Last-Event-ID` is; anything that is not ours is nowhere. */
+/** Parses a `Last-Event-ID`; undefined when it is none of ours. */
 export function parsePosition(lastEventId: string): EventPosition | undefined {
   const [, state, warning] = /^([\w-]{12})\.([0-9a-z]*(?:-\d+)?)$/.exec(lastEventId) ?? [];
   return state === undefined || warning === undefined ? undefined : { state, warning };
 }
 
-/** The event as it is sent. */
+/** Returns the event in the format of server-sent events. */
 export function encodeEvent({ id, name, data }: GameSessionEvent): string {
   return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Whether nothing comes after this state. */
+/** Whether this state is the last one. */
 export function isEnd({ status }: GameSessionStatusResponse): boolean {
   return status === "stopped" || status === "error";
 }

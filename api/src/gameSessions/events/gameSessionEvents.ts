@@ -10,17 +10,17 @@ import type { Change } from "#kube/cache.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import { rateLimited, unavailable } from "../../errors.ts";
 import { presentGameSession } from "../present.ts";
-import { readFollowedGameSessions, type GameSessionRow } from "../gameSessionStore.ts";
+import { listFollowedGameSessions, type GameSessionRow } from "../gameSessionQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { GameSessionFeed, type Follower } from "./gameSessionFeed.ts";
 
-/** When players are warned of an idle end, before it. */
+/** How long before the idle expiry players are warned, in seconds. */
 interface WarningConfig {
   expiryWarningSeconds: readonly number[];
   idleTimeoutSeconds: number;
 }
 
-interface Options {
+interface GameSessionEventsOptions {
   postgres: Postgres;
   cluster: ClusterView;
   clock: Clock;
@@ -28,16 +28,16 @@ interface Options {
   config: { baseUrl: string; gameSession: WarningConfig };
 }
 
-/** How often all followed rows together are read, for what the cluster does not tell: keepalives, and sessions it never had. */
+/** How often all followed rows are read together, for what the cluster does not show: keepalives, and sessions it never had. */
 const rereadMs = 10_000;
 const refusedRetrySeconds = 10;
 
 /**
- * Tells followers what becomes of their sessions. Fed by the copy of the cluster that every replica has, which says when a
- * row is worth reading; beside that one statement now and then reads all followed rows, however many follow them.
+ * Sends the events of sessions to their followers. The cache of the cluster that every replica has shows when a row must be read; besides,
+ * one statement every ten seconds reads all followed rows, however many follow them.
  */
 export class GameSessionEvents {
-  readonly #options: Options;
+  readonly #options: GameSessionEventsOptions;
   readonly #feeds = new Map<string, GameSessionFeed>();
   readonly #followersOfUser = new Map<string, number>();
   #followers = 0;
@@ -47,16 +47,16 @@ export class GameSessionEvents {
   #watching: AbortController | undefined;
   #isClosed = false;
 
-  constructor(options: Options) {
+  constructor(options: GameSessionEventsOptions) {
     this.#options = options;
   }
 
-  /** Streams that are open. */
+  /** The number of open streams. */
   get followers(): number {
     return this.#followers;
   }
 
-  /** Follows the session until its end or until the given function is called. Throws rate_limited and unavailable at the bounds. */
+  /** Follows the session until its end or until the returned function is called. Throws rate_limited and unavailable at the limits. */
   follow({ row, userId, lastEventId }: { row: GameSessionRow; userId: string; lastEventId: string }, follower: Follower): () => void {
     const ofUser = this.#followersOfUser.get(userId) ?? 0;
     if (ofUser >= limits.gameSession.eventStreamsPerUser) throw rateLimited(refusedRetrySeconds);
@@ -74,7 +74,7 @@ export class GameSessionEvents {
     };
   }
 
-  /** Ends every stream, for the process is about to; readers come back to another one. */
+  /** Ends every stream because the process ends; readers reconnect to another one. */
   close(): void {
     this.#isClosed = true;
     for (const feed of this.#feeds.values()) feed.end();
@@ -94,7 +94,7 @@ export class GameSessionEvents {
     if (feed.hasEnded) return feed;
     this.#feeds.set(row.id, feed);
     this.#watch();
-    // The row was read before the changes of the cluster were listened to.
+    // The row was read before the subscription to the cluster's changes began.
     this.#read([row.id]);
     return feed;
   }
@@ -132,19 +132,19 @@ export class GameSessionEvents {
     const id = change.object.metadata.name;
     const feed = this.#feeds.get(id);
     if (feed === undefined) return;
-    // Without its object a session is what its row says, and that has to be read first.
-    if (change.type !== "deleted") feed.look();
-    if (change.type !== "updated" || outcomeOf(change.object) !== outcomeOf(change.previous)) this.#read([id]);
+    // Without its object a session's state is its row's, which has to be read first.
+    if (change.type !== "deleted") feed.update();
+    if (change.type !== "updated" || rowStateOf(change.object) !== rowStateOf(change.previous)) this.#read([id]);
   }
 
-  /** Nodes tell how far downloads are. */
+  /** A node's status shows how far its downloads are. */
   #nodeChanged(): void {
     for (const feed of this.#feeds.values()) {
-      if (feed.isStarting) feed.look();
+      if (feed.isStarting) feed.update();
     }
   }
 
-  /** Reads these rows, together with what others want read meanwhile. */
+  /** Reads these rows, together with those that are asked for meanwhile. */
   #read(ids: Iterable<string>): void {
     for (const id of ids) this.#toRead.add(id);
     if (!this.#isReading) void this.#readAll();
@@ -157,13 +157,13 @@ export class GameSessionEvents {
       const ids = [...this.#toRead].filter((id) => this.#feeds.has(id));
       this.#toRead.clear();
       try {
-        const rows = ids.length === 0 ? [] : await readFollowedGameSessions(postgres.pool, ids);
+        const rows = ids.length === 0 ? [] : await listFollowedGameSessions(postgres.pool, ids);
         for (const { now, ...row } of rows) {
           this.#skewMs = now.getTime() - clock.now().getTime();
           this.#take(row);
         }
       } catch (error) {
-        logger.warn({ err: error }, "followed game sessions could not be read; they are read again soon");
+        logger.warn({ err: error }, "The API could not read the followed game sessions; it tries again.");
       }
     }
     this.#isReading = false;
@@ -177,12 +177,12 @@ export class GameSessionEvents {
   }
 }
 
-/** What of an object means that its row has changed or is about to: the phase, the wish to stop, and that its result is stored. */
-function outcomeOf(gameSession: GameSession): string {
+/** Returns the part of an object whose change means that its row has changed or is about to: phase, requested stop, and stored result. */
+function rowStateOf(gameSession: GameSession): string {
   return `${publicStatusOf(gameSession)} ${gameSession.spec.desiredState} ${hasFinalizer(gameSession, finalizers.recorder)}`;
 }
 
-/** A warning is of use only where keepalives have had the time to come. */
+/** Returns the warnings that leave keepalives the time to come, the longest first. */
 function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: WarningConfig): number[] {
   return expiryWarningSeconds.filter((seconds) => seconds <= idleTimeoutSeconds / 2).toSorted((a, b) => b - a);
 }

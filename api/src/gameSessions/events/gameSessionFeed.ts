@@ -1,44 +1,45 @@
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
-import type { GameSessionRow } from "../gameSessionStore.ts";
+import type { GameSessionRow } from "../gameSessionQueries.ts";
 import { expiringEvent, isEnd, parsePosition, stateEvent, stateOf, warningOf, type GameSessionEvent } from "./gameSessionEvent.ts";
 
 /** One reader of a session's events. */
 export interface Follower {
   send(event: GameSessionEvent): void;
-  /** Nothing comes any more. */
+  /** Called after the last event. */
   end(): void;
 }
 
+/** What a feed is made of. */
 export interface GameSessionFeedOptions {
   row: GameSessionRow;
   clock: Clock;
-  /** Before the idle end, when to warn; the largest first. */
+  /** How long before the idle expiry to warn, in seconds; the longest first. */
   warningSeconds: readonly number[];
   present: (row: GameSessionRow) => GameSessionStatusResponse;
-  /** By the database's clock, which the idle end is of. */
+  /** Now by the database's clock, in milliseconds of the epoch. */
   nowMs: () => number;
-  /** Has the row read again and given to `take`. */
+  /** Asks for the row to be read again and given to `take`. */
   read: () => void;
 }
 
-/** Warnings are this exact: a timer may come a little early. */
+/** How exact warnings are: a timer may fire a little early. */
 const toleranceMs = 250;
 
-/** What one session's followers are told; each change once, however often its causes are looked at. */
+/** Sends one session's events to its followers: each change once, however often the feed is updated. */
 export class GameSessionFeed {
   readonly #options: GameSessionFeedOptions;
   readonly #followers = new Set<Follower>();
   #row: GameSessionRow;
-  #told: GameSessionStatusResponse;
-  /** The last one given, see warningOf. */
+  #sent: GameSessionStatusResponse;
+  /** The last warning, see warningOf. */
   #warning = "";
   #timer: Timer | undefined;
 
   constructor(options: GameSessionFeedOptions) {
     this.#options = options;
     this.#row = options.row;
-    this.#told = options.present(options.row);
+    this.#sent = options.present(options.row);
   }
 
   get isFollowed(): boolean {
@@ -46,27 +47,27 @@ export class GameSessionFeed {
   }
 
   get isStarting(): boolean {
-    return this.#told.status === "starting";
+    return this.#sent.status === "starting";
   }
 
   get hasEnded(): boolean {
-    return isEnd(this.#told);
+    return isEnd(this.#sent);
   }
 
-  /** Begins with how things stand, unless that is what the follower's last event said. */
+  /** Adds a follower and sends the current state, unless the follower's last event had it. */
   follow(follower: Follower, lastEventId: string): void {
     const known = parsePosition(lastEventId);
-    const due = this.#warningNow();
-    // Another process gave that warning before this follower came to us.
+    const due = this.#dueWarning();
+    // Another process sent that warning before this follower reconnected to this one.
     if (due !== undefined && known?.warning === due.name) this.#warning = due.name;
-    if (known?.state !== stateOf(this.#told)) follower.send(stateEvent(this.#told, this.#warning));
+    if (known?.state !== stateOf(this.#sent)) follower.send(stateEvent(this.#sent, this.#warning));
     if (this.hasEnded) {
       follower.end();
       return;
     }
     if (due !== undefined && due.name === this.#warning && due.name !== known?.warning) follower.send(due.event);
     this.#followers.add(follower);
-    this.#expectWarning(false);
+    this.#scheduleWarning(false);
   }
 
   unfollow(follower: Follower): void {
@@ -74,19 +75,19 @@ export class GameSessionFeed {
     if (!this.isFollowed) this.#timer?.cancel();
   }
 
-  /** The row as it was read just now. */
+  /** Takes the row as it was just read. */
   take(row: GameSessionRow): void {
-    const isPutOff = this.#warning !== "" && row.expiresAt?.getTime() !== this.#row.expiresAt?.getTime();
+    const isExtended = this.#warning !== "" && row.expiresAt?.getTime() !== this.#row.expiresAt?.getTime();
     this.#row = row;
-    if (isPutOff) this.#warning = "";
-    this.#tell(isPutOff);
-    this.#expectWarning(true);
+    if (isExtended) this.#warning = "";
+    this.#sendState(isExtended);
+    this.#scheduleWarning(true);
   }
 
-  /** Something about the session has changed in the cluster. */
-  look(): void {
-    this.#tell(false);
-    this.#expectWarning(false);
+  /** Sends what has changed in the cluster. */
+  update(): void {
+    this.#sendState(false);
+    this.#scheduleWarning(false);
   }
 
   end(): void {
@@ -95,20 +96,20 @@ export class GameSessionFeed {
     this.#followers.clear();
   }
 
-  #tell(isNews: boolean): void {
-    const now = this.#options.present(this.#row);
-    const isChanged = stateOf(now) !== stateOf(this.#told);
-    this.#told = now;
-    if (isChanged || isNews) this.#sendAll(stateEvent(now, this.#warning));
+  #sendState(isForced: boolean): void {
+    const current = this.#options.present(this.#row);
+    const isChanged = stateOf(current) !== stateOf(this.#sent);
+    this.#sent = current;
+    if (isChanged || isForced) this.#sendAll(stateEvent(current, this.#warning));
     if (this.hasEnded) this.end();
   }
 
-  /** Warns when it is time and the row is fresh; else waits until then, or has the row read. */
-  #expectWarning(isFresh: boolean): void {
+  /** Sends a warning that is due, when the row is fresh; otherwise asks for the row, or sets a timer for the next warning. */
+  #scheduleWarning(isFresh: boolean): void {
     this.#timer?.cancel();
     const leftMs = this.#leftMs();
     if (!this.isFollowed || leftMs === undefined) return;
-    const due = this.#warningNow();
+    const due = this.#dueWarning();
     if (due !== undefined && due.name !== this.#warning) {
       if (!isFresh) {
         this.#options.read();
@@ -122,19 +123,19 @@ export class GameSessionFeed {
     this.#timer = this.#options.clock.setTimer(leftMs - nextSeconds * 1000, () => this.#options.read());
   }
 
-  /** The warning that holds now: of the shortest time before the end that has been reached. */
-  #warningNow(): { name: string; event: GameSessionEvent } | undefined {
+  /** Returns the warning that is due now: the one of the shortest time before the expiry that has been reached. */
+  #dueWarning(): { name: string; event: GameSessionEvent } | undefined {
     const leftMs = this.#leftMs();
     const { expiresAt } = this.#row;
     if (leftMs === undefined || expiresAt === null) return undefined;
     const seconds = this.#options.warningSeconds.findLast((each) => leftMs <= each * 1000 + toleranceMs);
     if (seconds === undefined) return undefined;
-    return { name: warningOf(expiresAt, seconds), event: expiringEvent(this.#told, expiresAt, seconds) };
+    return { name: warningOf(expiresAt, seconds), event: expiringEvent(this.#sent, expiresAt, seconds) };
   }
 
   #leftMs(): number | undefined {
     const { expiresAt } = this.#row;
-    return this.#told.status === "running" && expiresAt !== null ? expiresAt.getTime() - this.#options.nowMs() : undefined;
+    return this.#sent.status === "running" && expiresAt !== null ? expiresAt.getTime() - this.#options.nowMs() : undefined;
   }
 
   #sendAll(event: GameSessionEvent): void {

@@ -4,7 +4,7 @@ import { presentGameSession } from "../present.ts";
 import type { UserDeps, UserPrincipal } from "../../auth/requireUser.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { AppContext } from "../../http/appContext.ts";
-import type { GameSessionRow } from "../gameSessionStore.ts";
+import type { GameSessionRow } from "../gameSessionQueries.ts";
 import { EventBody } from "./eventBody.ts";
 import { encodeEvent, isEnd, parsePosition, stateOf } from "./gameSessionEvent.ts";
 import type { GameSessionEvents } from "./gameSessionEvents.ts";
@@ -16,12 +16,12 @@ export type GameSessionStreamDeps = UserDeps & {
   gameSessionEvents: GameSessionEvents;
 };
 
-/** Browsers wait this long before they come back. */
+/** Browsers wait this long before they reconnect. */
 const retryMs = 2_000;
 
 /**
- * Answers with the session's events until its end, the end of the sign-in, or an hour. A client that knows the end already
- * gets 204, which tells browsers not to come back.
+ * Responds with the session's events until its end, the end of the sign-in, or an hour. A client that knows the end already gets 204,
+ * which tells browsers not to reconnect.
  */
 export function streamGameSession(ctx: AppContext<GameSessionStreamDeps>, user: UserPrincipal, row: GameSessionRow): void {
   const { gameSessionEvents, cluster, config } = ctx.deps;
@@ -32,7 +32,7 @@ export function streamGameSession(ctx: AppContext<GameSessionStreamDeps>, user: 
     ctx.status = 204;
     return;
   }
-  // A plain end would leave the kernel to hold for the reader what it took.
+  // A plain end would leave the kernel holding what it has buffered for the reader.
   const body = new EventBody(() => ctx.req.socket.resetAndDestroy());
   body.send(`retry: ${retryMs}\n\n`);
   const unfollow = gameSessionEvents.follow({ row, userId: user.id, lastEventId }, {
@@ -50,12 +50,12 @@ export function streamGameSession(ctx: AppContext<GameSessionStreamDeps>, user: 
   ctx.body = body;
 }
 
-/** Shows proxies and browsers that the line is alive, for as long as the sign-in holds. */
+/** Sends heartbeats, which keep proxies and browsers from closing the connection, as long as the sign-in is valid. */
 async function keepOpen({ deps }: AppContext<GameSessionStreamDeps>, user: UserPrincipal, body: EventBody, signal: AbortSignal): Promise<void> {
   const { authSessions, clock, config } = deps;
   const endMs = clock.monotonicMs() + limits.gameSession.eventStreamSeconds * 1000;
   while (await slept(clock, config.gameSession.eventHeartbeatSeconds * 1000, signal)) {
-    // When nobody can say, the stream stays: the sign-in was good a moment ago, and nothing but this session is told.
+    // When the check fails, the stream stays: the sign-in was valid a moment ago, and the stream shows nothing but this session.
     const isSignedIn = await authSessions.admit(user.authSessionId, user.id, []).then((admission) => admission !== undefined, () => true);
     if (isSignedIn && clock.monotonicMs() < endMs) body.send(":\n\n");
     else body.end();

@@ -4,7 +4,7 @@ import { fromCache } from "#kube/source.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordGameSession } from "./recordGameSession.ts";
 
-/** Follows the cluster's game sessions and records what becomes of them. */
+/** Follows the cluster's game sessions and records their states in the database. */
 export class Recorder {
   readonly #controller: Controller;
   readonly #namespace: string;
@@ -26,8 +26,8 @@ export class Recorder {
     await this.#controller.start(signal);
   }
 
-  /** Asks for a look at these sessions, which the cluster may know nothing of. */
-  look(ids: readonly string[]): void {
+  /** Queues these sessions for a reconciliation; the cluster may have no objects of them. */
+  enqueue(ids: readonly string[]): void {
     for (const id of ids) this.#controller.enqueue(`${this.#namespace}/${id}`);
   }
 

@@ -3,7 +3,7 @@ import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 
-/** What bringing rows and objects together needs. */
+/** What reconciling rows with objects needs. */
 export interface RecorderDeps {
   logger: Logger;
   postgres: Postgres;

@@ -2,33 +2,33 @@ import type { Logger } from "#runtime/logger.ts";
 import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { recordLaunchFailure } from "../recordLaunchFailure.ts";
-import { claimUncreated, type UncreatedSession } from "../relayStore.ts";
-import { markCreated } from "../gameSessionStore.ts";
+import { lockUncreatedGameSession, type UncreatedGameSession } from "../gameSessionLifecycleQueries.ts";
+import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
 
-/** What creating left-behind sessions needs. */
+/** What creating missing objects needs. */
 export interface RelayDeps {
   logger: Logger;
   postgres: Postgres;
   gameSessionWriter: GameSessionWriter;
 }
 
-/** A launch normally creates its object itself; only what it left behind for so long is the relay's. */
+/** A launch normally creates its object itself; the relay creates one that is missing after so long. */
 const graceSeconds = 3;
-const mostPerPass = 50;
+const sessionsPerPassMax = 50;
 
 /**
- * Creates the objects that launches died before creating, one row at a time under its lock; rows that another relay holds
- * are skipped. A launch whose deadline has passed fails instead, so that its player is not locked out.
+ * Creates the objects of launches that died before creating them, one row at a time under its lock; rows that another relay has locked
+ * are skipped. A launch whose deadline has passed fails instead, so that its player can launch again.
  */
 export async function relayGameSessions(deps: RelayDeps): Promise<void> {
-  for (let count = 0; count < mostPerPass; count++) {
+  for (let count = 0; count < sessionsPerPassMax; count++) {
     const expired = await deps.postgres.transaction(async (transaction) => {
-      const session = await claimUncreated(transaction, graceSeconds);
+      const session = await lockUncreatedGameSession(transaction, graceSeconds);
       if (session === undefined) return "none";
       if (isTooLate(session)) return session.id;
       await deps.gameSessionWriter.create(session.id, session.spec);
-      await markCreated(transaction, session.id);
-      deps.logger.info({ gameSession: session.id }, "The relay has created a game session that its launch left behind.");
+      await updateGameSessionCreated(transaction, session.id);
+      deps.logger.info({ gameSession: session.id }, "The relay created a game session that its launch had not.");
       return undefined;
     });
     if (expired === "none") return;
@@ -36,6 +36,6 @@ export async function relayGameSessions(deps: RelayDeps): Promise<void> {
   }
 }
 
-function isTooLate({ ageSeconds, spec }: UncreatedSession): boolean {
+function isTooLate({ ageSeconds, spec }: UncreatedGameSession): boolean {
   return ageSeconds > spec.startDeadlineSeconds;
 }

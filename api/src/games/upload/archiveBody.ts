@@ -6,40 +6,40 @@ import { continueBody } from "../../http/body.ts";
 import { HttpError, unsupportedMediaType } from "../../http/httpError.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
 
-/** An archive on its way in; nothing of it was asked for yet. */
+/** The body of an upload, which the client has not been asked to send yet. */
 export interface ArchiveBody {
-  /** Asks the client to send, where it waits for that. The request has to stay open, whatever comes: it still has to be answered. */
+  /** Asks the client to send, where it waits for 100-continue. The request has to stay open whatever happens: it still needs a response. */
   open(): Readable;
-  /** Reads on for a moment after an error, into nothing. */
+  /** Reads on for a second after an error and discards what it reads. */
   drain(): Promise<void>;
   expectedDigests: ExpectedDigests;
 }
 
 const accepted = ["application/gzip", "application/x-gzip"];
-/** A client that does not listen while it sends sees the error response only if its connection is not cut at once. */
+/** A client that does not read while it sends sees the error only if its connection is not closed at once. */
 const drainMs = 1_000;
 
-/** Checks what the headers say of an archive; throws 400, 413 and 415 before a single byte is sent. */
+/** Checks the headers of an upload. Throws 400, 413 and 415 before the client has sent a byte. */
 export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
   const { "content-type": type = "", "content-encoding": encoding, "content-length": length, expect } = ctx.req.headers;
   const [mediaType = ""] = type.split(";", 1);
   if (!accepted.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType([accepted[0] ?? ""]);
   if (encoding !== undefined) throw unsupportedMediaType(["application/gzip without Content-Encoding"]);
   if (Number(length ?? 0) > maxBytes) throw archiveTooLarge(maxBytes);
-  let isAwaited = expect?.toLowerCase() === "100-continue";
+  let waitsForContinue = expect?.toLowerCase() === "100-continue";
   return {
     expectedDigests: expectedDigestsOf(ctx),
     open: () => {
       continueBody(ctx);
-      isAwaited = false;
+      waitsForContinue = false;
       return ctx.req;
     },
-    // A client that waits to be asked sends nothing.
-    drain: async () => (isAwaited ? undefined : drain(ctx)),
+    // A client that waits for 100-continue sends nothing.
+    drain: async () => (waitsForContinue ? undefined : drain(ctx)),
   };
 }
 
-/** Returns the error of a too large archive, with the limit in the form of the draft on resumable uploads. */
+/** Returns a 413 with the limit in the form of the draft on resumable uploads. */
 export function archiveTooLarge(maxBytes: number): HttpError {
   return new HttpError("payload_too_large", {
     message: `An archive may have at most ${maxBytes} bytes.`, headers: { "Upload-Limit": `max-size=${maxBytes}` },

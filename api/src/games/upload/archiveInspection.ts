@@ -3,9 +3,9 @@ import { createArchiveReader, type ArchiveReader } from "#archive/archiveReader.
 import type { ArchiveEntry, ArchiveSummary } from "#archive/archiveInspector.ts";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
-import { freeNow } from "./releaseMemory.ts";
+import { releaseMemory } from "./releaseMemory.ts";
 
-/** Names at an archive's root that are remembered: a later change of launcher or engineDir is judged by them. */
+/** How many names at an archive's root are remembered: later changes of launcher or engineDir are checked against them. */
 const maxRootNames = 1000;
 
 /** What an accepted archive holds. */
@@ -15,7 +15,7 @@ export interface InspectedArchive extends ArchiveSummary {
   rootDirectories: string[];
 }
 
-/** Judges a packed archive while it passes by; nothing of it is kept but names. Throws ArchiveRefused. */
+/** Inspects a packed archive as it streams through; only names of it are kept. Throws ArchiveRefused. */
 export class ArchiveInspection {
   readonly #gunzip: Gunzip = createStrictGunzip();
   readonly #reader: ArchiveReader;
@@ -23,26 +23,26 @@ export class ArchiveInspection {
   readonly #failed = Promise.withResolvers<never>();
   readonly #rootFiles = new Set<string>();
   readonly #rootDirectories = new Set<string>();
-  /** What the gunzip fills piece by piece before it takes another. */
+  /** The memory that the gunzip fills piece by piece before it takes another. */
   #unpacked: ArrayBufferLike | undefined;
 
   constructor(game: { launcher: string; engineDir: string }) {
     this.#reader = createArchiveReader(gameArchiveRules(game), { entry: (entry) => this.#remember(entry) });
-    this.#failed.promise.catch(() => undefined); // Told by write or finish, whichever comes next.
+    this.#failed.promise.catch(() => undefined); // The next write or finish throws it.
     this.#gunzip.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#gunzip.once("end", () => this.#ended.resolve(undefined));
     this.#gunzip.on("error", (error) => this.#failed.reject(toArchiveRefused(error)));
   }
 
-  /** Resolves when the bytes have been judged, so that unpacked data never piles up. */
+  /** Resolves when the bytes have been inspected, so that unpacked data never piles up. */
   async write(bytes: Buffer): Promise<void> {
-    const judged = new Promise<undefined>((resolve) => {
+    const inspected = new Promise<undefined>((resolve) => {
       this.#gunzip.write(bytes, () => resolve(undefined)); // Called with an error too; `failed` carries it.
     });
-    await Promise.race([this.#failed.promise, judged]);
+    await Promise.race([this.#failed.promise, inspected]);
   }
 
-  /** Call after the last byte. */
+  /** Returns what the archive holds; to be called after the last byte. */
   async finish(): Promise<InspectedArchive> {
     this.#gunzip.end();
     await Promise.race([this.#failed.promise, this.#ended.promise]);
@@ -57,7 +57,7 @@ export class ArchiveInspection {
 
   #read(bytes: Buffer): void {
     try {
-      if (this.#unpacked !== undefined && this.#unpacked !== bytes.buffer) freeNow(new Uint8Array(this.#unpacked));
+      if (this.#unpacked !== undefined && this.#unpacked !== bytes.buffer) releaseMemory(new Uint8Array(this.#unpacked));
       this.#unpacked = bytes.buffer;
       this.#reader.write(bytes, this.#gunzip.bytesWritten);
     } catch (error) {

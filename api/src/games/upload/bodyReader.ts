@@ -1,26 +1,26 @@
 import { finished, type Readable } from "node:stream";
-import { freeNow } from "./releaseMemory.ts";
+import { releaseMemory } from "./releaseMemory.ts";
 
-/** How slow a sender may be. */
+/** How slowly a client may send. */
 export interface Pace {
-  /** Longest silence. */
+  /** The longest time without a byte. */
   idleMs: number;
-  /** After each window at least this many bytes must have come in it. */
+  /** In each window of this length at least `minBytesPerWindow` bytes must come. */
   windowMs: number;
   minBytesPerWindow: number;
 }
 
-/** The sender fell silent or keeps a connection busy with next to nothing. */
+/** The client sends nothing, or less than the pace asks. */
 export class TooSlow extends Error {
   override readonly name = "TooSlow";
 }
 
-/** The body ended before its end. */
+/** The body broke off. */
 export class CutOff extends Error {
   override readonly name = "CutOff";
 }
 
-/** Memory that is being filled, for whoever waits for it. */
+/** Memory that is being filled. */
 interface Filling {
   memory: Buffer;
   filled: number;
@@ -28,8 +28,8 @@ interface Filling {
 }
 
 /**
- * Copies a body into the memory that it is given, and takes the memory of what came. An upload comes in tens of thousands of reads:
- * each costs a copy here and leaves no promise behind.
+ * Copies a body into given memory and releases the memory of what was read. An upload comes in tens of thousands of reads: each costs
+ * a copy here and leaves no promise behind.
  */
 export class BodyReader {
   readonly #body: Readable;
@@ -38,10 +38,10 @@ export class BodyReader {
   readonly #idle: NodeJS.Timeout;
   readonly #unfollow: () => void;
   #filling: Filling | undefined;
-  /** What came and is not copied yet, from `from` on. */
-  #left: { bytes: Buffer; from: number } | undefined;
+  /** Bytes that were read and are not copied yet, from `from` on. */
+  #uncopied: { bytes: Buffer; from: number } | undefined;
   #outcome: { cutOff?: CutOff } | undefined;
-  /** Since when the sender is waited for; for how long in this window, and how much came. */
+  /** Since when the reader waits for the client; for how long in this window, and how much came in it. */
   #sinceMs = 0;
   #waitedMs = 0;
   #windowBytes = 0;
@@ -57,8 +57,8 @@ export class BodyReader {
   }
 
   /**
-   * Fills the memory; resolves with the bytes that it holds then, fewer than it could only at the body's end. Throws CutOff, TooSlow,
-   * for which only the time spent here counts, and the signal's reason when that is aborted.
+   * Fills the memory and returns how many bytes it holds, which are fewer than fit only at the body's end. Throws CutOff, TooSlow, for which
+   * only the time spent here counts, and the signal's reason when it is aborted.
    */
   async fill(memory: Buffer): Promise<number> {
     this.#signal.throwIfAborted();
@@ -67,11 +67,11 @@ export class BodyReader {
     this.#idle.refresh();
     this.#sinceMs = performance.now();
     this.#copy();
-    this.#goOn();
+    this.#continue();
     return filledUp.promise;
   }
 
-  /** Leaves the body where it is: others may read on. */
+  /** Stops reading; others may read on. */
   close(): void {
     clearTimeout(this.#idle);
     this.#signal.removeEventListener("abort", this.#abort);
@@ -80,27 +80,27 @@ export class BodyReader {
   }
 
   readonly #take = (bytes: Buffer): void => {
-    this.#left = { bytes, from: 0 };
+    this.#uncopied = { bytes, from: 0 };
     this.#windowBytes += bytes.length;
-    this.#judgePace();
+    this.#checkPace();
     this.#copy();
   };
 
   #copy(): void {
-    if (this.#filling === undefined || this.#left === undefined) return;
+    if (this.#filling === undefined || this.#uncopied === undefined) return;
     const { memory, filled } = this.#filling;
-    const { bytes, from } = this.#left;
+    const { bytes, from } = this.#uncopied;
     const copied = bytes.copy(memory, filled, from);
     this.#filling.filled += copied;
-    this.#left.from += copied;
-    if (this.#left.from === bytes.length) {
-      this.#left = undefined;
-      freeNow(bytes);
+    this.#uncopied.from += copied;
+    if (this.#uncopied.from === bytes.length) {
+      this.#uncopied = undefined;
+      releaseMemory(bytes);
     }
     if (this.#filling.filled === memory.length) this.#settle();
   }
 
-  #judgePace(): void {
+  #checkPace(): void {
     this.#idle.refresh();
     const nowMs = performance.now();
     this.#waitedMs += nowMs - this.#sinceMs;
@@ -113,12 +113,12 @@ export class BodyReader {
 
   readonly #end = (error?: Error | null): void => {
     this.#outcome = error ? { cutOff: new CutOff("The body was cut off: send it again.", { cause: error }) } : {};
-    this.#goOn();
+    this.#continue();
   };
 
   readonly #abort = (): void => this.#fail(this.#signal.reason);
 
-  #goOn(): void {
+  #continue(): void {
     if (this.#filling === undefined) return;
     if (this.#outcome === undefined) this.#body.resume();
     else if (this.#outcome.cutOff === undefined) this.#settle();

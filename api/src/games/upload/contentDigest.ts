@@ -4,17 +4,17 @@ import { createHash, type Hash, timingSafeEqual } from "node:crypto";
 const algorithms = { "sha-256": { name: "sha256", bytes: 32 }, "sha-512": { name: "sha512", bytes: 64 } } as const;
 type Algorithm = keyof typeof algorithms;
 
-/** Digests that a request announces for its body. */
+/** The digests that a request announces for its body. */
 export type ExpectedDigests = Partial<Record<Algorithm, Buffer>>;
 
-/** A header that is no dictionary of byte sequences, or two headers that contradict each other. */
+/** A header is no dictionary of byte sequences, or two headers contradict each other. */
 export class MalformedDigest extends Error {
   override readonly name = "MalformedDigest";
 }
 
 const memberPattern = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):$/;
 
-/** Reads Content-Digest and Repr-Digest, which mean the same for an upload; throws MalformedDigest. */
+/** Parses Content-Digest and Repr-Digest, which mean the same for an upload. Throws MalformedDigest. */
 export function parseDigests(...headers: (string | undefined)[]): ExpectedDigests {
   const expected: ExpectedDigests = {};
   for (const header of headers) {
@@ -24,12 +24,12 @@ export function parseDigests(...headers: (string | undefined)[]): ExpectedDigest
   return expected;
 }
 
-/** The value of a Repr-Digest header that states a SHA-256. */
+/** Returns the value of a Repr-Digest header with this SHA-256. */
 export function formatSha256Digest(sha256: Buffer): string {
   return `sha-256=:${sha256.toString("base64")}:`;
 }
 
-/** Compares a body with what was announced, while it passes. SHA-256 is counted already, for the archive's own name. */
+/** Compares a body with its announced digests as it streams through. SHA-256 is computed anyway, for the archive's own name. */
 export class DigestCheck {
   readonly #expected: ExpectedDigests;
   readonly #sha512: Hash | undefined;
@@ -43,7 +43,7 @@ export class DigestCheck {
     this.#sha512?.update(bytes);
   }
 
-  /** Name of the first algorithm whose digest is not the announced one; undefined when all are. */
+  /** Returns the first algorithm whose digest is not the announced one; undefined when all match. */
   mismatch(sha256: Buffer): Algorithm | undefined {
     if (!matches(this.#expected["sha-256"], sha256)) return "sha-256";
     if (this.#sha512 !== undefined && !matches(this.#expected["sha-512"], this.#sha512.digest())) return "sha-512";

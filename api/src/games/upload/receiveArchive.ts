@@ -5,10 +5,10 @@ import type { ArchiveUpload } from "./archiveUpload.ts";
 import { BodyReader, type Pace } from "./bodyReader.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
 
-/** Pieces that the gunzip thread may have before it: on a busy machine it need not wait for its turn. Fewer than the upload keeps. */
+/** How many pieces may wait for the gunzip thread, which then need not wait on a busy machine. Fewer than the upload keeps in memory. */
 const piecesAhead = 4;
 
-/** An archive that came whole and is good; `sha256` is of the packed bytes. */
+/** An archive that is complete and valid; `sha256` is of the packed bytes. */
 export interface ReceivedArchive extends InspectedArchive {
   sizeBytes: number;
   sha256: Buffer;
@@ -19,26 +19,27 @@ export class ArchiveTooLarge extends Error {
   override readonly name = "ArchiveTooLarge";
 }
 
-/** The body is not what its digest header announced. */
+/** The body's digest is not the announced one. */
 export class DigestMismatch extends Error {
   override readonly name = "DigestMismatch";
 }
 
+/** What an archive is received with. */
 export interface ReceiveOptions {
   body: Readable;
   game: { launcher: string; engineDir: string };
-  /** Whose memory the bytes come into, and where they go; completing or aborting it stays with the caller. */
+  /** The upload that the bytes are read into; the caller completes or aborts it. */
   upload: Pick<ArchiveUpload, "nextPiece" | "add">;
   expectedDigests: ExpectedDigests;
   maxBytes: number;
   pace: Pace;
-  /** Ends the reception with its reason. */
+  /** Aborts the reception with its reason. */
   signal: AbortSignal;
 }
 
 /**
- * Reads a body once: counts, hashes, judges and stores each piece before the next is read, so that memory stays flat and
- * the sender is slowed to what the store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
+ * Reads a body once: counts, hashes, inspects and stores each piece before the next is read, so that memory stays constant and the client
+ * sends no faster than the object store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
  */
 export async function receiveArchive({
   body, game, upload, expectedDigests, maxBytes, pace, signal,
@@ -49,7 +50,7 @@ export async function receiveArchive({
   const reader = new BodyReader(body, pace, signal);
   let sizeBytes = 0;
   try {
-    const judging: Promise<void>[] = [];
+    const inspecting: Promise<void>[] = [];
     for (;;) {
       const memory = await upload.nextPiece();
       const piece = memory.subarray(0, await reader.fill(memory));
@@ -58,14 +59,14 @@ export async function receiveArchive({
       if (sizeBytes > maxBytes) throw new ArchiveTooLarge(`The archive is larger than ${maxBytes} bytes.`);
       sha256.update(piece);
       digests.update(piece);
-      // The gunzip thread and the store work while the next piece is read and hashed.
-      if (judging.length === piecesAhead) await judging.shift();
-      const judged = inspection.write(piece);
-      judged.catch(() => undefined); // Told when its turn comes.
-      judging.push(judged);
+      // The gunzip thread and the object store work while the next piece is read and hashed.
+      if (inspecting.length === piecesAhead) await inspecting.shift();
+      const inspected = inspection.write(piece);
+      inspected.catch(() => undefined); // Thrown when it is awaited.
+      inspecting.push(inspected);
       upload.add(piece);
     }
-    await Promise.all(judging);
+    await Promise.all(inspecting);
     const digest = sha256.digest();
     const mismatch = digests.mismatch(digest);
     if (mismatch !== undefined) throw new DigestMismatch(`The body's ${mismatch} is not the announced one; send it again.`);

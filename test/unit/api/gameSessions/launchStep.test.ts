@@ -7,13 +7,13 @@ const noNode = (): undefined => undefined;
 
 function stepAfter(...conditions: string[]): string {
   const status = aPlacedStatus({ conditions: conditions.map((type) => aCondition(type)) });
-  return launchProgressOf(aGameSession({ status }), noNode).stage;
+  return launchProgressOf(aGameSession({ status }), noNode).step;
 }
 
 describe("launchProgressOf", () => {
   it("names the launch's current step", () => {
-    expect(launchProgressOf(undefined, noNode)).to.deep.equal({ stage: "scheduling" });
-    expect(launchProgressOf(aGameSession(), noNode)).to.deep.equal({ stage: "scheduling" });
+    expect(launchProgressOf(undefined, noNode)).to.deep.equal({ step: "scheduling" });
+    expect(launchProgressOf(aGameSession(), noNode)).to.deep.equal({ step: "scheduling" });
     expect(stepAfter("Scheduled")).to.equal("downloading");
     expect(stepAfter("Scheduled", "ContentReady")).to.equal("restoring");
     expect(stepAfter("Scheduled", "ContentReady", "SaveRestored")).to.equal("booting");
@@ -27,6 +27,6 @@ describe("launchProgressOf", () => {
     ] as const;
     const node = aGameNode("node1", { entries: [...entries] });
     const progress = launchProgressOf(aGameSession({ status: aPlacedStatus() }), (name) => (name === "node1" ? node : undefined));
-    expect(progress).to.deep.equal({ stage: "downloading", progressPercent: 30 });
+    expect(progress).to.deep.equal({ step: "downloading", progressPercent: 30 });
   });
 });

@@ -49,9 +49,9 @@ describe("OAuthTransactions", () => {
       cookies.set(`c${index}`, transactions.seal(`c${index}`, transaction).value);
       await clock.advance(1000);
     }
-    expect(transactions.superfluous(cookies, 300)).to.have.members(["broken", "c0", "c1"]);
+    expect(transactions.cookiesToEvict(cookies, 300)).to.have.members(["broken", "c0", "c1"]);
     const wide = new Map(["w0", "w1", "w2"].map((name) => [name, transactions.seal(name, { ...transaction, callbackUrl: "u".repeat(2000) }).value]));
-    expect(transactions.superfluous(wide, 300)).to.have.length(1);
+    expect(transactions.cookiesToEvict(wide, 300)).to.have.length(1);
   });
 
   it("names a cookie by its state without revealing that", () => {

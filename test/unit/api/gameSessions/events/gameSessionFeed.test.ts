@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { encodeEvent, parsePosition, type GameSessionEvent } from "#api/gameSessions/events/gameSessionEvent.ts";
 import { GameSessionFeed } from "#api/gameSessions/events/gameSessionFeed.ts";
-import type { GameSessionRow } from "#api/gameSessions/gameSessionStore.ts";
+import type { GameSessionRow } from "#api/gameSessions/gameSessionQueries.ts";
 import { FakeClock } from "../../../../support/clocks/fakeClock.ts";
 
 const started = new Date("2030-01-01T00:00:00Z");
@@ -54,12 +54,12 @@ describe("GameSessionFeed", () => {
 
   it("begins with the current state and sends each change once", () => {
     const { events, names } = follow();
-    feed.look();
+    feed.update();
     shown = { stage: "downloading", progressPercent: 10 };
-    feed.look();
-    feed.look();
+    feed.update();
+    feed.update();
     shown = { stage: "downloading", progressPercent: 20 };
-    feed.look();
+    feed.update();
     expect(names()).to.deep.equal(["stage", "stage", "stage"]);
     expect(events.map(({ data }) => ("progressPercent" in data ? data.progressPercent : undefined))).to.deep.equal([undefined, 10, 20]);
   });
