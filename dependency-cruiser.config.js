@@ -24,7 +24,21 @@ const rooms = {
     // The nouns.
     "stream", "gameSessions", "catalog", "games", "saves", "partners", "auth", "accounts", "audit",
     // What knows no noun: HTTP, the cluster, the stores.
-    "http", "cluster", "stores", "config.ts", "errors.ts", "runtime", "rbac.ts", "generated",
+    "http", "cluster", "stores", "config.ts", "errors.ts", "metrics.ts", "rbac.ts", "generated",
+  ],
+  "node-agent": [
+    // The program, and what puts it together.
+    "main.ts", "agent.ts",
+    // What the node reports, what its sessions need, and what their packers and the cluster's policies ask for.
+    "status", "sessions", "spool", "metrics.ts", "cache",
+    // Archives, the object store, the disk, and what is watched.
+    "unpack", "objectStore", "disk", "cluster", "resources.ts", "config.ts", "rbac.ts",
+  ],
+  runtime: [
+    // A program from its start to its end, and what it shows of itself.
+    "program.ts", "healthServer.ts", "readEnvironment.ts", "createLogger.ts", "logConsole.ts", "compactHeap.ts", "helperThreads.ts",
+    // What its parts share.
+    "backgroundJob.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
   ],
 };
 

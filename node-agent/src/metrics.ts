@@ -5,7 +5,7 @@ import type { CacheMetrics } from "./cache/contentCache.ts";
 export interface Metrics extends CacheMetrics {
   registry: Registry;
   saveStored(outcome: "stored" | "unchanged" | "failed"): void;
-  storeReachable(isReachable: boolean): void;
+  objectStoreReachable(isReachable: boolean): void;
   /** A session's folder was set aside. */
   sessionKept(): void;
 }
@@ -38,6 +38,6 @@ export function createMetrics(): Metrics {
     evicted: () => evictions.inc(),
     saveStored: (outcome) => saves.inc({ outcome }),
     sessionKept: () => kept.inc(),
-    storeReachable: (isReachable) => reachable.set(isReachable ? 1 : 0),
+    objectStoreReachable: (isReachable) => reachable.set(isReachable ? 1 : 0),
   };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { VideoCodec } from "#contracts/stream.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 /** An address variable that the pod left empty counts as absent. */
@@ -11,7 +12,7 @@ const codecs = z.string()
   .transform((list) => list.split(",").map((codec) => codec.trim()))
   .pipe(z.array(VideoCodec).min(1));
 
-const Environment = z.object({
+const Variables = z.object({
   DISPLAY: z.string().regex(/^:\d{1,5}$/, "must look like :99").default(":99"),
   SIGNAL_PORT: port.default(8080),
   UDP_PORT: port,
@@ -45,7 +46,7 @@ const Environment = z.object({
 const workDir = "/tmp/joypod-streamer";
 
 /** Everything the environment says, checked and typed. */
-export type Config = ReturnType<typeof parseConfig>;
+export type Config = ReturnType<typeof readConfig>;
 
 /** Where a session's saves are, and where they go. */
 export interface SavesConfig {
@@ -56,7 +57,7 @@ export interface SavesConfig {
   packDeadlineMs: number;
 }
 
-function savesOf(env: z.infer<typeof Environment>): SavesConfig | undefined {
+function savesOf(env: z.infer<typeof Variables>): SavesConfig | undefined {
   const { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE, PACK_DEADLINE_SECONDS } = env;
   if (SAVE_VOLUME === undefined && SPOOL_DIR === undefined && SESSION_UID === undefined) return undefined;
   if (SAVE_VOLUME === undefined || SPOOL_DIR === undefined || SESSION_UID === undefined) {
@@ -68,11 +69,9 @@ function savesOf(env: z.infer<typeof Environment>): SavesConfig | undefined {
   };
 }
 
-/** Reads the environment once, at start. Throws one message that names every variable that is wrong. */
-export function parseConfig(environment: NodeJS.ProcessEnv) {
-  const parsed = Environment.safeParse(environment);
-  if (!parsed.success) throw new Error(`The streamer's environment is wrong:\n${z.prettifyError(parsed.error)}`);
-  const env = parsed.data;
+/** Returns the configuration; throws one error that names every variable that is wrong. */
+export function readConfig(environment: Environment) {
+  const env = readEnvironment(Variables, environment, "streamer");
   const announceAddress = env.ANNOUNCE_ADDRESS ?? env.HOST_IP ?? env.POD_IP;
   if (announceAddress === undefined) {
     throw new Error("The streamer does not know where browsers reach it: set ANNOUNCE_ADDRESS, HOST_IP or POD_IP.");

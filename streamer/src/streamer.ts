@@ -11,7 +11,7 @@ import { createSignalServer } from "./control/signalServer.ts";
 import { createTerminationLog } from "./control/terminationLog.ts";
 import { startPacker } from "./saves/packerProcess.ts";
 import { StartFailure, startStage, type Stage } from "./stage.ts";
-import type { Logger } from "./log.ts";
+import type { Logger } from "#runtime/logger.ts";
 
 const accountEveryMs = 2_000;
 /** An offer that comes while the streamer starts waits so long for it; the API waits a little longer for the answer. */

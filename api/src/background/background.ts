@@ -1,5 +1,5 @@
 import type { Deps } from "../deps.ts";
-import type { BackgroundJob } from "../runtime/backgroundJob.ts";
+import type { BackgroundJob } from "#runtime/backgroundJob.ts";
 import { createPopularityRefresher } from "../catalog/popularityRefresher.ts";
 import { LeaderWork } from "./leaderWork.ts";
 

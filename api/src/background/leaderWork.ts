@@ -1,6 +1,6 @@
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
-import type { BackgroundJob } from "../runtime/backgroundJob.ts";
+import type { BackgroundJob } from "#runtime/backgroundJob.ts";
 import type { Deps } from "../deps.ts";
 import { listActiveIds } from "../gameSessions/relayStore.ts";
 import { followGameCaches } from "../games/followGameCaches.ts";

@@ -1,11 +1,10 @@
-import type { BackgroundJob } from "../runtime/backgroundJob.ts";
+import { RepeatedJob, type BackgroundJob } from "#runtime/backgroundJob.ts";
 import type { Deps } from "../deps.ts";
 import { refreshPopularity } from "./popularity.ts";
-import { repeat } from "../runtime/repeat.ts";
 
 const periodMs = 60_000;
 
 /** Keeps `sort=popular` up to date. */
 export function createPopularityRefresher(deps: Deps): BackgroundJob {
-  return repeat({ ...deps, name: "popularity", periodMs, work: () => refreshPopularity(deps.postgres) });
+  return new RepeatedJob({ ...deps, name: "popularity", periodMs, work: () => refreshPopularity(deps.postgres) });
 }

@@ -1,7 +1,7 @@
 import { KubeTransport } from "#kube/transport.ts";
 import type { Config } from "../config.ts";
 import type { Deps } from "../deps.ts";
-import type { Logger } from "../runtime/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { ClusterView } from "./clusterView.ts";
 import { GameCacheWriter } from "./gameCacheWriter.ts";
 import { GameSessionWriter } from "./gameSessionWriter.ts";

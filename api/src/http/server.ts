@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { boundHeaders, isHeadTooLarge } from "./headerLimits.ts";
-import type { Logger } from "../runtime/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { ServerRefusals } from "./serverErrors.ts";
 import { cutStalledAnswers } from "./stalledResponses.ts";
 

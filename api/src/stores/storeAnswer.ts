@@ -1,5 +1,5 @@
 import { unavailable } from "../errors.ts";
-import { withTimeout } from "../runtime/withTimeout.ts";
+import { withTimeout } from "#runtime/deadline.ts";
 
 /** What the object store answers; throws unavailable when it fails, or says nothing for `ms`. */
 export async function storeAnswer<T>(call: Promise<T>, ms: number, what: string): Promise<T> {

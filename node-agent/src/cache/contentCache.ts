@@ -3,8 +3,8 @@ import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/
 import { limits } from "#contracts/limits.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { ObjectStore } from "../store/objectStore.ts";
-import { createThrottle } from "../store/throttle.ts";
+import type { ObjectStore } from "../objectStore/objectStore.ts";
+import { createThrottle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import { unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
 import { chooseVictims, type Evictable } from "./eviction.ts";
@@ -25,7 +25,7 @@ export interface CacheMetrics {
 
 export interface ContentCacheOptions {
   files: ObjectFiles;
-  store: ObjectStore;
+  objectStore: ObjectStore;
   /** 0 for 80 % of the file system. */
   budgetBytes: number;
   readDiskSpace: () => Promise<DiskSpace>;
@@ -85,7 +85,7 @@ export class ContentCache {
     const running = this.#downloads.get(source.sha256);
     if (running !== undefined) running.isForLaunch = true;
     if (!isNew) return;
-    this.#failed.hasten(source.sha256);
+    this.#failed.retryNow(source.sha256);
     this.#pump();
   }
 
@@ -190,10 +190,10 @@ export class ContentCache {
   }
 
   async #fetch(download: Download, source: ArchiveSource): ReturnType<typeof fetchContent> {
-    const { files, store, clock, random, metrics, logger } = this.#options;
+    const { files, objectStore, clock, random, metrics, logger } = this.#options;
     this.#attemptCount += 1;
     return fetchContent({
-      files, store, source, clock, random,
+      files, objectStore, source, clock, random,
       attempt: this.#attemptCount,
       throttle: createThrottle(clock, () => this.#rateOf(download)),
       signal: this.#stopping.signal,
@@ -224,7 +224,7 @@ export class ContentCache {
   async #liftQuarantines(): Promise<void> {
     for (const { digest, source } of this.#wanted()) {
       if (!this.#failed.isDueForCheck(digest)) continue;
-      const found = await this.#options.store.stat(source, this.#stopping.signal).catch(() => undefined);
+      const found = await this.#options.objectStore.stat(source, this.#stopping.signal).catch(() => undefined);
       this.#failed.check(digest, found?.etag);
     }
   }

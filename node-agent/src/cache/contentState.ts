@@ -1,5 +1,5 @@
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
-import { toApiTime } from "#runtime/clock.ts";
+import { toApiTime } from "#kube/time.ts";
 import type { Failure } from "./attempts.ts";
 import type { UnpackedVersion } from "./unpackedVersions.ts";
 

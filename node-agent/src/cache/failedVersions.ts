@@ -36,7 +36,7 @@ export class FailedVersions {
   }
 
   /** A player does not sit out the back-off of a background fill. */
-  hasten(digest: string): void {
+  retryNow(digest: string): void {
     const attempts = this.#attempts.get(digest);
     if (attempts !== undefined && !attempts.isQuarantined) attempts.retryAtMs = this.#clock.monotonicMs();
   }

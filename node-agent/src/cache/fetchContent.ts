@@ -2,18 +2,18 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { gameArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import type { Clock } from "#runtime/clock.ts";
-import type { TreeStyle } from "../archive/treeWriter.ts";
-import { UnverifiedRefusal, unpackArchive } from "../archive/unpack.ts";
-import { ChecksumMismatch, isStoreUnreachable, ObjectStoreError } from "../store/errors.ts";
-import type { ObjectStore } from "../store/objectStore.ts";
-import { readObject } from "../store/readObject.ts";
-import type { Throttle } from "../store/throttle.ts";
+import type { TreeStyle } from "../unpack/treeWriter.ts";
+import { UnverifiedRefusal, unpackArchive } from "../unpack/unpack.ts";
+import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../objectStore/errors.ts";
+import type { ObjectStore } from "../objectStore/objectStore.ts";
+import { readObject } from "../objectStore/readObject.ts";
+import type { Throttle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import type { Manifest } from "./manifest.ts";
 import type { ObjectFiles } from "./objectFiles.ts";
 
 export interface FetchOptions {
-  store: ObjectStore;
+  objectStore: ObjectStore;
   files: ObjectFiles;
   source: ArchiveSource;
   attempt: number;
@@ -66,9 +66,9 @@ export async function fetchContent(options: FetchOptions): Promise<Manifest> {
   }
 }
 
-async function* throttled({ store, source, throttle, clock, random, signal, onResume }: FetchOptions, onOpen: (etag: string) => void): AsyncGenerator<Buffer> {
+async function* throttled({ objectStore, source, throttle, clock, random, signal, onResume }: FetchOptions, onOpen: (etag: string) => void): AsyncGenerator<Buffer> {
   const location = { bucket: source.bucket, key: source.key };
-  for await (const chunk of readObject({ store, location, sizeBytes: source.sizeBytes, clock, random, signal, onOpen, onResume })) {
+  for await (const chunk of readObject({ objectStore, location, sizeBytes: source.sizeBytes, clock, random, signal, onOpen, onResume })) {
     await throttle.pass(chunk.length, signal);
     yield chunk;
   }
@@ -88,7 +88,7 @@ function describeFailure(error: unknown, etag: string | undefined): Failure {
   if (error instanceof ArchiveRefused) return { ...failure, reason: "ArchiveRefused", isFinal: true };
   if (error instanceof UnverifiedRefusal) return { ...failure, reason: "ArchiveRefused" };
   if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: "SourceMissing" };
-  if (isStoreUnreachable(error)) return { ...failure, reason: "StoreUnreachable" };
+  if (isObjectStoreUnreachable(error)) return { ...failure, reason: "StoreUnreachable" };
   const isFull = error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
   return { ...failure, reason: isFull ? "InsufficientSpace" : "DownloadFailed" };
 }

@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { sha256Hex } from "#contracts/crd/schema.ts";
-import { syncDirectory } from "../archive/treeWriter.ts";
-import type { NodePaths } from "../paths.ts";
+import { syncDirectory } from "../disk/syncDirectory.ts";
+import type { NodePaths } from "../disk/nodePaths.ts";
 import { readManifest, writeManifest, type Manifest } from "./manifest.ts";
 
 /** A version that is whole and on disk. */

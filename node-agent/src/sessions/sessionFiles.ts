@@ -1,10 +1,10 @@
 import { lstat, mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { objectName } from "#contracts/crd/schema.ts";
 import { spoolNames } from "#contracts/nodeLayout.ts";
-import { syncDirectory } from "../archive/treeWriter.ts";
+import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { KeptFolders } from "../disk/keptFolders.ts";
 import type { TreeRemover } from "../disk/treeRemover.ts";
-import type { NodePaths } from "../paths.ts";
+import type { NodePaths } from "../disk/nodePaths.ts";
 import { makePackedFolder } from "../spool/orderRestore.ts";
 import { SessionRecord } from "./record.ts";
 

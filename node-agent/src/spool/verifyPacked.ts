@@ -8,14 +8,14 @@ import { saveArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, gunzipRefusal, pieceBytes } from "#archive/gunzip.ts";
 import { limits } from "#contracts/limits.ts";
 import type { PackedSave } from "#contracts/spool.ts";
-import { ringOfPieces } from "../archive/pieces.ts";
-import { releaseMemory } from "../releaseMemory.ts";
+import { ringOfPieces } from "../unpack/pieces.ts";
+import { releaseMemory } from "#runtime/releaseMemory.ts";
 import { openSpoolFile, SpoolUnreadable } from "./readSpool.ts";
 
 /** A pack that can be restored, as its bytes have shown. */
 export interface VerifiedPack {
   sizeBytes: number;
-  /** Base64, for the store to check that it gets the bytes that were verified. */
+  /** Base64, for the object store to check that it gets the bytes that were verified. */
   md5: string;
   /** Returns the bytes from the start. */
   read(): Readable;

@@ -1,6 +1,6 @@
 import { closeSync, constants, ftruncateSync, openSync, writeSync } from "node:fs";
 import type { StreamerTermination } from "#contracts/termination.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 
 /** Writes accounts where Kubernetes takes a container's termination message from. */
 export function createTerminationLog(path: string, log: Logger): (account: StreamerTermination) => void {

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { removeStale } from "../display/staleSocket.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { encodeChanges, restingGamepad, type GamepadState } from "./gamepadState.ts";
 
 /** A game that opens the pad and never reads it must not fill memory. */

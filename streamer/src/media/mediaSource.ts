@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/stream.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "./childFlags.ts";
 import { createContinuity } from "./continuity.ts";
 import type { Encoder } from "./encoders.ts";

@@ -151,7 +151,7 @@ describe("what the API writes", function () {
       }
     }
     expect(written.output.match(/"level":50/g)).to.have.length.above(30);
-    expect(written.output).to.contain("something was written past the log");
+    expect(written.output).to.contain("Something was written past the log.");
     expectFit();
   });
 
@@ -168,7 +168,7 @@ describe("what the API writes", function () {
 
   it("is fit to be kept from its start to its end", async () => {
     await written.stop("SIGTERM");
-    expect(written.output.trimEnd().split("\n").at(-1)).to.contain('"msg":"ended"');
+    expect(written.output.trimEnd().split("\n").at(-1)).to.contain('"msg":"The program has stopped."');
     expectFit();
     await written.start();
   });

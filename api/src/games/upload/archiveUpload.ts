@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { pieceBytes } from "#archive/gunzip.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { storeAnswer } from "../../stores/storeAnswer.ts";
-import { freeNow } from "./releaseMemory.ts";
+import { releaseBytes } from "#runtime/releaseMemory.ts";
 
 /** The least that S3 takes, in whole pieces: little memory, and 10,000 of them are far more than an archive may have. */
 const partBytes = 5 * pieceBytes;
@@ -63,7 +63,7 @@ export class ArchiveUpload {
   async complete(): Promise<void> {
     if (this.#gathering !== undefined && this.#gathering.bytes > 0) this.#sendOff(this.#gathering);
     // The collector would let them lie until the next upload has as many of its own.
-    for (const part of await Promise.all(this.#sending)) freeNow(part);
+    for (const part of await Promise.all(this.#sending)) releaseBytes(part);
     const { client, bucket, timeoutMs } = this.#store;
     const completing = client.completeMultipartUpload(bucket, this.#key, this.#uploadId, this.#etags.toSorted((one, other) => one.part - other.part));
     await storeAnswer(completing, patience.complete * timeoutMs, "Completing an upload");

@@ -1,5 +1,5 @@
 import { finished, type Readable } from "node:stream";
-import { freeNow } from "./releaseMemory.ts";
+import { releaseBytes } from "#runtime/releaseMemory.ts";
 
 /** How slow a sender may be. */
 export interface Pace {
@@ -95,7 +95,7 @@ export class BodyReader {
     this.#left.from += copied;
     if (this.#left.from === bytes.length) {
       this.#left = undefined;
-      freeNow(bytes);
+      releaseBytes(bytes);
     }
     if (this.#filling.filled === memory.length) this.#settle();
   }

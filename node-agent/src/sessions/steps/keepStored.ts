@@ -2,7 +2,7 @@ import { saveReasons } from "#contracts/crd/reasons.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
-import { isStoreUnreachable, ObjectStoreError } from "../../store/errors.ts";
+import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import { isStored, storePack } from "./storeSave.ts";
 import type { Step, StepContext } from "./step.ts";
 
@@ -43,7 +43,7 @@ export function notFinal(reason: string, message: string): Finding {
 
 function reasonOf(error: unknown): string {
   if (error instanceof SpoolUnreadable) return saveReasons.spoolUnreadable;
-  if (isStoreUnreachable(error)) return saveReasons.storeUnreachable;
+  if (isObjectStoreUnreachable(error)) return saveReasons.storeUnreachable;
   return error instanceof ObjectStoreError ? saveReasons.storeRefused : saveReasons.saveFailed;
 }
 

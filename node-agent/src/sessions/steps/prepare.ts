@@ -5,7 +5,7 @@ import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/eventRecorder.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import { orderRestore } from "../../spool/orderRestore.ts";
-import { ChecksumMismatch, isStoreUnreachable, ObjectStoreError } from "../../store/errors.ts";
+import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
@@ -72,7 +72,7 @@ async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSes
 
 /** Orders the restore once, and follows the packer's word on it. */
 async function findSave({ deps, record, world, signal }: StepContext): Promise<Finding> {
-  const { files, store, bucket, clock, random } = deps;
+  const { files, objectStore, bucket, clock, random } = deps;
   const { baseSave, gameSession, uid } = record;
   const finding = (status: Finding["status"], reason: string, message: string): Finding => ({ type: "SaveRestored", status, reason, message });
   const { report } = world.spool;
@@ -80,7 +80,7 @@ async function findSave({ deps, record, world, signal }: StepContext): Promise<F
   if (!world.isOrdered) {
     const save = baseSave && { location: { bucket, key: baseSave.objectKey }, sha256: baseSave.sha256 };
     try {
-      await orderRestore({ sessionFolder: files.folder(gameSession), uid, save, store, clock, random, signal });
+      await orderRestore({ sessionFolder: files.folder(gameSession), uid, save, objectStore, clock, random, signal });
     } catch (error) {
       const reason = failureReason(error);
       if (reason === undefined || !(error instanceof Error)) throw error;
@@ -114,7 +114,7 @@ function terminalReasonOf(reason: string): string {
 
 function failureReason(error: unknown): string | undefined {
   if (error instanceof ChecksumMismatch) return "ChecksumMismatch";
-  if (isStoreUnreachable(error)) return "StoreUnreachable";
+  if (isObjectStoreUnreachable(error)) return "StoreUnreachable";
   if (error instanceof ObjectStoreError) return error.failure === "NotFound" ? "SaveMissing" : "StoreRefused";
   return undefined;
 }

@@ -39,7 +39,7 @@ export const packFormerSaves: Step = async (context) => {
   return { requeueAfterMs: 0 };
 };
 
-/** Stores the newest pack unless the store has it; returns the record with its outcome, or undefined when a newer pack came meanwhile. */
+/** Stores the newest pack unless the object store has it; returns the record with its outcome, or undefined when a newer pack came meanwhile. */
 export async function storeNewest(context: RecordContext): Promise<SessionRecord | undefined> {
   const { deps, record, world: { spool: { manifest } } } = context;
   const newest = manifest?.save !== undefined && !isStored(record, manifest.save) ? manifest.save : undefined;

@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { StoreReader } from "#kube/store.ts";
-import { isFinished } from "./sessions/world.ts";
+import { isFinished } from "./world.ts";
 
 /** Digests that must stay: those of this node's unfinished sessions, and those that its pods have mounted. */
 export function contentInUse(gameSessions: StoreReader<GameSession>, pods: StoreReader<Pod>, objectsPath: string): Set<string> {

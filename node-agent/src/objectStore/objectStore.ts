@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Client } from "minio";
 import { ObjectStoreError } from "./errors.ts";
-import { StoreAgent } from "./storeAgent.ts";
+import { BufferedAgent } from "./bufferedAgent.ts";
 
 /** Names one object. */
 export interface ObjectLocation {
@@ -23,7 +23,7 @@ export interface OpenedObject {
 /** Bytes to be stored. */
 export interface Upload {
   sizeBytes: number;
-  /** Base64, for the store to check what arrived. */
+  /** Base64, for the object store to check what arrived. */
   md5: string;
   /** Returns the bytes from the start. */
   read(): Readable;
@@ -35,7 +35,7 @@ export interface ObjectStore {
   open(location: ObjectLocation, from: { offset: number; etag?: string | undefined }, signal: AbortSignal): Promise<OpenedObject>;
   stat(location: ObjectLocation, signal: AbortSignal): Promise<{ etag: string; totalBytes: number }>;
   put(location: ObjectLocation, upload: Upload, signal: AbortSignal): Promise<void>;
-  /** Rejects when the store is not there or refuses the credentials. */
+  /** Rejects when the object store is unavailable or refuses the credentials. */
   probe(bucket: string, signal: AbortSignal): Promise<void>;
   close(): void;
 }
@@ -57,7 +57,7 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, idle
   const useSSL = url.protocol === "https:";
   const port = url.port === "" ? (useSSL ? 443 : 80) : Number(url.port);
   const client = new Client({ endPoint: url.hostname, port, useSSL, region, accessKey, secretKey });
-  const agent = useSSL ? new HttpsAgent({ keepAlive: true }) : new StoreAgent();
+  const agent = useSSL ? new HttpsAgent({ keepAlive: true }) : new BufferedAgent();
 
   async function send(method: string, location: ObjectLocation, options: SendOptions): Promise<IncomingMessage> {
     const target = await client.presignedUrl(method, location.bucket, location.key, urlLifetimeSeconds);
@@ -118,7 +118,7 @@ async function exchange(target: string, options: RequestOptions, { signal, body 
   });
   try {
     if (body === undefined) request.end();
-    // A store that refuses answers before it has read all: then the answer counts, not the broken pipe.
+    // An object store that refuses responds before it has read all: then the response counts, not the broken pipe.
     else await Promise.race([pipeline(body, request), answered]);
     return await answered;
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { createLanes } from "./lanes.ts";
+import { createSemaphore } from "./semaphore.ts";
 
 /** Writes files through to the disk beside other work, and closes them. */
 export interface Syncer {
@@ -51,8 +51,8 @@ export function createSyncer(): Syncer {
 }
 
 async function syncAll(handles: FileHandle[], atOnce: number): Promise<void> {
-  const lanes = createLanes(atOnce);
-  const results = await Promise.allSettled(handles.map((handle) => lanes.run(() => syncAndClose(handle))));
+  const semaphore = createSemaphore(atOnce);
+  const results = await Promise.allSettled(handles.map((handle) => semaphore.run(() => syncAndClose(handle))));
   for (const result of results) if (result.status === "rejected") throw result.reason;
 }
 

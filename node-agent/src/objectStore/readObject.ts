@@ -1,11 +1,11 @@
 import { backOffMs } from "#runtime/backOff.ts";
 import type { Clock } from "#runtime/clock.ts";
-import { releaseMemory } from "../releaseMemory.ts";
-import { isStoreUnreachable, ObjectStoreError } from "./errors.ts";
+import { releaseBytes } from "#runtime/releaseMemory.ts";
+import { isObjectStoreUnreachable, ObjectStoreError } from "./errors.ts";
 import type { ObjectLocation, ObjectStore } from "./objectStore.ts";
 
 export interface ReadOptions {
-  store: ObjectStore;
+  objectStore: ObjectStore;
   location: ObjectLocation;
   /** Any other size is refused before a byte is read. */
   sizeBytes?: number | undefined;
@@ -27,13 +27,13 @@ const backOff = { baseMs: 200, maxMs: 5_000 };
  * version by its ETag. A chunk is gone as soon as the next one is asked for. Throws ObjectStoreError.
  */
 export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, void, void> {
-  const { store, location, clock, random, signal } = options;
+  const { objectStore, location, clock, random, signal } = options;
   let offset = 0;
   let etag: string | undefined;
   let failures = 0;
   for (;;) {
     try {
-      const opened = await store.open(location, { offset, etag }, signal);
+      const opened = await objectStore.open(location, { offset, etag }, signal);
       if (options.sizeBytes !== undefined && opened.totalBytes !== options.sizeBytes) {
         opened.body.destroy();
         throw new ObjectStoreError("Refused", `The object ${location.key} has ${opened.totalBytes} bytes, not ${options.sizeBytes}.`);
@@ -44,13 +44,12 @@ export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, 
         offset += chunk.length;
         failures = 0;
         yield chunk;
-        // Small chunks may share their memory with others.
-        if (chunk.byteLength === chunk.buffer.byteLength) releaseMemory(chunk.buffer);
+        releaseBytes(chunk);
       }
       if (offset >= opened.totalBytes) return;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ObjectStoreError && !isStoreUnreachable(error)) throw error;
+      if (error instanceof ObjectStoreError && !isObjectStoreUnreachable(error)) throw error;
       if (failures >= maxFailures) throw unreachable(location, error);
     }
     failures += 1;

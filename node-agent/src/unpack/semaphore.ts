@@ -1,9 +1,11 @@
-/** Runs pieces of work in the order they came, so many at once. */
-export interface Lanes {
+/** Runs pieces of work in the order they came, a fixed number at a time. */
+export interface Semaphore {
+  /** Returns what the work returns, and throws what it throws. */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-export function createLanes(count: number): Lanes {
+/** Returns a semaphore that lets `count` pieces of work run at a time. */
+export function createSemaphore(count: number): Semaphore {
   const waiting: (() => void)[] = [];
   let free = count;
 

@@ -1,4 +1,4 @@
-import { releaseMemory } from "../releaseMemory.ts";
+import { releaseMemory } from "#runtime/releaseMemory.ts";
 
 /** The unpacked chunks that are being written, oldest first; each gives its memory back when it is done with. */
 export interface ChunksInUse {

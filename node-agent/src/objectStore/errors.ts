@@ -1,7 +1,7 @@
 /** Why the object store did not do what was asked. */
 export type ObjectStoreFailure = "Unreachable" | "NotFound" | "Changed" | "Refused";
 
-/** The object store's answer, or that there was none. Only `Unreachable` gets better by waiting. */
+/** The object store's response, or that there was none. Only `Unreachable` gets better by waiting. */
 export class ObjectStoreError extends Error {
   readonly failure: ObjectStoreFailure;
 
@@ -12,8 +12,8 @@ export class ObjectStoreError extends Error {
   }
 }
 
-/** Whether the error means that the store could not be reached or is not well. */
-export function isStoreUnreachable(error: unknown): boolean {
+/** Whether the error means that the object store could not be reached or is not well. */
+export function isObjectStoreUnreachable(error: unknown): boolean {
   return error instanceof ObjectStoreError && error.failure === "Unreachable";
 }
 

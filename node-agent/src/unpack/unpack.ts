@@ -5,7 +5,7 @@ import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import type { ArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, gunzipRefusal } from "#archive/gunzip.ts";
-import { ChecksumMismatch } from "../store/errors.ts";
+import { ChecksumMismatch } from "../objectStore/errors.ts";
 import { createChunksInUse } from "./chunksInUse.ts";
 import { inPieces, ringOfPieces } from "./pieces.ts";
 import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";

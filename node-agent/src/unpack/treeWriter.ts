@@ -2,7 +2,8 @@ import { constants, mkdirSync } from "node:fs";
 import { chmod, open, type FileHandle } from "node:fs/promises";
 import type { ArchiveEntry } from "#archive/archiveInspector.ts";
 import type { ArchiveSink } from "#archive/archiveReader.ts";
-import { createLanes } from "./lanes.ts";
+import { syncDirectory } from "../disk/syncDirectory.ts";
+import { createSemaphore } from "./semaphore.ts";
 import { createSyncer } from "./syncer.ts";
 
 /** How the files and directories of a tree end up. */
@@ -38,7 +39,7 @@ const filesAtOnce = 16;
 export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   const directories = new Set<string>();
   const syncer = createSyncer();
-  const lanes = createLanes(filesAtOnce);
+  const semaphore = createSemaphore(filesAtOnce);
   const openHandles = new Set<FileHandle>();
   const writing = new Set<Promise<void>>();
   let queue: PendingFile[] = [];
@@ -76,8 +77,8 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   function advance(file: PendingFile): Promise<void> {
     const { pieces, isComplete, written } = file;
     file.pieces = [];
-    // The lanes keep the order, so what came before is at work already and never waits for this.
-    const work = lanes.run(async () => {
+    // The semaphore keeps the order, so what came before is at work already and never waits for this.
+    const work = semaphore.run(async () => {
       await written;
       await write(file, pieces, isComplete);
     });
@@ -116,16 +117,6 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   }
 
   return { entry, data: (bytes) => void current?.pieces.push(bytes), endEntry, flush, finish, abandon };
-}
-
-/** Makes a directory's own entries durable. */
-export async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function writeWhole(handle: FileHandle, piece: Buffer): Promise<void> {

@@ -8,7 +8,7 @@ const readBytes = 1024 * 1024;
  * Keeps connections to the object store, each of which reads into one buffer of its own. The usual way, a new buffer of
  * 64 KiB for each read, costs five times the processor time, and most of it in the garbage collector.
  */
-export class StoreAgent extends Agent {
+export class BufferedAgent extends Agent {
   constructor() {
     super({ keepAlive: true });
   }
