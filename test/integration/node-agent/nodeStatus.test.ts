@@ -1,27 +1,17 @@
 import { expect } from "chai";
 import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import type { TestMinio } from "#test/support/stores/minio.ts";
-import { NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { beforeEachWithNodeAgent, type NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 
 describe("Node agent: status of its node", function () {
   this.timeout(60_000);
-  let minio: TestMinio;
   let stage: NodeAgentStage;
 
-  before(async () => {
-    minio = await NodeAgentStage.startMinio();
+  beforeEachWithNodeAgent((fresh) => {
+    stage = fresh;
   });
-
-  after(() => minio.remove());
-
-  beforeEach(async () => {
-    stage = await NodeAgentStage.set(minio);
-  });
-
-  afterEach(() => stage.clear());
 
   it("waits for the GameNode, then reports heartbeat, space and store", async () => {
     await stage.startAgent();
@@ -38,7 +28,7 @@ describe("Node agent: status of its node", function () {
 
   it("fetches what the operator wants there, and shows each state", async () => {
     const source = await stage.createGame();
-    const refused = await storeArchive(minio, aTarGz([{ name: "link", type: "2", linkName: "/etc" }]));
+    const refused = await storeArchive(stage.minio, aTarGz([{ name: "link", type: "2", linkName: "/etc" }]));
     const wanted = [source, refused].map((archive, index) => ({ digest: archive.sha256, source: archive, priority: 5 - index, pinned: false, hold: false }));
     await stage.createGameNode(wanted);
     await stage.startAgent();

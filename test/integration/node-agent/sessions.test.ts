@@ -7,27 +7,17 @@ import { limits } from "#contracts/limits.ts";
 import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import type { TestMinio } from "#test/support/stores/minio.ts";
-import { NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { beforeEachWithNodeAgent, type NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
 describe("Node agent: sessions", function () {
   this.timeout(90_000);
-  let minio: TestMinio;
   let stage: NodeAgentStage;
 
-  before(async () => {
-    minio = await NodeAgentStage.startMinio();
-  });
-
-  after(() => minio.remove());
-
-  beforeEach(async () => {
-    stage = await NodeAgentStage.set(minio);
+  beforeEachWithNodeAgent(async (fresh) => {
+    stage = fresh;
     await stage.createGameNode();
   });
-
-  afterEach(() => stage.clear());
 
   const aRunningSession = (spec?: Parameters<NodeAgentStage["aRunningSession"]>[0]): Promise<string> => stage.aRunningSession(spec);
   const savesOf = (name: string): Promise<string[]> => stage.storedSaves(`slot-${name}`);
@@ -70,7 +60,7 @@ describe("Node agent: sessions", function () {
     await stage.startAgent();
     const save = aTarGz([{ name: "deep/", mode: 0o700 }, { name: "deep/progress", body: "level 7", mtimeSeconds: 1_600_000_000 }]);
     const objectKey = "saves/old/3-gs-old-1.tar.gz";
-    await minio.client.putObject(minio.bucket, objectKey, save, save.length);
+    await stage.minio.client.putObject(stage.minio.bucket, objectKey, save, save.length);
     const name = await aRunningSession({ saveSlot: { slotId: "old", number: 2, objectKey, sha256: sha256Of(save), generation: 3 } });
     const file = `${stage.saves(name)}/deep/progress`;
     expect(readFileSync(file, "utf8")).to.equal("level 7");
@@ -93,7 +83,7 @@ describe("Node agent: sessions", function () {
     const game = await stage.createGame();
     const good = aTarGz([{ name: "a", body: "b" }]);
     const evil = aTarGz([{ name: "../evil", body: "b" }]);
-    for (const [key, packed] of [["saves/x/good.tar.gz", good], ["saves/x/evil.tar.gz", evil]] as const) await minio.client.putObject(minio.bucket, key, packed, packed.length);
+    for (const [key, packed] of [["saves/x/good.tar.gz", good], ["saves/x/evil.tar.gz", evil]] as const) await stage.minio.client.putObject(stage.minio.bucket, key, packed, packed.length);
     const slot = { slotId: "x", number: 1, generation: 1 };
     const wrong = await stage.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/good.tar.gz", sha256: "f".repeat(64) } });
     await stage.condition(wrong, "SaveRestored", "False", "ChecksumMismatch");
@@ -155,7 +145,7 @@ describe("Node agent: sessions", function () {
   it("keeps the packs while MinIO is away, also across a restart, and stores it when it is back", async () => {
     await stage.startAgent();
     const name = await aRunningSession();
-    await minio.stop();
+    await stage.minio.stop();
     try {
       writeFileSync(`${stage.saves(name)}/progress`, "level 9");
       await stage.endGame(name);
@@ -164,7 +154,7 @@ describe("Node agent: sessions", function () {
       await stage.startAgent();
       expect(stage.packsOf(name)).to.have.length(1);
     } finally {
-      await minio.start();
+      await stage.minio.start();
     }
     await eventually(async () => (await stage.session(name)).status?.save?.final === true, { timeoutMs: 40_000, what: "the save to be stored" });
     expect(await savesOf(name)).to.have.length(1);

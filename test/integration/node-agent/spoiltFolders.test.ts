@@ -4,26 +4,16 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import type { TestMinio } from "#test/support/stores/minio.ts";
-import { NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { beforeEachWithNodeAgent, type NodeAgentStage } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 describe("Node agent: session folders that hold what nobody of ours wrote", function () {
   this.timeout(90_000);
-  let minio: TestMinio;
   let stage: NodeAgentStage;
 
-  before(async () => {
-    minio = await NodeAgentStage.startMinio();
-  });
-
-  after(() => minio.remove());
-
-  beforeEach(async () => {
-    stage = await NodeAgentStage.set(minio);
+  beforeEachWithNodeAgent(async (fresh) => {
+    stage = fresh;
     await stage.createGameNode();
   });
-
-  afterEach(() => stage.clear());
 
   for (const [what, put] of [
     ["a manifest that is none", (packed: string) => writeFileSync(`${packed}/manifest.json`, "{}")],
