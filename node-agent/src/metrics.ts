@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { CacheMetrics } from "./cache/contentCache.ts";
 
-/** What Prometheus is told of this agent. */
+/** What the agent counts. */
 export interface Metrics extends CacheMetrics {
   registry: Registry;
   saveStored(outcome: "stored" | "unchanged" | "failed"): void;
@@ -10,7 +10,7 @@ export interface Metrics extends CacheMetrics {
   sessionKept(): void;
 }
 
-/** The agent's metrics, in a registry of their own. */
+/** Returns the agent's metrics, in a registry of their own. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "joypod_node_agent_" });

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 /** Lower case without i, l, o and u: safe in host names and pod names, hard to misread. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/** The first `length` base32 characters of `bytes`, five bits each; there must be enough bytes. */
+/** Returns the first `length` base32 characters of `bytes`, five bits each; throws RangeError when there are too few bytes. */
 export function toBase32(bytes: Uint8Array, length: number): string {
   if (bytes.length * 8 < length * 5) throw new RangeError(`${bytes.length} bytes are too few for ${length} base32 characters.`);
   let text = "";
@@ -25,7 +25,7 @@ export function toBase32(bytes: Uint8Array, length: number): string {
 const stored = { bytes: Buffer.alloc(0), used: 0 };
 const storeBytes = 4096;
 
-/** `length` random base32 characters, five bits of randomness each. */
+/** Returns `length` random base32 characters, five bits of randomness each. */
 export function randomBase32(length: number): string {
   const needed = Math.ceil((length * 5) / 8);
   if (stored.used + needed > stored.bytes.length) {

@@ -16,13 +16,14 @@ import { budgetBytes, neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
 import { WantedVersions } from "./wantedVersions.ts";
 
-/** Told of what the cache does. */
+/** Counts what the cache does. */
 export interface CacheMetrics {
   downloaded(outcome: "ready" | "failed", reason: string, seconds: number, packedBytes: number): void;
   resumed(): void;
   evicted(): void;
 }
 
+/** What the cache works with. */
 export interface ContentCacheOptions {
   files: ObjectFiles;
   objectStore: ObjectStore;
@@ -73,13 +74,13 @@ export class ContentCache {
     this.#disk = await this.#options.readDiskSpace();
   }
 
-  /** What the policies want here; replaces what they wanted before. */
+  /** Sets what the policies want here, in place of what they wanted before. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#wants.setDesired(desired);
     this.#pump();
   }
 
-  /** A session needs the version now. Repeating it is harmless. */
+  /** Fetches the version first, as a session waits for it. Repeating it is harmless. */
   demand(gameSession: string, source: ArchiveSource): void {
     const isNew = this.#wants.demand(gameSession, source);
     const running = this.#downloads.get(source.sha256);
@@ -89,12 +90,12 @@ export class ContentCache {
     this.#pump();
   }
 
-  /** The session no longer waits. */
+  /** Ends what the session asked for. */
   release(gameSession: string): void {
     this.#wants.release(gameSession);
   }
 
-  /** Where a version stands; undefined when nobody wants it. */
+  /** Returns where a version stands; undefined when nobody wants it. */
   stateOf(digest: string): ContentState | undefined {
     if (this.#unpacked.has(digest)) return { state: "Ready" };
     const download = this.#downloads.get(digest);
@@ -109,7 +110,7 @@ export class ContentCache {
     await this.#unpacked.markUsed(digest);
   }
 
-  /** Calls `listener` at each change of a version; `isProgress` when it is only a further percent. */
+  /** Calls `listener` at each change of a version, with `isProgress` when it is only a further percent; returns how to end that. */
   subscribe(listener: (digest: string, isProgress: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -120,7 +121,7 @@ export class ContentCache {
     return this.#failed.hasReason("InsufficientSpace");
   }
 
-  /** The cache as a GameNode's status shows it. */
+  /** Returns the cache as a GameNode's status shows it. */
   async report(): Promise<NonNullable<GameNodeStatus["cache"]>> {
     this.#disk = await this.#options.readDiskSpace();
     const capacityBytes = this.#budget();
@@ -209,7 +210,7 @@ export class ContentCache {
     });
   }
 
-  /** A launch runs free; a fill keeps to its rate and pauses while a launch needs the line. */
+  /** Returns bytes per second: a launch is not limited, and a fill keeps to its rate and pauses while a launch needs the line. */
   #rateOf({ digest, isForLaunch }: Download): number | undefined {
     if (isForLaunch) return undefined;
     if ([...this.#downloads.values()].some((other) => other.isForLaunch)) return 0;
@@ -266,7 +267,7 @@ export class ContentCache {
     return new Set([...this.#options.inUse(), ...this.#wants.demanded()]);
   }
 
-  /** What is wanted and not there yet. */
+  /** Returns what is wanted and not there yet. */
   #wanted(): Wanted[] {
     return this.#wants.list().filter(({ digest }) => !this.#unpacked.has(digest));
   }

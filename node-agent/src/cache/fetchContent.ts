@@ -3,7 +3,7 @@ import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { gameArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { TreeStyle } from "../unpack/treeWriter.ts";
-import { UnverifiedRefusal, unpackArchive } from "../unpack/unpack.ts";
+import { UnverifiedArchive, unpackArchive } from "../unpack/unpack.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../objectStore/errors.ts";
 import type { ObjectStore } from "../objectStore/objectStore.ts";
 import { readObject } from "../objectStore/readObject.ts";
@@ -12,6 +12,7 @@ import type { Failure } from "./attempts.ts";
 import type { Manifest } from "./manifest.ts";
 import type { ObjectFiles } from "./objectFiles.ts";
 
+/** What one attempt works with. */
 export interface FetchOptions {
   objectStore: ObjectStore;
   files: ObjectFiles;
@@ -25,7 +26,7 @@ export interface FetchOptions {
   onResume: (offset: number) => void;
 }
 
-/** An attempt that failed, with what is known about why. */
+/** An attempt failed; says what is known about why. */
 export class FetchFailed extends Error {
   readonly failure: Failure;
 
@@ -39,7 +40,7 @@ export class FetchFailed extends Error {
 /** Readable for everybody, writable for nobody. */
 const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryMode: 0o555 };
 
-/** Downloads, checks and publishes one version; throws FetchFailed and leaves nothing, or throws the abort reason. */
+/** Downloads, checks and publishes one version; returns its manifest. Throws FetchFailed or the abort reason, and then leaves nothing. */
 export async function fetchContent(options: FetchOptions): Promise<Manifest> {
   const { files, source, clock, signal } = options;
   let etag: string | undefined;
@@ -86,7 +87,7 @@ function describeFailure(error: unknown, etag: string | undefined): Failure {
   const failure = { message, etag, isFinal: false };
   if (error instanceof ChecksumMismatch) return { ...failure, reason: "ChecksumMismatch" };
   if (error instanceof ArchiveRefused) return { ...failure, reason: "ArchiveRefused", isFinal: true };
-  if (error instanceof UnverifiedRefusal) return { ...failure, reason: "ArchiveRefused" };
+  if (error instanceof UnverifiedArchive) return { ...failure, reason: "ArchiveRefused" };
   if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: "SourceMissing" };
   if (isObjectStoreUnreachable(error)) return { ...failure, reason: "StoreUnreachable" };
   const isFull = error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");

@@ -12,9 +12,9 @@ export interface StoredObject {
 
 /** The unpacked archives on disk. A directory under `objects` is complete: it gets there by one rename. */
 export interface ObjectFiles {
-  /** Makes the folders, empties the temporary one, drops what is not whole, and gives what is. */
+  /** Makes the folders, empties the temporary one, drops what is not whole, and returns what is. */
   load(): Promise<StoredObject[]>;
-  /** A fresh directory for one attempt; its `content` is to be filled. */
+  /** Makes and returns a fresh directory for one attempt; its `content` is to be filled. */
   begin(digest: string, attempt: number): Promise<Draft>;
   markUsed(digest: string, at: Date): Promise<void>;
   remove(digest: string): Promise<void>;
@@ -27,6 +27,7 @@ export interface Draft {
   discard(): Promise<void>;
 }
 
+/** Returns the unpacked archives below the agent's root; nothing is read before `load`. */
 export function createObjectFiles(paths: NodePaths): ObjectFiles {
   const manifestPath = (directory: string): string => `${directory}/manifest.json`;
 

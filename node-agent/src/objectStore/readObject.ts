@@ -4,6 +4,7 @@ import { releaseBytes } from "#runtime/releaseMemory.ts";
 import { isObjectStoreUnreachable, ObjectStoreError } from "./errors.ts";
 import type { ObjectLocation, ObjectStore } from "./objectStore.ts";
 
+/** What is read, and from where. */
 export interface ReadOptions {
   objectStore: ObjectStore;
   location: ObjectLocation;
@@ -23,7 +24,7 @@ const maxFailures = 6;
 const backOff = { baseMs: 200, maxMs: 5_000 };
 
 /**
- * The object's bytes in order, across cut connections: each goes on where the last one ended, pinned to the same
+ * Yields the object's bytes in order, across cut connections: each goes on where the last one ended, pinned to the same
  * version by its ETag. A chunk is gone as soon as the next one is asked for. Throws ObjectStoreError.
  */
 export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, void, void> {

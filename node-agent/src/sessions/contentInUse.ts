@@ -3,7 +3,7 @@ import type { Pod } from "#kube/builtin.ts";
 import type { StoreReader } from "#kube/store.ts";
 import { isFinished } from "./world.ts";
 
-/** Digests that must stay: those of this node's unfinished sessions, and those that its pods have mounted. */
+/** Returns the digests that must stay: those of this node's unfinished sessions, and those that its pods have mounted. */
 export function contentInUse(gameSessions: StoreReader<GameSession>, pods: StoreReader<Pod>, objectsPath: string): Set<string> {
   const digests = new Set<string>();
   for (const session of gameSessions.list()) if (!isFinished(session)) digests.add(session.spec.contentDigest);

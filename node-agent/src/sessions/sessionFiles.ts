@@ -28,7 +28,7 @@ export interface SessionFiles {
   keep(gameSession: string): Promise<string>;
 }
 
-/** A session's record is not what an agent writes. */
+/** The record of a session is not what an agent writes. */
 export class RecordUnreadable extends Error {
   constructor(gameSession: string, cause: unknown) {
     super(`The record of session ${gameSession} on this node cannot be read.`, { cause });
@@ -36,12 +36,14 @@ export class RecordUnreadable extends Error {
   }
 }
 
+/** What the session folders are made of. */
 export interface SessionFilesDeps {
   paths: NodePaths;
   remover: TreeRemover;
   kept: KeptFolders;
 }
 
+/** Returns the session folders below the agent's root; nothing is read before `load`. */
 export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): SessionFiles {
   const folder = (gameSession: string): string => paths.session(gameSession);
   const recordPath = (gameSession: string): string => `${folder(gameSession)}/session.json`;

@@ -8,6 +8,7 @@ import { ChecksumMismatch, ObjectStoreError } from "../objectStore/errors.ts";
 import type { ObjectLocation, ObjectStore } from "../objectStore/objectStore.ts";
 import { readObject } from "../objectStore/readObject.ts";
 
+/** What is ordered, and where the save comes from. */
 export interface OrderOptions {
   sessionFolder: string;
   uid: string;

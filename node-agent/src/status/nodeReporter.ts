@@ -10,6 +10,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 
+/** What is reported, and to whom. */
 export interface NodeReporterOptions {
   node: string;
   client: ResourceClient<GameNode>;
@@ -52,7 +53,7 @@ export class NodeReporter {
     this.#planWithin(0);
   }
 
-  /** Something besides the cache has changed. */
+  /** Writes the status soon, as something besides the cache has changed. */
   changed(): void {
     if (this.#isStarted) this.#planWithin(settleMs);
   }

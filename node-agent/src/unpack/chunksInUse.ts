@@ -11,6 +11,7 @@ export interface ChunksInUse {
 /** Up to 16 MiB may wait for the disk, so that reading need not take turns with it. */
 const maxChunks = 16;
 
+/** Returns a list without any chunk. */
 export function createChunksInUse(): ChunksInUse {
   const inUse: { chunk: Buffer; writing: Promise<void> }[] = [];
 
@@ -24,7 +25,7 @@ export function createChunksInUse(): ChunksInUse {
 
   return {
     async add(chunk, writing) {
-      // Whoever waits next is told; until then a failure must not count as unheard.
+      // The next to wait gets the failure; until then it must not count as unhandled.
       writing.catch(() => undefined);
       inUse.push({ chunk, writing });
       while (inUse.length >= maxChunks) await finishOldest();

@@ -1,6 +1,6 @@
 import { pieceBytes } from "#archive/gunzip.ts";
 
-/** The same bytes in pieces of 1 MiB, each in memory that `nextBuffer` gives for it. */
+/** Yields the same bytes in pieces of 1 MiB, each in memory that `nextBuffer` returns for it. */
 export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () => Buffer): AsyncGenerator<Buffer, void, void> {
   let piece: Buffer | undefined;
   let filled = 0;
@@ -20,7 +20,7 @@ export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () =>
   if (piece !== undefined) yield piece.subarray(0, filled);
 }
 
-/** Memory of so many pieces, for `inPieces` to use again: a piece is overwritten when `buffers` more were asked for. */
+/** Returns the memory of so many pieces in turn, for `inPieces` to use again: a piece is overwritten when `buffers` more were asked for. */
 export function ringOfPieces(buffers: number): () => Buffer {
   const ring = Array.from({ length: buffers }, () => Buffer.allocUnsafeSlow(pieceBytes));
   return () => {

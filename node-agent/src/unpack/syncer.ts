@@ -17,7 +17,7 @@ const maxWaiting = 256;
 const atOnceBeside = 2;
 const atOnceAlone = 4;
 
-/** Works in rounds: many files at once share one commit of the file system's journal, where each alone would take its own. */
+/** Returns a syncer. It works in rounds: many files at once share one commit of the file system's journal, where each alone would take its own. */
 export function createSyncer(): Syncer {
   let waiting: FileHandle[] = [];
   let waitingBytes = 0;

@@ -36,6 +36,7 @@ interface PendingFile {
 const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const filesAtOnce = 16;
 
+/** Returns a writer that makes directories and files below `root`, a fresh directory. */
 export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   const directories = new Set<string>();
   const syncer = createSyncer();
@@ -124,7 +125,7 @@ async function writeWhole(handle: FileHandle, piece: Buffer): Promise<void> {
   while (rest.length > 0) rest = rest.subarray((await handle.write(rest)).bytesWritten);
 }
 
-/** Waits for all, also when one fails, so that nothing goes on behind the back of whoever cleans up. */
+/** Waits for all, also when one fails, so that nothing still runs when the caller cleans up. Throws what failed first. */
 async function settleAll(work: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(work);
   for (const result of results) if (result.status === "rejected") throw result.reason;

@@ -10,6 +10,7 @@ import { createChunksInUse } from "./chunksInUse.ts";
 import { inPieces, ringOfPieces } from "./pieces.ts";
 import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
 
+/** What is unpacked, and where to. */
 export interface UnpackOptions {
   /** The packed bytes. */
   source: AsyncIterable<Buffer>;
@@ -25,11 +26,11 @@ export interface UnpackOptions {
 /** Pieces on their way through gunzip: on a busy machine it need not wait for the reader's turn. */
 const piecesAhead = 4;
 
-/** The archive breaks the rules, but was too long to learn whether it is the right one. */
-export class UnverifiedRefusal extends Error {
+/** The archive breaks the rules, and was too long to learn whether it is the one that was asked for. */
+export class UnverifiedArchive extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
-    this.name = "UnverifiedRefusal";
+    this.name = "UnverifiedArchive";
   }
 }
 
@@ -37,7 +38,7 @@ export class UnverifiedRefusal extends Error {
 const readOnBytes = 256 * 1024 * 1024;
 
 /**
- * Unpacks a tar.gz while hashing it, in one pass. Resolves only when the digest is right and everything is on disk.
+ * Unpacks a tar.gz while hashing it, in one pass. Returns what was unpacked when the digest is right and everything is on disk.
  * Throws ChecksumMismatch when the bytes are not the ones asked for, ArchiveRefused when they are and break the rules.
  * What was written by then is for the caller to remove.
  */
@@ -60,7 +61,7 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
       packedBytes += piece.length;
       options.onProgress?.(packedBytes);
       if (refusedAt === undefined) feeding.push(feed(gunzip, piece));
-      else if (packedBytes - refusedAt > readOnBytes) throw new UnverifiedRefusal(await reasonOf(unpacked));
+      else if (packedBytes - refusedAt > readOnBytes) throw new UnverifiedArchive(await reasonOf(unpacked));
     }
     await Promise.all(feeding);
     gunzip.end();
@@ -109,8 +110,8 @@ async function judge(unpacked: Promise<ArchiveSummary>, hash: Hash, expected: st
     if (actual !== expected) throw new ChecksumMismatch(expected, actual);
     return result.value;
   }
-  const isArchiveToBlame = result.reason instanceof ArchiveRefused;
-  if (isArchiveToBlame && actual !== expected) throw new ChecksumMismatch(expected, actual, result.reason);
+  const breaksRules = result.reason instanceof ArchiveRefused;
+  if (breaksRules && actual !== expected) throw new ChecksumMismatch(expected, actual, result.reason);
   throw result.reason;
 }
 

@@ -30,13 +30,13 @@ export const keepStored: Step = async (context) => {
   return again;
 };
 
-/** Says why a save could not be stored; it is tried again. */
+/** Reports why a save could not be stored; it is tried again. */
 export async function reportSaveFailure({ deps, session, signal }: StepContext, error: unknown): Promise<void> {
   deps.onSaveStored("failed");
   await deps.reporter.report(session, [notFinal(reasonOf(error), error instanceof Error ? error.message : String(error))], undefined, signal);
 }
 
-/** Says that the last word on the save has yet to come. */
+/** Returns the finding that the last save is not stored yet. */
 export function notFinal(reason: string, message: string): Finding {
   return { type: "SavePersisted", status: "False", reason, message };
 }
@@ -47,7 +47,7 @@ function reasonOf(error: unknown): string {
   return error instanceof ObjectStoreError ? saveReasons.storeRefused : saveReasons.saveFailed;
 }
 
-/** When the next upload may begin, in milliseconds since 1970. */
+/** Returns when the next upload may begin, in milliseconds since 1970. */
 function dueMs({ record: { stored }, deps: { saveIntervalMs } }: StepContext): number {
   return stored === undefined ? 0 : Date.parse(stored.persistedAt) + saveIntervalMs;
 }

@@ -10,11 +10,11 @@ import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
-/** Makes the game's files ready and orders the restore of the save. Where both are quick they are told together, in one write. */
+/** Makes the game's files ready and orders the restore of the save. Where both are quick they are reported together, in one write. */
 export const prepare: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
-  // Before the order, so that no word of the packer's is missed.
+  // Before the order, so that no report of the packer is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));
   const content = await findContent(deps, session, signal);
   // The order comes last: the save directory that follows it starts the game.
@@ -30,7 +30,7 @@ export const prepare: Step = async (context) => {
   return undefined;
 };
 
-/** What the session starts from, for the node to remember. */
+/** Returns what the session starts from, for the node to remember. */
 export function recordOf({ metadata, spec }: Stored<GameSession>): SessionRecord {
   const { slotId, generation, objectKey, sha256 } = spec.saveSlot;
   return {
@@ -50,7 +50,7 @@ function hasAwaitedContent({ status }: GameSession): boolean {
   return status?.conditions?.some(({ type, status: said }) => type === "ContentReady" && said === "False") ?? false;
 }
 
-/** Sees that the game's files are here; what is missing is on its way when this resolves. */
+/** Returns whether the game's files are here; what is missing is on its way when this resolves. */
 async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSession>, signal: AbortSignal): Promise<Finding> {
   const { cache } = deps;
   const { contentDigest } = spec;
@@ -70,7 +70,7 @@ async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSes
     : finding("False", "ArchiveIncomplete", `The archive has no ${missing} at its root.`);
 }
 
-/** Orders the restore once, and follows the packer's word on it. */
+/** Orders the restore once; returns what the packer has reported of it. */
 async function findSave({ deps, record, world, signal }: StepContext): Promise<Finding> {
   const { files, objectStore, bucket, clock, random } = deps;
   const { baseSave, gameSession, uid } = record;
@@ -107,7 +107,7 @@ async function missingPart(content: string, { launcher, engineDir }: GameSession
   return engine?.isDirectory() === true ? undefined : `directory ${engineDir}`;
 }
 
-/** The packer's word is final, whatever its reason: the operator knows two that waiting does not cure. */
+/** Returns the reason as the operator knows it. The packer's report is final, whatever its reason; of two the operator knows that waiting does not help. */
 function terminalReasonOf(reason: string): string {
   return reason === "SaveVolumeFull" ? reason : "SaveRefused";
 }
@@ -119,7 +119,7 @@ function failureReason(error: unknown): string | undefined {
   return undefined;
 }
 
-/** One event for the whole preparation: done, under way, or what stands in its way. */
+/** Returns one event for the whole preparation: done, under way, or what stands in its way. */
 function eventOf(findings: readonly Finding[], node: string): EventNote {
   const obstacle = findings.find(({ status, reason }) => status === "False" && reason !== "Downloading");
   if (obstacle !== undefined) return { type: "Warning", reason: obstacle.reason, action: "Prepare", note: obstacle.message };

@@ -7,7 +7,7 @@ import { verifyPacked } from "../../spool/verifyPacked.ts";
 import type { SessionRecord } from "../record.ts";
 import type { RecordContext } from "./step.ts";
 
-/** Whether the object store has these bytes already, or the session started from them. */
+/** Returns whether the object store has these bytes already, or the session started from them. */
 export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }: PackedSave): boolean {
   if (stored !== undefined) return stored.sha256 === sha256;
   return baseSave === undefined ? files === 0 : baseSave.sha256 === sha256;
