@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { createSemaphore } from "./semaphore.ts";
+import PQueue from "p-queue";
 
 /** Writes files through to the disk beside other work, and closes them. */
 export interface Syncer {
@@ -51,8 +51,8 @@ export function createSyncer(): Syncer {
 }
 
 async function syncAll(handles: FileHandle[], atOnce: number): Promise<void> {
-  const semaphore = createSemaphore(atOnce);
-  const results = await Promise.allSettled(handles.map((handle) => semaphore.run(() => syncAndClose(handle))));
+  const queue = new PQueue({ concurrency: atOnce });
+  const results = await Promise.allSettled(handles.map((handle) => queue.add(() => syncAndClose(handle))));
   for (const result of results) if (result.status === "rejected") throw result.reason;
 }
 

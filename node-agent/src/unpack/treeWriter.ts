@@ -1,9 +1,9 @@
 import { constants, mkdirSync } from "node:fs";
 import { chmod, open, type FileHandle } from "node:fs/promises";
+import PQueue from "p-queue";
 import type { ArchiveEntry } from "#archive/archiveInspector.ts";
 import type { ArchiveSink } from "#archive/archiveReader.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
-import { createSemaphore } from "./semaphore.ts";
 import { createSyncer } from "./syncer.ts";
 
 /** How the files and directories of a tree end up. */
@@ -40,10 +40,10 @@ const filesAtOnce = 16;
 export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   const directories = new Set<string>();
   const syncer = createSyncer();
-  const semaphore = createSemaphore(filesAtOnce);
+  const queue = new PQueue({ concurrency: filesAtOnce });
   const openHandles = new Set<FileHandle>();
   const writing = new Set<Promise<void>>();
-  let queue: PendingFile[] = [];
+  let pending: PendingFile[] = [];
   let current: PendingFile | undefined;
 
   function ensureDirectory(path: string): void {
@@ -61,7 +61,7 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
     }
     ensureDirectory(parentOf(taken.path));
     current = { entry: taken, pieces: [], handle: undefined, isComplete: false, written: Promise.resolve() };
-    queue.push(current);
+    pending.push(current);
   }
 
   function endEntry(): void {
@@ -70,16 +70,16 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
   }
 
   async function flush(): Promise<void> {
-    const files = queue;
-    queue = current === undefined ? [] : [current];
+    const files = pending;
+    pending = current === undefined ? [] : [current];
     await settleAll(files.map(advance));
   }
 
   function advance(file: PendingFile): Promise<void> {
     const { pieces, isComplete, written } = file;
     file.pieces = [];
-    // The semaphore keeps the order, so what came before is at work already and never waits for this.
-    const work = semaphore.run(async () => {
+    // The queue keeps the order, so what came before is at work already and never waits for this.
+    const work = queue.add(async () => {
       await written;
       await write(file, pieces, isComplete);
     });
