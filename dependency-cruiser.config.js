@@ -19,12 +19,12 @@ const packages = {
 /** The rooms of a program from top to bottom: folders or files of its src, on lines of one thought each. */
 const rooms = {
   api: [
-    // Programs, and what puts them together.
-    "main.ts", "cli", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "background",
+    // Programs, and what puts them together: the configuration knows what every noun is told.
+    "main.ts", "cli", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
     // The nouns.
-    "stream", "gameSessions", "catalog", "games", "saves", "partners", "auth", "accounts", "audit",
+    "stream", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
     // What knows no noun: HTTP, the cluster, the stores.
-    "http", "cluster", "stores", "config.ts", "errors.ts", "metrics.ts", "rbac.ts", "generated",
+    "http", "cluster", "stores", "errors.ts", "metrics.ts", "rbac.ts", "generated",
   ],
   "node-agent": [
     // The program, and what puts it together.
@@ -33,6 +33,19 @@ const rooms = {
     "status", "sessions", "spool", "metrics.ts", "cache",
     // Archives, the object store, the disk, and what is watched.
     "unpack", "objectStore", "disk", "cluster", "resources.ts", "config.ts", "rbac.ts",
+  ],
+  streamer: [
+    // The program, and what it says of itself.
+    "main.ts", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
+    // The stream, from the viewer down to the display.
+    "transport", "input", "media", "display", "sound",
+    // What knows no part of the stream.
+    "rtp", "processes", "config.ts", "errors.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
+  ],
+  packer: [
+    // Two programs: one for the life of a session, one for a single pack.
+    "main.ts", "packOnce.ts", "packer.ts", "scanInterval.ts",
+    "restore", "pack", "save", "spool", "config.ts", "errors.ts",
   ],
   runtime: [
     // A program from its start to its end, and what it shows of itself.
@@ -101,6 +114,6 @@ export default {
     tsConfig: { fileName: "tsconfig.json" },
     // Imports of types count: they, too, are what a reader must know.
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { extensions: [".ts", ".tsx", ".js", ".json"], conditionNames: ["import", "node", "default", "types"] },
+    enhancedResolveOptions: { exportsFields: ["exports"], extensions: [".ts", ".tsx", ".js", ".json"], conditionNames: ["import", "node", "default", "types"] },
   },
 };

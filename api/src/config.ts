@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { sessionCookieName } from "./auth/cookies.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
@@ -135,12 +136,15 @@ export const secretLogKeys = ["key", "code", "state"];
 /** Returns the configuration; throws one error that names every wrong variable. */
 export function readConfig(environment: Environment) {
   const env = readEnvironment(Variables, environment, "API");
+  const isSecure = env.BASE_URL.startsWith("https:");
   return {
     port: env.PORT,
     metricsPort: env.METRICS_PORT,
-    /** Origin of every absolute address in answers; never taken from a request. */
+    /** Origin of every absolute address in responses; never taken from a request. */
     baseUrl: env.BASE_URL,
-    isSecure: env.BASE_URL.startsWith("https:"),
+    isSecure,
+    /** Name of the cookie that signed-in players send. */
+    sessionCookie: sessionCookieName({ isSecure }),
     /** Where pages may live that use this API or are returned to after sign-in. */
     allowedOrigins: new Set([env.BASE_URL, ...env.ALLOWED_ORIGINS]),
     /** Proxies in front that append to X-Forwarded-For. */
@@ -210,7 +214,7 @@ export function readConfig(environment: Environment) {
       connections: env.MAX_CONNECTIONS,
       headersTimeoutMs: env.HEADERS_TIMEOUT_MS,
       bodyTimeoutMs: env.BODY_TIMEOUT_MS,
-      stalledAnswerMs: env.STALLED_ANSWER_MS,
+      stalledResponseMs: env.STALLED_ANSWER_MS,
       checkingIntervalMs: env.CONNECTION_CHECK_MS,
     },
     shutdownSeconds: env.SHUTDOWN_SECONDS,

@@ -1,6 +1,5 @@
 import { systemClock, type Clock } from "#runtime/clock.ts";
 import { AuthSessions } from "./auth/authSessions.ts";
-import { sessionCookieName } from "./auth/cookies.ts";
 import { CsrfTokens } from "./auth/csrfTokens.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
@@ -33,7 +32,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
-  const cluster = connectCluster(config, logger);
+  const cluster = connectCluster(config.cluster, logger);
   const gameSessionEvents = new GameSessionEvents({ postgres, cluster: cluster.cluster, clock, logger, config });
   metrics.gauge("joypod_event_streams", "Open streams of game session events.", () => gameSessionEvents.followers);
   return {
@@ -43,7 +42,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     objectStore: connectObjectStore(config.objectStore),
     catalogCounts: new CatalogCounts(),
     audit: new Audit(postgres, logger),
-    tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: sessionCookieName(config), clock }),
+    tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: config.sessionCookie, clock }),
     csrfTokens: new CsrfTokens(signingKeys),
     authSessions: new AuthSessions({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }),
     oauthProviders: new Map(config.auth.providers.map((provider) => [provider.id, new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock })])),

@@ -1,4 +1,5 @@
 import type { Config } from "./config.ts";
+import type { Deps } from "./deps.ts";
 import type { Route } from "./http/route.ts";
 import { authRoutes } from "./auth/routes.ts";
 import { authMethodRoutes } from "./auth/authMethods.ts";
@@ -13,7 +14,7 @@ import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
 
 /** Every route for players and partners. */
-const routes: readonly Route[] = [
+const routes: readonly Route<Deps>[] = [
   ...authRoutes,
   ...authProviderRoutes,
   ...authMethodRoutes,
@@ -26,7 +27,7 @@ const routes: readonly Route[] = [
 ];
 
 /** Every route that this configuration serves. */
-export function createRoutes(config: Config): readonly Route[] {
-  const served = [...config.serves.health ? healthRoutes : [], ...routes];
+export function createRoutes(config: Config): readonly Route<Deps>[] {
+  const served: readonly Route<Deps>[] = [...config.serves.health ? healthRoutes : [], ...routes];
   return config.serves.document ? withDocument(served, config) : served;
 }

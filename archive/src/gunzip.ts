@@ -3,15 +3,15 @@ import { createGunzip, type Gunzip, type ZlibOptions } from "node:zlib";
 import { ArchiveRefused } from "./archiveRefused.ts";
 
 /** Hashing and unpacking by the megabyte is twice as fast as by what one read of a socket gives. */
-export const pieceBytes = 1024 * 1024;
+export const chunkBytes = 1024 * 1024;
 
 /**
  * A gunzip that takes exactly one member and nothing after it, with pieces of 1 MiB: four times as fast as the default
- * size. `bytesWritten` is how much of the packed archive it has read. Pass its errors through `gunzipRefusal`.
+ * size. `bytesWritten` is how much of the packed archive it has read. Pass its errors through `toArchiveRefused`.
  */
 export function createStrictGunzip(): Gunzip {
   // Some pieces may wait for the consumer, so that the threads need not take turns; as objects they are not joined into one.
-  const options: ZlibOptions & TransformOptions = { chunkSize: pieceBytes, rejectGarbageAfterEnd: true, readableObjectMode: true, readableHighWaterMark: 4 };
+  const options: ZlibOptions & TransformOptions = { chunkSize: chunkBytes, rejectGarbageAfterEnd: true, readableObjectMode: true, readableHighWaterMark: 4 };
   return createGunzip(options);
 }
 
@@ -23,7 +23,7 @@ const rules: Readonly<Record<string, string>> = {
 };
 
 /** ArchiveRefused for an error of the gunzip stream, any other error as it is. */
-export function gunzipRefusal(error: unknown): unknown {
+export function toArchiveRefused(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const rule = typeof code === "string" ? rules[code] : undefined;
   return rule === undefined ? error : new ArchiveRefused(rule, { cause: error });

@@ -1,26 +1,26 @@
 import { limits } from "#contracts/limits.ts";
 import type { Environment } from "#runtime/readEnvironment.ts";
 
-/** What the packer of a session's pod is told. */
+/** Configuration of the packer in a session's pod. */
 export interface PackerConfig {
-  /** Folder in memory that the game writes to as well; its saves lie in a folder of it. */
+  /** Folder in memory that the game writes to as well; the saves are in a folder of it. */
   saveVolume: string;
   /** The session's folder on the node. */
   spool: string;
   /** Of the GameSession. */
   uid: string;
-  /** Within this a changed save of ordinary size is spooled. */
+  /** A changed save of ordinary size is spooled within this time. */
   spoolMs: number;
 }
 
-/** What one pack of any folder is told. */
+/** Configuration of a single pack of any folder. */
 export interface PackOnceConfig {
   saveDirectory: string;
   spool: string;
   uid: string;
 }
 
-/** Returns the configuration; throws one error that names every variable that is wrong. Zod would take longer to load than all the rest. */
+/** Returns the configuration; throws one error that names every variable that is wrong. Zod would take longer to load than all else. */
 export function readConfig(environment: Environment): PackerConfig {
   const reader = createReader(environment);
   const config = {

@@ -11,10 +11,10 @@ const ended = new AbortController();
 process.umask(0o077);
 onStopSignal(() => ended.abort());
 process.on("message", ({ t }: PackerCommand) => {
-  // The one command there is, but a later release's parent may know more.
+  // This is the only command, but a later release's parent may send others.
   if (t === "ended") ended.abort(); // eslint-disable-line @typescript-eslint/no-unnecessary-condition
 });
-// Without its parent the container is ending, and the next life packs anew.
+// Without its parent the container is ending, and the next run packs again.
 process.on("disconnect", () => process.exit(0));
 
 const report = (message: PackerReport, done?: () => void): void => {
@@ -26,6 +26,6 @@ try {
   await runPacker({ config, log, ended: ended.signal, report });
   report({ t: "done" }, () => process.exit(0));
 } catch (error) {
-  log.fatal({ err: error }, "The packer met an error that it cannot go on after.");
+  log.fatal({ err: error }, "The packer cannot continue after an error.");
   process.exit(1);
 }

@@ -157,7 +157,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 const columns = { title: "title_key", createdAt: "created_at", popular: "popularity" };
 
-/** The page as it is usually written, with the same answer. */
+/** The page as it is usually written, with the same response. */
 async function plainPage(pool: pg.Pool, { search, tag, sort, order, page, limit }: GamesQuery): Promise<void> {
   const where = `g.status = 'active' AND g.deleted_at IS NULL${search === undefined ? "" : " AND (g.title ILIKE $1 OR g.developer ILIKE $1)"}`
     + (tag === undefined ? "" : " AND $1 = ANY (g.tags)");

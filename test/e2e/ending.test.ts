@@ -42,7 +42,7 @@ describe("the end of a session", () => {
     await card.showsPresses(presses);
   }
 
-  it("comes when keepalives stop, and keeps the save", async () => {
+  it("comes when keepalives stop, and its save is stored", async () => {
     const { game, card, userId } = await playing(2);
     await game.page.goto("about:blank");
     const { status } = await finished(userId);
@@ -60,7 +60,7 @@ describe("the end of a session", () => {
     await continuesFrom(game, card, 3);
   });
 
-  it("is told when the game exits by itself", async () => {
+  it("is shown with its reason when the game exits by itself", async () => {
     const { game, card, userId } = await playing(4);
     await game.pressKey("KeyQ");
     await game.seesEnd("The game has ended");
@@ -68,7 +68,7 @@ describe("the end of a session", () => {
     await continuesFrom(game, card, 4);
   });
 
-  it("says so when the game crashes", async () => {
+  it("is shown as a crash when the game crashes", async () => {
     const { game, userId } = await playing(1);
     await game.pressKey("KeyX");
     await game.seesEnd("The game broke off");

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { GameNodeHost } from "./support/gameNodeHost.ts";
 import { publishHostile } from "./support/hostileGame.ts";
 import { hostileSessionsOfSuite } from "./support/hostileSession.ts";
 import { Neighbour } from "./support/neighbour.ts";
@@ -12,7 +13,7 @@ const windowSeconds = 15;
 /** podPidsLimit of tools/cluster/kindConfig.sh. */
 const podPidsLimit = 512;
 
-describe("a game that takes processes and processors", () => {
+describe("a game that starts many processes and threads", () => {
   const launch = hostileSessionsOfSuite();
   const players = new Players();
   let slugs: Record<"forkbomb" | "spin", string>;
@@ -38,6 +39,9 @@ describe("a game that takes processes and processors", () => {
   it("gets no more processes than its pod may have, and its neighbour's stream goes on", async () => {
     const session = await launch(slugs.forkbomb);
     expect(await session.nodeName()).to.equal(neighbour.nodeName);
+    // Looked at in the kernel, too: a node whose systemd bounds each container by itself would hide that the kubelet bounds none.
+    const host = new GameNodeHost(neighbour.nodeName);
+    expect(await host.podPidsMax(await session.podUid()), "processes that the pod may have").to.equal(String(podPidsLimit));
     const before = await neighbour.frameRate(windowSeconds);
     await session.begin();
     const told = (await session.tells(/^forkbomb processes/, 45_000)).get("forkbomb processes") ?? "";

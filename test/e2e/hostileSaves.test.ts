@@ -58,7 +58,7 @@ describe("hostile saves", () => {
     });
   }
 
-  it("of a folder nested by kubectl do not keep an agent from starting again", async () => {
+  it("in a folder nested by kubectl do not keep an agent from restarting", async () => {
     const [first] = neighbours;
     const script = 'cd /session/save; n=$(printf %0200d 0); for i in $(seq 30); do mkdir "$n"; cd "$n"; done';
     const installed = await platform();

@@ -11,9 +11,9 @@ const filtered = [
 ];
 
 /** What a game prints of a thing that it was not let do. */
-const refusal = /^(?!EFAULT$)E[A-Z]+$/;
+const errnoName = /^(?!EFAULT$)E[A-Z]+$/;
 
-describe("ways out of a game", () => {
+describe("a hostile game in its pod", () => {
   const launch = hostileSessionsOfSuite();
   let internet: FakeInternet;
   let tricks: string;
@@ -27,7 +27,7 @@ describe("ways out of a game", () => {
     await internet.stop();
   });
 
-  it("are no sockets, though everything answers an ordinary pod", async () => {
+  it("reaches nothing by sockets that an ordinary pod reaches", async () => {
     const bystander = await launch(tricks);
     const targets = [...await clusterTargets(), `${await bystander.podIp()}:8080`];
     const reached = await reachedFromPod(targets);
@@ -43,14 +43,14 @@ describe("ways out of a game", () => {
     expect((await session.finish()).status?.failure, "failure").to.equal(undefined);
   });
 
-  it("are no other processes, no doors of the kernel, no files of the pod and no modules of the sound server", async () => {
+  it("reaches no other processes, no privileged system calls, no files of the pod and no modules of the sound server", async () => {
     const session = await launch(tricks);
     await session.begin();
     const told = await session.tells("tricks: done", 60_000);
     for (const name of filtered) expect(told.get(name), name).to.equal("EPERM");
     const others = [...told].filter(([name]) => /^(open|write|user namespace|network namespace|mount)/.test(name));
     expect(others).to.have.length.greaterThan(12);
-    for (const [name, result] of others) expect(result, name).to.match(refusal);
+    for (const [name, result] of others) expect(result, name).to.match(errnoName);
 
     expect(told.get("pulse")).to.equal("connected");
     const modules = [...told].filter(([name]) => name.startsWith("pulse module"));

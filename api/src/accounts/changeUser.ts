@@ -1,7 +1,7 @@
 import { normalizeEmail } from "../auth/email.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import { revokeRowsOf } from "../auth/revocations.ts";
-import { CliError } from "../cli/cliError.ts";
+import { DomainError, notFound } from "../errors.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -24,7 +24,7 @@ export interface ChangedUser {
   isAnnounced: boolean;
 }
 
-/** Gives an account another password and ends its sign-ins. Throws `not_found` and `invalid`. */
+/** Gives an account another password and ends its sign-ins. Throws not_found and invalid_request. */
 export async function setPassword(deps: ChangeUserDeps & { passwords: Passwords }, { email, password }: { email: string; password: string }): Promise<ChangedUser> {
   requirePassword(password);
   const passwordHash = await deps.passwords.hash(password);
@@ -34,7 +34,7 @@ export async function setPassword(deps: ChangeUserDeps & { passwords: Passwords 
   });
 }
 
-/** Keeps an account from signing in and ends its sign-ins. Throws `not_found`. */
+/** Keeps an account from signing in and ends its sign-ins. Throws not_found. */
 export function disableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
   return change(deps, email, "user.disabled", async (transaction, id) => {
     await transaction.query("UPDATE users SET disabled_at = coalesce(disabled_at, now()), updated_at = now() WHERE id = $1", [id]);
@@ -42,7 +42,7 @@ export function disableUser(deps: ChangeUserDeps, email: string): Promise<Change
   });
 }
 
-/** Lets a disabled account sign in again. Throws `not_found`. */
+/** Lets a disabled account sign in again. Throws not_found. */
 export function enableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
   return change(deps, email, "user.enabled", async (transaction, id) => {
     await transaction.query("UPDATE users SET disabled_at = NULL, updated_at = now() WHERE id = $1", [id]);
@@ -52,7 +52,7 @@ export function enableUser(deps: ChangeUserDeps, email: string): Promise<Changed
 
 /**
  * Removes an account with all that belongs to it: sign-ins, identities, favourites, past sessions, save slots, and in time the
- * saves in the object store. The audit trail keeps what was done, by the account's id. Throws `not_found`, and `in_use` while a
+ * saves in the object store. The audit trail keeps what was done, by the account's id. Throws not_found, and session_active while a
  * session of theirs has not ended.
  */
 export function deleteUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
@@ -62,7 +62,7 @@ export function deleteUser(deps: ChangeUserDeps, email: string): Promise<Changed
       "SELECT id FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')", [id],
     );
     if (active !== undefined) {
-      throw new CliError("in_use", `The player has a session that has not ended: ${active.id}. Disable the player, stop it (kubectl delete gsess ${active.id}, in the sessions' namespace), and try again.`, { sessionId: active.id });
+      throw new DomainError("session_active", { message: `The player has a session that has not ended: ${active.id}. Disable the player, stop it (kubectl delete gsess ${active.id}, in the sessions' namespace), and try again.`, extra: { sessionId: active.id } });
     }
     const ended = await revokeRowsOf(transaction, id);
     await transaction.query("DELETE FROM idempotency_keys WHERE principal = $1", [`user:${id}`]);
@@ -78,7 +78,7 @@ async function change(
   const email = normalizeEmail(typed);
   const { id, ended } = await postgres.transaction(async (transaction) => {
     const { rows: [user] } = await transaction.query<{ id: string }>("SELECT id FROM users WHERE email = $1 FOR UPDATE", [email]);
-    if (user === undefined) throw new CliError("not_found", `There is no user ${email}.`);
+    if (user === undefined) throw notFound(`There is no user ${email}.`);
     return { id: user.id, ended: await work(transaction, user.id) };
   });
   const isAnnounced = ended.length === 0 || await announce(ended);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { importedHash } from "../auth/storedHash.ts";
-import { CliError } from "../cli/cliError.ts";
+import { DomainError, invalidRequest } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { checkedUser } from "./createUser.ts";
@@ -35,7 +35,7 @@ const lineMaxLength = 8_192;
 
 /**
  * Creates accounts from lines of JSON, some hundred at a time, so that any number of them needs little memory. May be run again:
- * an address that has an account is left alone. Throws `invalid` with the number of the first wrong line.
+ * an address that has an account is left alone. Throws invalid_request with the number of the first wrong line.
  */
 export async function importUsers({ postgres }: { postgres: Postgres }, lines: AsyncIterable<string>, costMax: number): Promise<ImportedUsers> {
   const done = { created: 0, existing: 0 };
@@ -53,8 +53,8 @@ export async function importUsers({ postgres }: { postgres: Postgres }, lines: A
     try {
       rows.push(readLine(line, costMax));
     } catch (error) {
-      if (!(error instanceof CliError)) throw error;
-      throw new CliError("invalid", `Line ${number}: ${error.message} ${done.created} players were created so far: correct the line and run the import again.`, { line: String(number) });
+      if (!(error instanceof DomainError)) throw error;
+      throw new DomainError("invalid_request", { message: `Line ${number}: ${error.message} ${done.created} players were created so far: correct the line and run the import again.`, extra: { line: String(number) } });
     }
     if (rows.length === atOnce) await store();
   }
@@ -63,11 +63,11 @@ export async function importUsers({ postgres }: { postgres: Postgres }, lines: A
 }
 
 function readLine(line: string, costMax: number): Row {
-  if (line.length > lineMaxLength) throw new CliError("invalid", `It has more than ${lineMaxLength} characters.`);
+  if (line.length > lineMaxLength) throw invalidRequest(`It has more than ${lineMaxLength} characters.`);
   const parsed = ImportedUser.safeParse(parseJson(line));
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => [...path, message].join(": "));
-    throw new CliError("invalid", `It must be {"email", "name", "passwordHash", "emailVerified"?} (${issues.join("; ")}).`);
+    throw invalidRequest(`It must be {"email", "name", "passwordHash", "emailVerified"?} (${issues.join("; ")}).`);
   }
   const { emailVerified, ...typed } = parsed.data;
   return { ...checkedUser(typed.email, typed.name), passwordHash: storedHash(typed.passwordHash, costMax), isVerified: emailVerified };
@@ -75,9 +75,9 @@ function readLine(line: string, costMax: number): Row {
 
 function storedHash(hash: string, costMax: number): string {
   const imported = importedHash(hash);
-  if (imported === undefined) throw new CliError("invalid", "passwordHash must be a bcrypt hash: $2a$, $2b$ or $2y$, the cost, and 53 characters.");
+  if (imported === undefined) throw invalidRequest("passwordHash must be a bcrypt hash: $2a$, $2b$ or $2y$, the cost, and 53 characters.");
   if (imported.cost < costMin || imported.cost > costMax) {
-    throw new CliError("invalid", `passwordHash is of cost ${imported.cost}; it must be ${costMin} to ${costMax}, the API's own BCRYPT_COST.`);
+    throw invalidRequest(`passwordHash is of cost ${imported.cost}; it must be ${costMin} to ${costMax}, the API's own BCRYPT_COST.`);
   }
   return imported.stored;
 }

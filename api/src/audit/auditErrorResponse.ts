@@ -1,28 +1,37 @@
-import type { HttpError } from "../errors.ts";
-import type { AppContext } from "../http/appContext.ts";
+import type { AppContext, Principal } from "../http/appContext.ts";
+import { RateLimitError } from "../http/applyRateLimits.ts";
+import type { HttpError } from "../http/httpError.ts";
 import type { RateLimitOutcome } from "../http/rateLimits.ts";
-import type { AuditEvent } from "./audit.ts";
+import type { Audit, AuditEvent } from "./audit.ts";
 
-/** Notes in the audit trail that somebody was refused what is not theirs: another site's page, a suspended partner, a key that is none. */
-export function auditRefusal(ctx: AppContext, { code }: HttpError): void {
+/** A request whose outcome goes to the audit trail. */
+type AuditContext = AppContext<{ audit: Audit }>;
+
+/** Notes in the audit trail what an error response tells of its caller: a credential that does not fit, or a limit that is used up. */
+export function auditErrorResponse(ctx: AuditContext, error: HttpError): void {
+  if (error instanceof RateLimitError) auditLimits(ctx, error.exceeded);
+  else auditRefused(ctx, error);
+}
+
+/** Notes which limits were used up: once for each window, by whichever process refuses first. */
+export function auditLimits(ctx: AuditContext, outcomes: readonly RateLimitOutcome[]): void {
+  for (const { name, isFirstRefusal } of outcomes) {
+    if (isFirstRefusal) ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });
+  }
+}
+
+/** Somebody was refused what is not theirs: another site's page, a suspended partner, a key that is none. */
+function auditRefused(ctx: AuditContext, { code }: HttpError): void {
   const isBadKey = code === "unauthorized" && ctx.path.startsWith("/api/partners") && ctx.get("authorization") !== "";
   if (code !== "forbidden" && code !== "csrf" && !isBadKey) return;
   const route = ctx.state.route ?? "none";
   ctx.deps.audit.recordRarely(`access.refused ${code} ${route}`, { ...eventOf(ctx), action: "access.refused", details: { code, route } });
 }
 
-/** Notes which limits were used up: once for each window, by whichever process refuses first. */
-export function auditLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
-  for (const { name, isFirstRefusal } of outcomes) {
-    if (isFirstRefusal) ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });
-  }
+function eventOf({ state: { principal, requestId }, ip }: AuditContext): Omit<AuditEvent, "action"> {
+  return { actor: actorOf(principal), address: ip, requestId };
 }
 
-function eventOf({ state: { user, partner, requestId }, ip }: AppContext): Omit<AuditEvent, "action"> {
-  return { actor: actorOf(user, partner), address: ip, requestId };
-}
-
-function actorOf(user: { id: string } | undefined, partner: { id: string } | undefined): AuditEvent["actor"] {
-  if (user !== undefined) return { kind: "user", id: user.id };
-  return partner === undefined ? { kind: "anonymous" } : { kind: "partner", id: partner.id };
+function actorOf(principal: Principal | undefined): AuditEvent["actor"] {
+  return principal ?? { kind: "anonymous" };
 }

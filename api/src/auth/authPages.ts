@@ -2,29 +2,31 @@ import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import { callbackUrlOf, signInPageUrl } from "./callbackUrl.ts";
 import { presentSignInPage, presentSignOutPage, type AuthPage } from "./page.ts";
 import { media, redirect } from "../http/responses.ts";
+import type { AuthContext, AuthDeps } from "./authDeps.ts";
 import type { AppContext } from "../http/appContext.ts";
-import { publicRoute } from "../http/route.ts";
+import { publicRouteFor } from "../http/route.ts";
 import { answerUrl } from "./authResponse.ts";
 import { csrfTokenFor } from "./authSession.ts";
 
+const route = publicRouteFor<AuthDeps>();
 const page = media(["text/html"], "A page without scripts, where no other sign-in page is configured.", { optionalHeaders: ["Set-Cookie"] });
 
 /** Addresses that the Auth.js client navigates to. A GET never signs in or out. */
 export const authPageRoutes = [
-  publicRoute({
+  route({
     method: "GET", path: "/api/auth/signin", name: "showSignIn", summary: "Go to the sign-in page", limits: ["authReads"],
-    answers: { 200: page, 302: redirect("To the configured sign-in page.") }, errors: [],
+    responses: { 200: page, 302: redirect("To the configured sign-in page.") }, errors: [],
     handle: ({ ctx }) => showSignIn(ctx),
   }),
-  publicRoute({
+  route({
     method: "GET", path: "/api/auth/error", name: "showSignInError", summary: "Go to the sign-in page with an error", limits: ["authReads"],
-    answers: { 200: page, 302: redirect("To the configured sign-in page.") }, errors: [],
+    responses: { 200: page, 302: redirect("To the configured sign-in page.") }, errors: [],
     handle: ({ ctx }) => showSignIn(ctx),
   }),
-  publicRoute({
+  route({
     method: "GET", path: "/api/auth/signout", name: "showSignOut", summary: "Go to where one can sign out", limits: ["authReads"],
     description: "A GET never signs out.",
-    answers: { 200: page, 302: redirect("To the home page, where a sign-in page is configured.") }, errors: [],
+    responses: { 200: page, 302: redirect("To the home page, where a sign-in page is configured.") }, errors: [],
     handle: ({ ctx, deps: { config } }) => {
       const home = callbackUrlOf(undefined, config);
       if (config.signInPageUrl === undefined) answerPage(ctx, presentSignOutPage({ csrfToken: csrfTokenFor(ctx), callbackUrl: home }));
@@ -33,7 +35,7 @@ export const authPageRoutes = [
   }),
 ];
 
-function showSignIn(ctx: AppContext): void {
+function showSignIn(ctx: AuthContext): void {
   const { config, oauthProviders } = ctx.deps;
   const query = new URLSearchParams(ctx.querystring);
   const error = word(query.get("error"));
@@ -53,7 +55,7 @@ function showSignIn(ctx: AppContext): void {
 }
 
 /** Pages to return to, and providers, which send the browser on through whatever addresses of theirs. */
-function formTargetsOf({ deps: { config, oauthProviders } }: AppContext): string[] {
+function formTargetsOf({ deps: { config, oauthProviders } }: AuthContext): string[] {
   const targets = [...config.allowedOrigins].filter((origin) => origin !== config.baseUrl);
   if (oauthProviders.size > 0) targets.push("https:");
   if ([...oauthProviders.values()].some(({ allowsInsecure }) => allowsInsecure)) targets.push("http://127.0.0.1:*", "http://localhost:*");

@@ -1,8 +1,10 @@
 import { signInPageUrl } from "./callbackUrl.ts";
 import { csrfCookieName } from "./cookies.ts";
 import { OAuthFailure } from "./oauth/oauthFailure.ts";
-import { HttpError, rateLimited } from "../errors.ts";
-import { toHttpError } from "../http/answerErrors.ts";
+import { translateUserGone } from "./userGone.ts";
+import type { AuthContext } from "./authDeps.ts";
+import { DomainError, rateLimited } from "../errors.ts";
+import { toHttpError, type HttpError } from "../http/httpError.ts";
 import { auditLimits } from "../audit/auditErrorResponse.ts";
 import type { AppContext } from "../http/appContext.ts";
 
@@ -33,56 +35,66 @@ export function answerUrl(ctx: AppContext, isJson: boolean, url: string): void {
 export const formRoute = { isForm: true, limits: [], headers: ["X-Auth-Return-Redirect"], refuseInput: refuseForm } as const;
 
 /**
- * Runs the work of a form, once the post is counted and its token is right; a refusal becomes the sign-in page with the reason
+ * Runs the work of a form, once the post is counted and its token is right; an error becomes the sign-in page with the reason
  * in its address. Pages that go on by themselves also get the status, and always a `url`: the Auth.js client reads the reason
  * from that.
  */
-export async function answerForm(ctx: AppContext, form: AuthForm, work: (isJson: boolean) => Promise<void>): Promise<void> {
+export async function answerForm(ctx: AuthContext, form: AuthForm, work: (isJson: boolean) => Promise<void>): Promise<void> {
   const isJson = wantsJson(ctx, form);
   try {
     await limitPosts(ctx);
     requireCsrf(ctx, form);
     await work(isJson);
   } catch (thrown) {
-    const error = toHttpError(thrown);
+    const error = toHttpError(translateUserGone(thrown));
     const url = pageAfter(ctx, error);
-    const isFault = error.status >= 500 && !(error.cause instanceof OAuthFailure);
+    const isFault = error.status >= 500 && oauthFailureBehind(error) === undefined;
     if (isJson || isFault) throw error.with({ url });
     answerUrl(ctx, false, url);
   }
 }
 
-/** Refuses a form that could not be read: it counts like others, and which answer its page wants nobody knows. */
-async function refuseForm(ctx: AppContext, thrown: unknown): Promise<never> {
+/** Refuses a form that could not be read: it counts like others, and which response its page wants nobody knows. */
+async function refuseForm(ctx: AuthContext, thrown: unknown): Promise<never> {
   const error = await limitPosts(ctx).then(() => toHttpError(thrown), toHttpError);
   throw error.with({ url: pageAfter(ctx, error) });
 }
 
 /** Throws `csrf` unless the form's token belongs to the browser's cookie. */
-export function requireCsrf(ctx: AppContext, form: AuthForm): void {
+export function requireCsrf(ctx: AuthContext, form: AuthForm): void {
   const { config, csrfTokens, metrics } = ctx.deps;
   if (csrfTokens.matches(ctx.cookies.get(csrfCookieName(config)), form.csrfToken)) return;
   metrics.signInDone("csrf");
-  throw new HttpError("csrf", { message: "The form's token is missing or old: load the page again." });
+  throw new DomainError("csrf", { message: "The form's token is missing or old: load the page again." });
 }
 
 /** Counts a form post by address. */
-async function limitPosts(ctx: AppContext): Promise<void> {
+async function limitPosts(ctx: AuthContext): Promise<void> {
   const { rateLimits } = ctx.deps;
   const outcome = await rateLimits.consume("authPosts", rateLimits.addressKey(ctx.ip));
   auditLimits(ctx, [outcome]);
   if (!outcome.isAllowed) throw rateLimited(outcome.resetSeconds);
 }
 
-/** The sign-in page, with the reason of a refusal. */
-function pageAfter({ deps: { config } }: AppContext, error: HttpError): string {
+/** The sign-in page, with the reason of an error. */
+function pageAfter({ deps: { config } }: AuthContext, error: HttpError): string {
   return signInPageUrl(config, reasonOf(error));
 }
 
-function reasonOf({ code, cause }: HttpError): Record<string, string> {
-  if (cause instanceof OAuthFailure) return { error: cause.reason };
+function reasonOf(error: HttpError): Record<string, string> {
+  const { code } = error;
+  const failure = oauthFailureBehind(error);
+  if (failure !== undefined) return { error: failure.reason };
   if (code === "csrf") return { error: "MissingCSRF", csrf: "true" };
   if (code === "not_found") return { error: "OAuthSignin" };
   if (code === "invalid_credentials") return { error: "CredentialsSignin", code: "credentials" };
   return { error: "CredentialsSignin", code };
+}
+
+/** Returns the provider's failure that the error was made of, if it was. */
+function oauthFailureBehind(error: Error): OAuthFailure | undefined {
+  for (let { cause } = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof OAuthFailure) return cause;
+  }
+  return undefined;
 }

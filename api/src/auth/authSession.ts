@@ -1,10 +1,10 @@
 import { clearCookie, csrfCookieName, sessionCookieName, setCookie } from "./cookies.ts";
 import { authSessionIdOf } from "./tokens.ts";
-import type { AppContext } from "../http/appContext.ts";
-import type { User } from "../accounts/users.ts";
+import type { AuthContext } from "./authDeps.ts";
+import type { User } from "./users.ts";
 
 /** Signs the browser in. A new sign-in never continues the one that the browser had. */
-export async function beginAuthSession(ctx: AppContext, user: User, provider: string): Promise<void> {
+export async function beginAuthSession(ctx: AuthContext, user: User, provider: string): Promise<void> {
   const { config, tokens, authSessions, audit } = ctx.deps;
   const before = await tokens.verify(ctx);
   if (before !== undefined) await authSessions.revoke(authSessionIdOf(before.sid));
@@ -17,7 +17,7 @@ export async function beginAuthSession(ctx: AppContext, user: User, provider: st
 }
 
 /** Ends the sign-in for good: copies of the cookie are worth nothing afterwards. */
-export async function endAuthSession(ctx: AppContext): Promise<void> {
+export async function endAuthSession(ctx: AuthContext): Promise<void> {
   const { config, tokens, authSessions, audit } = ctx.deps;
   const claims = await tokens.verify(ctx);
   if (claims !== undefined) {
@@ -28,7 +28,7 @@ export async function endAuthSession(ctx: AppContext): Promise<void> {
 }
 
 /** The token for the browser's forms; a browser keeps the one it has, so that what it fetched once goes on to work. */
-export function csrfTokenFor(ctx: AppContext): string {
+export function csrfTokenFor(ctx: AuthContext): string {
   const { config, csrfTokens } = ctx.deps;
   const name = csrfCookieName(config);
   const present = csrfTokens.read(ctx.cookies.get(name));

@@ -1,6 +1,6 @@
 import type { Clock } from "#runtime/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { away, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../http/rateLimits.ts";
+import { redisUnavailable, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../http/rateLimits.ts";
 import type { Redis } from "../stores/redis.ts";
 import { announceRevoked, authSessionCacheKey, revoked, revokeRowsOf } from "./revocations.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
@@ -72,13 +72,13 @@ export class AuthSessions {
     if (!Number.isNaN(cached)) return this.#admission(cached, counted.outcomes);
     const startedAt = await this.#touch(id, userId);
     if (startedAt === undefined) return undefined;
-    if (counted.gate === away) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
+    if (counted.gate === redisUnavailable) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
     // The cache holds what we never wrote: it has counted, and says nothing.
     if (counted.gate !== undefined) return this.#admission(startedAt, counted.outcomes);
     const again = await this.#rateLimits.consumeIf({ ...gate, opening: { value: String(startedAt), seconds: cacheSeconds } }, limits, userId);
     // A sign-out that happened meanwhile has set the gate, and keeps it.
     if (again.gate === revoked) return undefined;
-    return this.#admission(startedAt, again.gate === away ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
+    return this.#admission(startedAt, again.gate === redisUnavailable ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
   }
 
   #admission(startedAt: number, outcomes: RateLimitOutcome[]): Admission | undefined {

@@ -1,9 +1,7 @@
-import type { Config } from "../config.ts";
-
 const lengthMax = 2048;
 
 /** Where to go after sign-in or sign-out: the wished address when it is ours, the homepage for anything else. Never throws. */
-export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrigins }: Pick<Config, "baseUrl" | "allowedOrigins">): string {
+export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrigins }: { baseUrl: string; allowedOrigins: ReadonlySet<string> }): string {
   const home = `${baseUrl}/`;
   // Browsers read backslashes as slashes and drop control characters; nothing honest holds either.
   if (wished === undefined || wished.length > lengthMax || !/^(?:https?:\/\/[^/]|\/(?!\/))[^\\\s\p{Cc}]*$/iu.test(wished)) return home;
@@ -14,7 +12,9 @@ export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrig
 }
 
 /** The page that players sign in on, with what went wrong before. */
-export function signInPageUrl({ baseUrl, signInPageUrl: page }: Pick<Config, "baseUrl" | "signInPageUrl">, query: Record<string, string | undefined> = {}): string {
+export function signInPageUrl(
+  { baseUrl, signInPageUrl: page }: { baseUrl: string; signInPageUrl: string | undefined }, query: Record<string, string | undefined> = {},
+): string {
   const url = new URL(page ?? `${baseUrl}/api/auth/signin`);
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, value);

@@ -1,18 +1,24 @@
-import type { Config } from "../config.ts";
 import type { AppContext } from "../http/appContext.ts";
 
+/** Cookies are named and sent otherwise where browsers come by https. */
+interface CookieConfig {
+  isSecure: boolean;
+}
+
+type CookieContext = AppContext<{ config: CookieConfig }>;
+
 /** Name of the session cookie. */
-export function sessionCookieName({ isSecure }: Pick<Config, "isSecure">): string {
+export function sessionCookieName({ isSecure }: CookieConfig): string {
   return isSecure ? "__Secure-auth.session-token" : "auth.session-token";
 }
 
 /** Name of the cookie that goes with the forms' CSRF token. */
-export function csrfCookieName({ isSecure }: Pick<Config, "isSecure">): string {
+export function csrfCookieName({ isSecure }: CookieConfig): string {
   return isSecure ? "__Host-auth.csrf-token" : "auth.csrf-token";
 }
 
 /** What the names of all cookies of sign-ins under way at external providers begin with. */
-export function transactionCookiePrefix({ isSecure }: Pick<Config, "isSecure">): string {
+export function transactionCookiePrefix({ isSecure }: CookieConfig): string {
   return isSecure ? "__Host-auth.oauth." : "auth.oauth.";
 }
 
@@ -31,7 +37,7 @@ export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, 
  * Sets a cookie that scripts cannot read and other sites' requests do not carry; without `expires` it ends with the browser.
  * Written by hand because Koa's own refuses Secure ones behind a proxy that ends TLS.
  */
-export function setCookie(ctx: AppContext, name: string, value: string, expires?: Date): void {
+export function setCookie(ctx: CookieContext, name: string, value: string, expires?: Date): void {
   const attributes = ["Path=/", "HttpOnly", "SameSite=Lax"];
   if (ctx.deps.config.isSecure) attributes.push("Secure");
   if (expires !== undefined) attributes.push(`Expires=${expires.toUTCString()}`);
@@ -39,7 +45,7 @@ export function setCookie(ctx: AppContext, name: string, value: string, expires?
 }
 
 /** Makes the browser forget a cookie. */
-export function clearCookie(ctx: AppContext, name: string): void {
+export function clearCookie(ctx: CookieContext, name: string): void {
   const secure = ctx.deps.config.isSecure ? "; Secure" : "";
   replaceCookie(ctx, name, `${name}=; Path=/; HttpOnly; SameSite=Lax${secure}; Max-Age=0`);
 }

@@ -1,7 +1,7 @@
 import type { Profile } from "./oauth/profile.ts";
 import type { Standing } from "./oauth/linkRule.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import type { User } from "../accounts/users.ts";
+import type { User } from "./users.ts";
 
 /** Names an account at a provider. */
 export type Identity = Pick<Profile, "issuer" | "subject">;

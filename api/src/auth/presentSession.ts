@@ -1,5 +1,5 @@
 import type { AuthSession } from "#contracts/http/auth.ts";
-import type { User } from "../accounts/users.ts";
+import type { User } from "./users.ts";
 
 /** The session as pages see it; a missing picture is the configured one, or empty. */
 export function presentAuthSession({ id, name, email, image }: User, expiresAt: Date, defaultAvatarUrl: string): AuthSession {

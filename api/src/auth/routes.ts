@@ -9,21 +9,23 @@ import { signIn } from "./signIn.ts";
 import { findUser } from "./requireUser.ts";
 import { presentAuthProviders } from "./presentProviders.ts";
 import { presentAuthSession } from "./presentSession.ts";
-import type { AppContext } from "../http/appContext.ts";
+import type { AuthContext, AuthDeps } from "./authDeps.ts";
 import { empty, json, redirect } from "../http/responses.ts";
-import { publicRoute } from "../http/route.ts";
-import { findUserById } from "../accounts/users.ts";
+import { publicRouteFor } from "../http/route.ts";
+import { findUserById } from "./users.ts";
 import { answerForm, answerUrl, formRoute, requireCsrf } from "./authResponse.ts";
 import { beginAuthSession, csrfTokenFor, endAuthSession } from "./authSession.ts";
 
-const session = publicRoute({
+const route = publicRouteFor<AuthDeps>();
+
+const session = route({
   method: "GET",
   path: "/api/auth/session",
   name: "getAuthSession",
   summary: "Tell who is signed in",
   description: "Renews the session cookie. A cookie that is not valid (any more) is cleared.",
   limits: ["authReads"],
-  answers: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
+  responses: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: ["unavailable"],
   handle: async ({ ctx }) => answerSession(ctx),
 });
@@ -33,7 +35,7 @@ const CallbackQuery = z.object({ callbackUrl: z.string().optional().meta({ descr
 const toPage = redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] });
 
 /** The Auth.js client's update: whatever data it sends, the answer is what the database says. */
-const updateSession = publicRoute({
+const updateSession = route({
   method: "POST",
   path: "/api/auth/session",
   name: "updateAuthSession",
@@ -42,7 +44,7 @@ const updateSession = publicRoute({
   limits: ["authPosts"],
   body: UpdateSessionForm,
   bodyBytes: limits.auth.bodyBytes,
-  answers: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
+  responses: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: ["csrf", "unavailable"],
   handle: async ({ ctx, body }) => {
     requireCsrf(ctx, body);
@@ -50,26 +52,26 @@ const updateSession = publicRoute({
   },
 });
 
-const csrf = publicRoute({
+const csrf = route({
   method: "GET",
   path: "/api/auth/csrf",
   name: "getCsrfToken",
   summary: "Get the token for forms",
   limits: ["authReads"],
-  answers: { 200: json(CsrfResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
+  responses: { 200: json(CsrfResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: [],
   handle: ({ ctx }) => {
     ctx.body = { csrfToken: csrfTokenFor(ctx) };
   },
 });
 
-const providers = publicRoute({
+const providers = route({
   method: "GET",
   path: "/api/auth/providers",
   name: "listAuthProviders",
   summary: "List the ways to sign in",
   limits: ["authReads"],
-  answers: { 200: ProvidersResponse },
+  responses: { 200: ProvidersResponse },
   errors: [],
   handle: ({ ctx, deps: { config, oauthProviders } }) => {
     const ways = [{ id: "credentials", name: "E-mail and password", type: "credentials" as const }, ...oauthProviders.values()];
@@ -77,7 +79,7 @@ const providers = publicRoute({
   },
 });
 
-const credentials = publicRoute({
+const credentials = route({
   method: "POST",
   path: "/api/auth/callback/credentials",
   name: "signInWithCredentials",
@@ -86,7 +88,7 @@ const credentials = publicRoute({
   innerLimits: ["authPosts", "signInFailures"],
   query: CallbackQuery,
   body: CredentialsForm,
-  answers: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
+  responses: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
   errors: ["invalid_credentials", "csrf", "locked", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
     await answerForm(ctx, form, async (isJson) => {
@@ -97,7 +99,7 @@ const credentials = publicRoute({
   },
 });
 
-const signOut = publicRoute({
+const signOut = route({
   method: "POST",
   path: "/api/auth/signout",
   name: "signOut",
@@ -107,7 +109,7 @@ const signOut = publicRoute({
   innerLimits: ["authPosts"],
   query: CallbackQuery,
   body: SignOutForm,
-  answers: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
+  responses: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
   errors: ["csrf", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
     await answerForm(ctx, form, async (isJson) => {
@@ -118,21 +120,21 @@ const signOut = publicRoute({
 });
 
 /** What a page's error logger sends is neither trusted nor kept. */
-const clientLog = publicRoute({
+const clientLog = route({
   method: "POST",
   path: "/api/auth/_log",
   name: "logClientError",
   summary: "Take a page's error report",
   description: "It is neither trusted nor kept; the route exists because the Auth.js client sends to it.",
   limits: ["authPosts"],
-  answers: { 204: empty("Thank you.") },
+  responses: { 204: empty("Thank you.") },
   errors: [],
   handle: ({ ctx }) => {
     ctx.status = 204;
   },
 });
 
-async function answerSession(ctx: AppContext): Promise<void> {
+async function answerSession(ctx: AuthContext): Promise<void> {
   const { config, postgres } = ctx.deps;
   const signedIn = await findUser(ctx);
   const user = signedIn === undefined ? undefined : await findUserById(postgres, signedIn.user.id);

@@ -1,10 +1,28 @@
 import { limits } from "#contracts/limits.ts";
-import type { Deps } from "../deps.ts";
+import type { Audit } from "../audit/audit.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
-import type { Attempt } from "./lockout.ts";
-import { HttpError, rateLimited } from "../errors.ts";
-import { findUserByEmail, replacePasswordHash, type User, type UserWithPassword } from "../accounts/users.ts";
+import type { Attempt, Lockout } from "./lockout.ts";
+import type { Passwords } from "./passwords.ts";
+import type { Turnstile } from "./turnstile.ts";
+import { DomainError, rateLimited } from "../errors.ts";
+import type { RateLimits } from "../http/rateLimits.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { findUserByEmail, replacePasswordHash, type User, type UserWithPassword } from "./users.ts";
 
+/** What a sign-in by password needs. */
+export interface SignInDeps {
+  audit: Audit;
+  lockout: Lockout;
+  metrics: Metrics;
+  passwords: Passwords;
+  postgres: Postgres;
+  rateLimits: RateLimits;
+  /** What sign-ins pass where they ask the stores. */
+  signInTurnstile: Turnstile;
+}
+
+/** An attempt to sign in by password. */
 export interface Credentials {
   email: string;
   password: string;
@@ -17,7 +35,7 @@ export interface Credentials {
  * The user whose password this is. Throws `invalid_credentials` (nobody's, or not theirs: the two look alike and take equally
  * long), `locked` after too many failures of the address, `rate_limited` after too many from one place.
  */
-export async function signIn(deps: Deps, credentials: Credentials): Promise<User> {
+export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<User> {
   const { rateLimits, metrics, audit, signInTurnstile } = deps;
   const { password, address, requestId } = credentials;
   const email = normalizeEmail(credentials.email);
@@ -34,7 +52,7 @@ export async function signIn(deps: Deps, credentials: Credentials): Promise<User
   if (user === undefined) {
     metrics.signInDone("failed");
     await audit.record({ action: "signIn.failed", actor: { kind: "anonymous" }, address, requestId });
-    throw new HttpError("invalid_credentials", { message: "That e-mail and password do not match an account." });
+    throw new DomainError("invalid_credentials", { message: "That e-mail and password do not match an account." });
   }
   await Promise.all([attempt.succeeded(), rateLimits.giveBack("signInFailures", place)]);
   metrics.signInDone("succeeded");
@@ -43,7 +61,7 @@ export async function signIn(deps: Deps, credentials: Credentials): Promise<User
 
 /** Leave to check a password once, counted by place and by e-mail. */
 async function beginAttempt(
-  { rateLimits, lockout, metrics, audit }: Deps, email: string, place: string, { address, requestId }: Credentials,
+  { rateLimits, lockout, metrics, audit }: SignInDeps, email: string, place: string, { address, requestId }: Credentials,
 ): Promise<Attempt> {
   const byPlace = await rateLimits.consume("signInFailures", place);
   if (!byPlace.isAllowed) {
@@ -55,12 +73,12 @@ async function beginAttempt(
   if (!attempt.isAllowed) {
     metrics.signInDone("locked");
     await audit.record({ action: "signIn.locked", actor: { kind: "anonymous" }, address, requestId });
-    throw new HttpError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
+    throw new DomainError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
   }
   return attempt;
 }
 
-async function checkedUser(deps: Deps, email: string, password: string): Promise<UserWithPassword | undefined> {
+async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<UserWithPassword | undefined> {
   const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
   const user = isPossible ? await deps.signInTurnstile.pass(() => findUserByEmail(deps.postgres, email)) : undefined;
   const { isEqual, shouldRehash } = await deps.passwords.check(password.slice(0, limits.auth.passwordMaxLength), user?.passwordHash ?? null);

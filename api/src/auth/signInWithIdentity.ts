@@ -1,11 +1,19 @@
-import type { Deps } from "../deps.ts";
+import type { Audit } from "../audit/audit.ts";
 import { judgeIdentity } from "./oauth/linkRule.ts";
 import { OAuthFailure } from "./oauth/oauthFailure.ts";
 import type { OAuthProvider } from "./oauth/oauthProvider.ts";
 import type { Profile } from "./oauth/profile.ts";
 import { findStanding, insertIdentity, insertUserOfIdentity, readUser } from "./identities.ts";
-import type { User } from "../accounts/users.ts";
+import type { User } from "./users.ts";
+import type { Postgres } from "../stores/postgres.ts";
 
+/** What a sign-in by an external identity needs. */
+export interface IdentitySignInDeps {
+  audit: Audit;
+  postgres: Postgres;
+}
+
+/** Somebody whom a provider has identified. */
 export interface IdentityArrival {
   provider: Pick<OAuthProvider, "id" | "trustsEmail">;
   profile: Profile;
@@ -28,7 +36,7 @@ const attemptsMax = 3;
  * The user that an identity signs in as: the one it belongs to, one it is linked with now, or a new one. Throws OAuthFailure
  * when it may be none of these.
  */
-export async function signInWithIdentity(deps: Deps, arrival: IdentityArrival): Promise<User> {
+export async function signInWithIdentity(deps: IdentitySignInDeps, arrival: IdentityArrival): Promise<User> {
   const { provider: { id: provider }, address, requestId } = arrival;
   const { user, isNewUser, isLinked } = await settle(deps, arrival);
   const event = { actor: { kind: "user", id: user.id }, address, requestId, details: { provider } } as const;
@@ -38,7 +46,7 @@ export async function signInWithIdentity(deps: Deps, arrival: IdentityArrival): 
 }
 
 /** Two arrivals of one identity at once: the database lets one write, and the other then finds what was written. */
-async function settle({ postgres }: Deps, arrival: IdentityArrival): Promise<Outcome> {
+async function settle({ postgres }: IdentitySignInDeps, arrival: IdentityArrival): Promise<Outcome> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await postgres.transaction((transaction) => place(transaction, arrival));

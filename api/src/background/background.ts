@@ -1,10 +1,9 @@
-import type { Deps } from "../deps.ts";
 import type { BackgroundJob } from "#runtime/backgroundJob.ts";
-import { createPopularityRefresher } from "../catalog/popularityRefresher.ts";
-import { LeaderWork } from "./leaderWork.ts";
+import { createPopularityRefresher, type PopularityDeps } from "../catalog/popularityRefresher.ts";
+import { LeaderWork, type LeaderWorkDeps } from "./leaderWork.ts";
 
 /** All background work as one; started before the first request, stopped after the last. */
-export function createBackground(deps: Deps): BackgroundJob {
+export function createBackground(deps: PopularityDeps & LeaderWorkDeps): BackgroundJob {
   const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, new LeaderWork(deps)];
   return {
     start: async () => {

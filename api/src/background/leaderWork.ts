@@ -1,14 +1,22 @@
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
+import type { KubeTransport } from "#kube/transport.ts";
 import type { BackgroundJob } from "#runtime/backgroundJob.ts";
-import type { Deps } from "../deps.ts";
 import { listActiveIds } from "../gameSessions/relayStore.ts";
-import { followGameCaches } from "../games/followGameCaches.ts";
+import { followGameCaches, type FollowDeps } from "../games/followGameCaches.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
-import { relayGameSessions } from "../gameSessions/recorder/relay.ts";
-import { sweepSaves } from "../saves/sweepSaves.ts";
-import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions } from "./sweeper.ts";
+import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
+import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
+import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
+import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 
+/** What the work needs, all of it together. */
+export type LeaderWorkDeps = RecorderDeps & RelayDeps & FollowDeps & SweeperDeps & SweepSavesDeps & {
+  config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
+  kube: KubeTransport;
+};
+
+/** The pace of the work. */
 export interface LeaderWorkOptions {
   /** Pauses between passes, in milliseconds. */
   intervals?: Partial<typeof defaultIntervals>;
@@ -21,17 +29,17 @@ const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 6
 /**
  * What one of the API's replicas does besides answering requests: recording, relaying, sweeping. Election only spares the
  * others the work: every step is guarded in the database, so a leader that does not know it has lost does no harm, and
- * losing the lease (as when the API server is away) is no reason to stop serving.
+ * losing the lease (as when the API server is unavailable) is no reason to stop serving.
  */
 export class LeaderWork implements BackgroundJob {
-  readonly #deps: Deps;
+  readonly #deps: LeaderWorkDeps;
   readonly #election: LeaderWorkOptions["election"];
   readonly #intervals: typeof defaultIntervals;
   readonly #stopping = new AbortController();
   #elector: LeaderElector | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(deps: Deps, { intervals, election }: LeaderWorkOptions = {}) {
+  constructor(deps: LeaderWorkDeps, { intervals, election }: LeaderWorkOptions = {}) {
     this.#deps = deps;
     this.#election = election;
     this.#intervals = { ...defaultIntervals, ...intervals };

@@ -1,18 +1,25 @@
-import type { Deps } from "../deps.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { ArchiveStore } from "../games/upload/archiveStore.ts";
 import { claimUnusedVersion, markVersionRemoved } from "../games/gameVersionStore.ts";
 import { deleteOldIdempotencyKeys } from "../http/idempotencyStore.ts";
 import { beginIdleStops } from "../gameSessions/relayStore.ts";
 import { claimDeadUpload, deleteUpload } from "../games/uploadStore.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 
-type SweeperDeps = Pick<Deps, "logger" | "postgres" | "objectStore">;
+/** What sweeping needs. */
+export interface SweeperDeps {
+  logger: Logger;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
 
 /** A launch that read the version just before it was superseded has committed long since. */
 const supersededGraceSeconds = 60;
 const mostPerPass = 50;
 const oldKeysAtOnce = 1000;
 
-/** Begins the end of idle sessions; gives their ids, for the recorder to tell the cluster. */
+/** Begins the end of idle sessions; returns their ids, for the recorder to tell the cluster. */
 export async function sweepIdle({ postgres, logger }: SweeperDeps): Promise<string[]> {
   const ids = await beginIdleStops(postgres.pool);
   for (const id of ids) logger.info({ gameSession: id }, "A game session is stopped because it was idle.");
@@ -45,7 +52,7 @@ export async function sweepVersions({ postgres, objectStore, logger }: SweeperDe
   }));
 }
 
-/** Forgets the answers to keys that are too old to be asked for. */
+/** Forgets the responses to keys that are too old to be asked for. */
 export async function sweepIdempotencyKeys({ postgres }: Pick<SweeperDeps, "postgres">): Promise<void> {
   await upTo(mostPerPass, async () => await deleteOldIdempotencyKeys(postgres.pool, oldKeysAtOnce) === oldKeysAtOnce);
 }

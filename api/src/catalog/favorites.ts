@@ -1,5 +1,5 @@
 import type { FavoriteResponse } from "#contracts/http/catalog.ts";
-import { HttpError } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
@@ -39,5 +39,5 @@ async function toggle(db: Queryable, userId: string, gameId: string): Promise<Fa
     if (turned.isAdded) return { status: "added", gameId };
     // The mark was not there to remove, but was when it came to adding it.
   }
-  throw new HttpError("conflict", { message: "This game is being marked and unmarked all the time: try again in a moment.", retryAfterSeconds: 1 });
+  throw new DomainError("conflict", { message: "This game is being marked and unmarked all the time: try again in a moment.", retryAfterSeconds: 1 });
 }

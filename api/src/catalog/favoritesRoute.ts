@@ -1,10 +1,10 @@
 import { FavoriteRequest, FavoriteResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { remembering } from "../http/idempotency.ts";
-import { userRoute } from "../http/route.ts";
+import { userRouteFor } from "../auth/userRoute.ts";
 import { toggleFavorite } from "./favorites.ts";
 
-const toggle = userRoute({
+const toggle = userRouteFor()({
   method: "POST",
   path: "/api/favorites",
   name: "toggleFavorite",
@@ -12,7 +12,7 @@ const toggle = userRoute({
   description: "Each request turns the mark over. A request that may be sent twice needs an `Idempotency-Key`.",
   limits: ["catalog"],
   body: FavoriteRequest,
-  answers: { 200: FavoriteResponse },
+  responses: { 200: FavoriteResponse },
   errors: ["not_found"],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body: { gameId } }) => {

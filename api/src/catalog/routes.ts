@@ -1,38 +1,41 @@
 import { GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { presentGame, presentGames } from "./present.ts";
-import { answerCacheable, answerCacheableText } from "../http/response.ts";
+import { respondCacheable, respondCacheableText } from "../http/response.ts";
 import { cacheable } from "../http/responses.ts";
-import { userRoute } from "../http/route.ts";
+import { userRouteFor } from "../auth/userRoute.ts";
 import { findCatalogGame, listCatalog } from "./catalog.ts";
+import type { CatalogCounts } from "./catalogCounts.ts";
 
-const list = userRoute({
+const route = userRouteFor<{ catalogCounts: CatalogCounts }>();
+
+const list = route({
   method: "GET",
   path: "/api/games",
   name: "listGames",
   summary: "List and search games",
   limits: ["catalog"],
   query: GamesQuery,
-  answers: cacheable(GamesResponse),
+  responses: cacheable(GamesResponse),
   errors: [],
   handle: async ({ ctx, deps, user, query }) => {
-    answerCacheableText(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
+    respondCacheableText(ctx, presentGames(await listCatalog(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
   },
 });
 
-const detail = userRoute({
+const detail = route({
   method: "GET",
   path: "/api/games/:slug",
   name: "getGame",
   summary: "Show a game",
   limits: ["catalog"],
   params: GameParams,
-  answers: cacheable(GameDetail),
+  responses: cacheable(GameDetail),
   errors: [],
   handle: async ({ ctx, deps, user, params }) => {
     const game = await findCatalogGame(deps.postgres.pool, user.id, params.slug);
     if (game === undefined) throw notFound("There is no such game.");
-    answerCacheable(ctx, presentGame(game));
+    respondCacheable(ctx, presentGame(game));
   },
 });
 

@@ -3,9 +3,10 @@ import { text } from "node:stream/consumers";
 import { CommanderError } from "commander";
 import { Passwords } from "../auth/passwords.ts";
 import { announceOnce } from "./announceOnce.ts";
-import { CliError, exitCodes } from "./cliError.ts";
+import { exitCodes, toCliError } from "./cliError.ts";
 import { createProgram } from "./program.ts";
 import { readCliConfig, secretLogKeys } from "../config.ts";
+import { invalidRequest } from "../errors.ts";
 import { createLogger } from "#runtime/createLogger.ts";
 import { Audit } from "../audit/audit.ts";
 import { connectPostgres } from "../stores/postgres.ts";
@@ -23,7 +24,7 @@ const program = createProgram({
   },
   passwords: () => {
     const { pepper, bcryptCost: cost } = readCliConfig(process.env);
-    if (pepper === undefined) throw new CliError("invalid", "PASSWORD_PEPPER is not set: it must be the API's own, or the password will not be accepted.");
+    if (pepper === undefined) throw invalidRequest("PASSWORD_PEPPER is not set: it must be the API's own, or the password will not be accepted.");
     return passwords ??= new Passwords({ pepper, cost, workers: 1 });
   },
   announce: async (authSessionIds) => {
@@ -43,12 +44,11 @@ async function run(): Promise<number> {
   try {
     await program.parseAsync();
     return 0;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.invalid;
-    const code = error instanceof CliError ? error.code : "failed";
-    const message = error instanceof Error ? error.message : String(error);
-    if (asJson) console.log(JSON.stringify({ error: code, message, ...(error instanceof CliError && error.details) }));
+  } catch (thrown) {
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.invalid;
+    const { error, message, details } = toCliError(thrown);
+    if (asJson) console.log(JSON.stringify({ error, message, ...details }));
     else console.error(message);
-    return error instanceof CliError ? exitCodes[error.code] : 1;
+    return exitCodes[error];
   }
 }

@@ -71,7 +71,7 @@ export class ClusterView {
   }
 
   /**
-   * Resolves as soon as `isReached` holds for the game session (undefined: it is gone) and gives true, or false when
+   * Resolves as soon as `isReached` holds for the game session (undefined: it is gone) and returns true, or false when
    * `deadlineMs` have passed first. Looks once at the start and then at each change, so nothing is polled.
    */
   async waitForGameSession(

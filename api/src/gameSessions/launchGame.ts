@@ -1,17 +1,29 @@
 import { randomUUID } from "node:crypto";
 import { limits } from "#contracts/limits.ts";
 import { KubeError } from "#kube/errors.ts";
-import type { Deps } from "../deps.ts";
-import { HttpError, notFound } from "../errors.ts";
-import { buildGameSessionSpec } from "./buildGameSessionSpec.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessionSpec.ts";
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
 import { insertGameSession, lockLaunches, readLaunchWorld, type NewGameSession } from "./launchStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";
 
-type LaunchDeps = Pick<Deps, "config" | "logger" | "clock" | "postgres" | "cluster" | "gameSessionWriter">;
+/** What a launch needs. */
+export interface LaunchDeps {
+  config: { isInternetAllowed: boolean; gameSession: GameSessionSettings };
+  logger: Logger;
+  clock: Clock;
+  postgres: Postgres;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+}
 
 /** What a player wants to play. */
 export interface Launch extends SlotWish {
@@ -34,7 +46,7 @@ export async function launchGame(
     if (choice.kind === "unknown") throw notFound("There is no such save slot.");
     if (world.activeSessionId !== null) throw sessionActive(world.activeSessionId);
     const slot = slotOf(choice);
-    if (world.network === "internet" && !deps.config.isInternetAllowed) throw new HttpError("conflict", { message: noInternetMessage });
+    if (world.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
     if (world.activeSessions >= offeredByCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
     const source = { userId, slug: launch.gameSlug, world, slot, settings: deps.config.gameSession, now: deps.clock.now() };
     const { gameId, versionId } = world;
@@ -42,7 +54,7 @@ export async function launchGame(
     const stored = {
       id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
     };
-    if (!await insertGameSession(transaction, stored)) throw new HttpError("session_active", { message: sessionActiveMessage });
+    if (!await insertGameSession(transaction, stored)) throw new DomainError("session_active", { message: sessionActiveMessage });
     await alsoWithin?.(stored.id, transaction);
     return stored;
   });
@@ -54,12 +66,12 @@ const sessionActiveMessage = "You are already playing: stop that session first."
 
 const noInternetMessage = "This game needs the internet, which this site does not let games use: an admin has to allow it by the chart value games.network.";
 
-function sessionActive(sessionId: string): HttpError {
-  return new HttpError("session_active", { message: sessionActiveMessage, extra: { sessionId } });
+function sessionActive(sessionId: string): DomainError {
+  return new DomainError("session_active", { message: sessionActiveMessage, extra: { sessionId } });
 }
 
-function noServers(message: string, cause?: unknown): HttpError {
-  return new HttpError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
+function noServers(message: string, cause?: unknown): DomainError {
+  return new DomainError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
 }
 
 interface ChosenSlot extends Omit<Slot, "isPending"> {
@@ -68,13 +80,13 @@ interface ChosenSlot extends Omit<Slot, "isPending"> {
 
 function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   if (choice.kind === "full") {
-    throw new HttpError("no_empty_slot", { message: "All save slots of this game are in use: continue one of them." });
+    throw new DomainError("no_empty_slot", { message: "All save slots of this game are in use: continue one of them." });
   }
   if (choice.kind === "fresh") {
     return { id: randomUUID(), number: choice.number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isNew: true };
   }
   if (choice.slot.isPending) {
-    throw new HttpError("conflict", {
+    throw new DomainError("conflict", {
       message: "The last save of this slot is still being stored: try again in a moment, or play another slot.", retryAfterSeconds: 10,
     });
   }

@@ -1,4 +1,4 @@
-import type { Deps } from "../deps.ts";
+import type { Postgres } from "../stores/postgres.ts";
 import { recordEnd, removeUnusedSlot } from "./gameSessionRecord.ts";
 
 const nothing = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0 };
@@ -7,7 +7,7 @@ const nothing = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0 };
  * Ends a session that the cluster never had, or that vanished from it before it was ready, and removes the slot made for
  * it. Should the object turn up after all, the recorder stops it, for its row has ended.
  */
-export async function recordLaunchFailure({ postgres }: Pick<Deps, "postgres">, id: string, message: string): Promise<void> {
+export async function recordLaunchFailure({ postgres }: { postgres: Postgres }, id: string, message: string): Promise<void> {
   await postgres.transaction(async (transaction) => {
     const end = { ...nothing, status: "error", stopReason: "Failed", failure: { reason: "LaunchFailed", message } } as const;
     const isRecorded = await recordEnd(transaction, id, end, { readyAt: undefined, endedAt: undefined }, undefined);

@@ -1,25 +1,32 @@
 import {
   GameSessionRequest, GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchRequest, LaunchResponse, StopPendingResponse, StopResponse,
 } from "#contracts/http/gameSessions.ts";
-import { keepGameSessionAlive } from "./keepGameSessionAlive.ts";
-import { launchGame } from "./launchGame.ts";
-import { stopGameSession } from "./stopGameSession.ts";
+import { keepGameSessionAlive, type KeepaliveDeps } from "./keepGameSessionAlive.ts";
+import { launchGame, type LaunchDeps } from "./launchGame.ts";
+import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
 import { notFound } from "../errors.ts";
-import { streamGameSession } from "./events/streamGameSession.ts";
+import { streamGameSession, type GameSessionStreamDeps } from "./events/streamGameSession.ts";
 import { presentGameSession, presentGameSessions, presentKeepalive, presentLaunch, presentStop } from "./present.ts";
 import { eventStream, empty } from "../http/responses.ts";
 import { remembering } from "../http/idempotency.ts";
-import { userRoute, type Route } from "../http/route.ts";
+import type { Route } from "../http/route.ts";
+import type { UserDeps } from "../auth/requireUser.ts";
+import { userRouteFor } from "../auth/userRoute.ts";
 import { findGameSession, listActiveGameSessions } from "./gameSessionStore.ts";
 
-const launch = userRoute({
+/** What these routes need. */
+type GameSessionDeps = UserDeps & LaunchDeps & StopDeps & KeepaliveDeps & GameSessionStreamDeps;
+
+const route = userRouteFor<GameSessionDeps>();
+
+const launch = route({
   method: "POST",
   path: "/api/game/launch",
   name: "launchGame",
   summary: "Launch a game",
   limits: ["launch", "launchHourly"],
   body: LaunchRequest,
-  answers: { 202: LaunchResponse },
+  responses: { 202: LaunchResponse },
   errors: ["not_found", "session_active", "no_empty_slot", "conflict", "no_servers"],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
@@ -30,7 +37,7 @@ const launch = userRoute({
   },
 });
 
-const status = userRoute({
+const status = route({
   method: "GET",
   path: "/api/game/session-status",
   name: "getGameSession",
@@ -38,7 +45,7 @@ const status = userRoute({
   description: "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours.",
   limits: ["poll"],
   query: GameSessionRequest,
-  answers: { 200: GameSessionStatusResponse },
+  responses: { 200: GameSessionStatusResponse },
   errors: ["not_found"],
   handle: async ({ ctx, deps, user, query }) => {
     const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
@@ -47,7 +54,7 @@ const status = userRoute({
   },
 });
 
-const events = userRoute({
+const events = route({
   method: "GET",
   path: "/api/game/events",
   name: "followGameSession",
@@ -58,7 +65,7 @@ const events = userRoute({
   limits: ["poll"],
   query: GameSessionRequest,
   headers: ["Last-Event-ID"],
-  answers: { 200: eventStream("The session's events, until its end."), 204: empty("The session has ended, and the client knows it.") },
+  responses: { 200: eventStream("The session's events, until its end."), 204: empty("The session has ended, and the client knows it.") },
   errors: ["not_found", "rate_limited", "unavailable"],
   handle: async ({ ctx, deps, user, query }) => {
     const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
@@ -67,21 +74,21 @@ const events = userRoute({
   },
 });
 
-const keepalive = userRoute({
+const keepalive = route({
   method: "POST",
   path: "/api/game/keepalive",
   name: "keepGameSessionAlive",
   summary: "Keep a session alive",
   limits: ["poll"],
   body: GameSessionRequest,
-  answers: { 200: KeepaliveResponse },
+  responses: { 200: KeepaliveResponse },
   errors: ["not_found"],
   handle: async ({ ctx, deps, user, body }) => {
     ctx.body = presentKeepalive(await keepGameSessionAlive(deps, user.id, body.sessionId));
   },
 });
 
-const stop = userRoute({
+const stop = route({
   method: "POST",
   path: "/api/game/stop",
   name: "stopGameSession",
@@ -89,7 +96,7 @@ const stop = userRoute({
   description: "Saves the game, takes its container away and answers with what it used. May be repeated.",
   limits: ["stop"],
   body: GameSessionRequest,
-  answers: { 200: StopResponse, 202: StopPendingResponse },
+  responses: { 200: StopResponse, 202: StopPendingResponse },
   errors: ["not_found"],
   handle: async ({ ctx, deps, user, body }) => {
     const ended = await stopGameSession(deps, user.id, body.sessionId);
@@ -98,13 +105,13 @@ const stop = userRoute({
   },
 });
 
-const list = userRoute({
+const list = route({
   method: "GET",
   path: "/api/game/sessions",
   name: "listGameSessions",
   summary: "List active sessions",
   limits: ["poll"],
-  answers: { 200: GameSessionsResponse },
+  responses: { 200: GameSessionsResponse },
   errors: [],
   handle: async ({ ctx, deps, user }) => {
     ctx.body = presentGameSessions(await listActiveGameSessions(deps.postgres.pool, user.id), deps.cluster);
@@ -112,4 +119,4 @@ const list = userRoute({
 });
 
 /** Launching, watching, keeping and ending the player's own sessions. */
-export const gameSessionRoutes: readonly Route[] = [launch, status, events, keepalive, stop, list];
+export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [launch, status, events, keepalive, stop, list];

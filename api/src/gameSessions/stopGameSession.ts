@@ -2,12 +2,22 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
-import type { Deps } from "../deps.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound } from "../errors.ts";
 import { recordVanished } from "./recorder/recordVanished.ts";
 import { beginStop, findGameSession, type GameSessionRow } from "./gameSessionStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 
-type StopDeps = Pick<Deps, "config" | "logger" | "postgres" | "cluster" | "gameSessionWriter">;
+/** What stopping a session needs. */
+export interface StopDeps {
+  config: { gameSession: { stopWaitSeconds: number } };
+  logger: Logger;
+  postgres: Postgres;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+}
 
 /** Between looks at a row whose object is gone already: the recorder needs a moment to say so. */
 const recheckMs = 100;

@@ -1,18 +1,24 @@
-import type { Deps } from "../deps.ts";
+import type { Audit } from "../audit/audit.ts";
 import { gameEvent } from "./gameAuditEvent.ts";
 import { preconditionFailed, type GamePrecondition } from "./gameEtag.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { markGameDeleted } from "./gameVersionStore.ts";
 import { PartnerGames } from "./partnerGameStore.ts";
-import { followGameCache } from "./followGameCaches.ts";
+import { followGameCache, type FollowDeps } from "./followGameCaches.ts";
+import type { Postgres } from "../stores/postgres.ts";
 import { noSuchGame } from "./updateGame.ts";
+
+/** What deleting a game needs. */
+export interface DeleteGameDeps extends FollowDeps {
+  audit: Audit;
+}
 
 /**
  * Takes a game out of the catalogue for good: no new session can start, those that run go on with their files. Its slug
  * stays taken for a while. Throws not_found and precondition_failed.
  */
 export async function deleteGame(
-  deps: Pick<Deps, "postgres" | "audit" | "logger" | "gameCacheWriter" | "objectStore">, partner: PartnerPrincipal, slug: string, precondition?: GamePrecondition,
+  deps: DeleteGameDeps, partner: PartnerPrincipal, slug: string, precondition?: GamePrecondition,
 ): Promise<void> {
   const id = precondition === undefined
     ? await markGameDeleted(deps.postgres.pool, partner.id, slug)
@@ -27,7 +33,7 @@ export async function deleteGame(
 
 /** Undefined when there is no such game; throws when it is not, or in the same moment no longer is, what the client has seen. */
 async function deleteAsSeen(
-  { postgres }: Pick<Deps, "postgres">, partner: PartnerPrincipal, slug: string, precondition: GamePrecondition,
+  { postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string, precondition: GamePrecondition,
 ): Promise<string | undefined> {
   const games = new PartnerGames(postgres, partner.id);
   const game = await games.find(slug);

@@ -1,8 +1,17 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
-import type { Deps } from "../deps.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { GameCacheWriter } from "../cluster/gameCacheWriter.ts";
 import { claimGameBehind, markCacheApplied, type GameBehind, type StoredVersion } from "./gameVersionStore.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 
-type FollowDeps = Pick<Deps, "logger" | "postgres" | "gameCacheWriter" | "objectStore">;
+/** What bringing GameCaches up to date needs. */
+export interface FollowDeps {
+  logger: Logger;
+  postgres: Postgres;
+  gameCacheWriter: GameCacheWriter;
+  objectStore: ObjectStore;
+}
 
 const mostPerPass = 100;
 

@@ -1,4 +1,4 @@
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import type { AuditEvent } from "../audit/audit.ts";
 
 /** What a partner's request did to one of their games, for the audit trail. */

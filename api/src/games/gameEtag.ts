@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { HttpError } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 
 /** A game at one of its revisions. */
@@ -30,8 +30,8 @@ export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefine
 }
 
 /** 412: read it again and decide anew. */
-export function preconditionFailed(): HttpError {
-  return new HttpError("precondition_failed", { message: "The game has changed since you read it: read it again, then repeat the request with its new ETag." });
+export function preconditionFailed(): DomainError {
+  return new DomainError("precondition_failed", { message: "The game has changed since you read it: read it again, then repeat the request with its new ETag." });
 }
 
 function stateOf({ id, revision }: RevisedGame): string {

@@ -1,16 +1,24 @@
 import type { RegisterGameRequest } from "#contracts/http/partners.ts";
-import type { Deps } from "../deps.ts";
-import { HttpError, invalidRequest } from "../errors.ts";
+import type { Audit } from "../audit/audit.ts";
+import { DomainError, invalidRequest } from "../errors.ts";
 import type { Game } from "../generated/client.ts";
 import { gameEvent } from "./gameAuditEvent.ts";
-import { checkNetwork } from "./networkRule.ts";
+import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import { slugOf } from "./slugs.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { isUniqueViolation, PartnerGames, type GameMetadata } from "./partnerGameStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What a change of a game needs. */
+export interface RegisterGameDeps {
+  config: NetworkConfig;
+  postgres: Postgres;
+  audit: Audit;
+}
 
 /** Registers a game, which waits for its archive from then on. Throws invalid_request for a network that the site does not give, and conflict when the slug is taken. */
 export async function registerGame(
-  { postgres, audit, config }: Pick<Deps, "postgres" | "audit" | "config">, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
+  { postgres, audit, config }: RegisterGameDeps, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
 ): Promise<Game> {
   checkNetwork(config, request);
   const slug = wanted ?? slugOf(request.title);
@@ -21,7 +29,7 @@ export async function registerGame(
     return game;
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new HttpError("conflict", { message: `The slug ${slug} is taken: choose another one.`, cause: error });
+    throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.`, cause: error });
   }
 }
 

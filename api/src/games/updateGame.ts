@@ -1,11 +1,19 @@
 import type { PatchGameRequest } from "#contracts/http/partners.ts";
-import type { Deps } from "../deps.ts";
-import { HttpError, notFound } from "../errors.ts";
+import type { Audit } from "../audit/audit.ts";
+import { DomainError, notFound } from "../errors.ts";
 import { gameEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
-import { checkNetwork } from "./networkRule.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
+import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { PartnerGames, type GameMetadata, type PartnerGame } from "./partnerGameStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What a change of a game needs. */
+export interface UpdateGameDeps {
+  config: NetworkConfig;
+  postgres: Postgres;
+  audit: Audit;
+}
 
 /** Uploads and other changes may come between the look and the change, but hardly this often. */
 const attempts = 5;
@@ -15,7 +23,7 @@ const attempts = 5;
  * precondition_failed, and invalid_archive when launcher or engineDir name something that the game's archive does not hold.
  */
 export async function updateGame(
-  { postgres, audit, config }: Pick<Deps, "postgres" | "audit" | "config">, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
+  { postgres, audit, config }: UpdateGameDeps, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
   precondition?: GamePrecondition,
 ): Promise<PartnerGame> {
   checkNetwork(config, changes);
@@ -32,21 +40,21 @@ export async function updateGame(
     await audit.record(gameEvent("game.updated", partner, game.id));
     return updated;
   }
-  throw new HttpError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
+  throw new DomainError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
 }
 
 /** 404 of the partner interface: unknown, deleted or another partner's. */
-export function noSuchGame(slug: string): HttpError {
+export function noSuchGame(slug: string): DomainError {
   return notFound(`There is no game ${slug}.`);
 }
 
 function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engineDir }: PatchGameRequest): void {
   if (currentVersion === null) return;
   if (launcher !== undefined && !currentVersion.rootFiles.includes(launcher)) {
-    throw new HttpError("invalid_archive", { message: `The game's archive has no file ${launcher} at its root: upload one that has, or keep the launcher.` });
+    throw new DomainError("invalid_archive", { message: `The game's archive has no file ${launcher} at its root: upload one that has, or keep the launcher.` });
   }
   if (engineDir !== undefined && !currentVersion.rootDirectories.includes(engineDir)) {
-    throw new HttpError("invalid_archive", { message: `The game's archive has no directory ${engineDir} at its root: upload one that has, or keep engineDir.` });
+    throw new DomainError("invalid_archive", { message: `The game's archive has no directory ${engineDir} at its root: upload one that has, or keep engineDir.` });
   }
 }
 

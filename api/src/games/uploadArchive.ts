@@ -1,23 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
-import type { Deps } from "../deps.ts";
-import { HttpError } from "../errors.ts";
+import type { Audit } from "../audit/audit.ts";
+import { DomainError } from "../errors.ts";
 import { gameEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
-import type { PartnerPrincipal } from "../http/appContext.ts";
-import { followGameCache } from "./followGameCaches.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
+import { followGameCache, type FollowDeps } from "./followGameCaches.ts";
 import type { PartnerGame } from "./partnerGameStore.ts";
 import { currentDigest, dropUploadLease, lockJudgedGame, switchVersion, type UploadLease } from "./uploadStore.ts";
-import { archiveTooLarge, type ArchiveBody } from "./upload/archiveBody.ts";
+import type { ArchiveBody } from "./upload/archiveBody.ts";
 import { ArchiveStore } from "./upload/archiveStore.ts";
 import type { ArchiveUpload } from "./upload/archiveUpload.ts";
-import { CutOff, TooSlow } from "./upload/bodyReader.ts";
+import { CutOff, TooSlow, type Pace } from "./upload/bodyReader.ts";
 import { ArchiveTooLarge, DigestMismatch, receiveArchive, type ReceivedArchive } from "./upload/receiveArchive.ts";
 import { holdUploadLease } from "./upload/uploadLease.ts";
 import { noSuchGame } from "./updateGame.ts";
 
-type UploadDeps = Pick<Deps, "config" | "logger" | "postgres" | "objectStore" | "gameCacheWriter" | "audit">;
+/** What an upload needs. */
+export interface UploadDeps extends FollowDeps {
+  config: { partner: { uploadMaxBytes: number; uploadPace: Pace } };
+  audit: Audit;
+}
 
 /** What a partner is told of an accepted archive. */
 export interface UploadedArchive {
@@ -58,7 +62,7 @@ async function takeIn(deps: UploadDeps, lease: UploadLease, { game, precondition
   const received = await receive(deps, upload, game, body, signal).catch(async (error: unknown) => {
     // The lease stays behind, so the sweeper finds what an abort that fails leaves.
     await upload.abort().catch((cause: unknown) => deps.logger.warn({ err: cause, upload: lease.id }, "A refused upload could not be aborted."));
-    throw toRefusal(error, deps.config.partner.uploadMaxBytes);
+    throw toDomainError(error, deps.config.partner.uploadMaxBytes);
   });
   if (await currentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
     await upload.abort();
@@ -88,7 +92,7 @@ async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, prec
     if (!await dropUploadLease(transaction, lease)) throw noSuchGame(game.slug);
     const revision = await lockJudgedGame(transaction, game);
     if (revision === undefined) {
-      throw new HttpError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
+      throw new DomainError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
     }
     precondition?.({ id: game.id, revision });
     await switchVersion(transaction, {
@@ -97,14 +101,14 @@ async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, prec
   });
 }
 
-function toRefusal(error: unknown, maxBytes: number): unknown {
+function toDomainError(error: unknown, maxBytes: number): unknown {
   if (error instanceof ArchiveRefused) {
     const details = error.entry === undefined ? {} : { details: [{ path: error.entry.slice(0, 256), message: error.message }] };
-    return new HttpError("invalid_archive", { message: error.message, cause: error, ...details });
+    return new DomainError("invalid_archive", { message: error.message, cause: error, ...details });
   }
-  if (error instanceof ArchiveTooLarge) return archiveTooLarge(maxBytes);
-  if (error instanceof DigestMismatch) return new HttpError("checksum_mismatch", { message: error.message });
-  if (error instanceof CutOff) return new HttpError("invalid_request", { message: error.message, cause: error });
-  if (error instanceof TooSlow) return new HttpError("request_timeout", { message: error.message, headers: { Connection: "close" } });
+  if (error instanceof ArchiveTooLarge) return new DomainError("payload_too_large", { message: `An archive may have at most ${maxBytes} bytes.` });
+  if (error instanceof DigestMismatch) return new DomainError("checksum_mismatch", { message: error.message });
+  if (error instanceof CutOff) return new DomainError("invalid_request", { message: error.message, cause: error });
+  if (error instanceof TooSlow) return new DomainError("request_timeout", { message: error.message });
   return error;
 }

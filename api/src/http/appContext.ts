@@ -1,23 +1,38 @@
 import type { ParameterizedContext } from "koa";
-import type { Deps } from "../deps.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import type { RateLimits } from "./rateLimits.ts";
 
-/** Who a request with a valid session cookie comes from. */
-export interface UserPrincipal {
-  id: string;
-  name: string;
-  email: string;
-  /** Hash of the sign-in's id: names the auth-session row. */
-  authSessionId: string;
+/** What HTTP itself needs to serve any route. */
+export interface HttpDeps {
+  config: HttpConfig;
+  logger: Logger;
+  clock: Clock;
+  metrics: Metrics;
+  postgres: Postgres;
+  rateLimits: RateLimits;
+  /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
+  lifecycle: { isStopping: boolean };
 }
 
-/** Who a request with a valid API key comes from. */
-export interface PartnerPrincipal {
+/** What HTTP is told of its place. */
+export interface HttpConfig {
+  /** Origin of every absolute address in responses. */
+  baseUrl: string;
+  /** Browsers come by https. */
+  isSecure: boolean;
+  /** Where pages may live that use this API; our own origin is one of them. */
+  allowedOrigins: ReadonlySet<string>;
+  http: { bodyTimeoutMs: number };
+}
+
+/** Whom a request comes from, once its credential was checked. */
+export interface Principal {
+  /** The kind of routes that take the credential. */
+  kind: "user" | "partner";
   id: string;
-  name: string;
-  /** Public part of the key: what the request rate is counted by. */
-  keyId: string;
-  /** Of this request, for the audit trail. */
-  request: { address: string; requestId: string };
 }
 
 /** What the middleware leaves for later middleware and for the log line. */
@@ -25,16 +40,16 @@ export interface AppState {
   requestId: string;
   /** The path's pattern, such as `/api/games/:slug`. */
   route?: string;
-  user?: UserPrincipal;
-  partner?: PartnerPrincipal;
+  principal?: Principal;
   /** What the session token said, before it is checked any further. */
   claims?: unknown;
 }
 
-export interface AppExtras {
-  deps: Deps;
+/** What every context has beyond Koa's own. */
+export interface AppExtras<D> {
+  deps: D;
   params: Record<string, string>;
 }
 
-/** The context of every request. */
-export type AppContext = ParameterizedContext<AppState, AppExtras>;
+/** The context of a request; `D` is what its reader uses of the dependencies. */
+export type AppContext<D = unknown> = ParameterizedContext<AppState, AppExtras<D>>;

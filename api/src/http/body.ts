@@ -1,28 +1,32 @@
 import { limits } from "#contracts/limits.ts";
-import { HttpError, invalidRequest, payloadTooLarge, unsupportedMediaType } from "../errors.ts";
+import { DomainError, invalidRequest } from "../errors.ts";
 import type { AppContext } from "./appContext.ts";
+import { payloadTooLarge, unsupportedMediaType } from "./httpError.ts";
 
 export const jsonType = "application/json";
 export const formType = "application/x-www-form-urlencoded";
+
+/** A context whose body can be read. */
+type BodyContext = AppContext<{ config: { http: { bodyTimeoutMs: number } } }>;
 
 const depthMax = 10;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A JSON body of at most `maxBytes`. */
-export async function readJson(ctx: AppContext, maxBytes: number = limits.partner.bodyBytes): Promise<unknown> {
+export async function readJson(ctx: BodyContext, maxBytes: number = limits.partner.bodyBytes): Promise<unknown> {
   requireType(ctx, [jsonType]);
   return parseJson(await readText(ctx, maxBytes));
 }
 
 /** The fields of a form, or of a JSON object that stands for one. */
-export async function readForm(ctx: AppContext, maxBytes: number = limits.auth.bodyBytes): Promise<unknown> {
+export async function readForm(ctx: BodyContext, maxBytes: number = limits.auth.bodyBytes): Promise<unknown> {
   const type = requireType(ctx, [formType, jsonType]);
   const text = await readText(ctx, maxBytes);
   return type === jsonType ? parseJson(text) : Object.fromEntries(new URLSearchParams(text));
 }
 
 /** A body of exactly this media type, as text. */
-export async function readPlain(ctx: AppContext, type: string, maxBytes: number): Promise<string> {
+export async function readPlain(ctx: BodyContext, type: string, maxBytes: number): Promise<string> {
   requireType(ctx, [type]);
   return readText(ctx, maxBytes);
 }
@@ -40,14 +44,14 @@ function requireType(ctx: AppContext, accepted: string[]): string {
   return found;
 }
 
-async function readText(ctx: AppContext, maxBytes: number): Promise<string> {
+async function readText(ctx: BodyContext, maxBytes: number): Promise<string> {
   if (Number(ctx.req.headers["content-length"] ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
   continueBody(ctx);
   const bytes = ctx.req.complete ? takeBytes(ctx, maxBytes) : await readBytes(ctx, maxBytes);
   try {
     return utf8.decode(bytes);
   } catch (cause) {
-    throw new HttpError("invalid_request", { message: "The body is not UTF-8 text.", cause });
+    throw new DomainError("invalid_request", { message: "The body is not UTF-8 text.", cause });
   }
 }
 
@@ -59,13 +63,13 @@ function takeBytes({ req }: AppContext, maxBytes: number): Buffer {
   return bytes;
 }
 
-function readBytes({ req, deps }: AppContext, maxBytes: number): Promise<Buffer> {
+function readBytes({ req, deps }: BodyContext, maxBytes: number): Promise<Buffer> {
   const deadlineMs = deps.config.http.bodyTimeoutMs;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => fail(new HttpError("request_timeout", {
-      message: `The body did not arrive within ${deadlineMs / 1000} s.`, headers: { Connection: "close" },
+    const timer = setTimeout(() => fail(new DomainError("request_timeout", {
+      message: `The body did not arrive within ${deadlineMs / 1000} s.`,
     })), deadlineMs);
     const fail = (error: Error): void => {
       clearTimeout(timer);
@@ -82,9 +86,9 @@ function readBytes({ req, deps }: AppContext, maxBytes: number): Promise<Buffer>
       clearTimeout(timer);
       resolve(Buffer.concat(chunks));
     });
-    req.once("error", (cause) => fail(new HttpError("invalid_request", { message: "The body was cut off.", cause })));
+    req.once("error", (cause) => fail(new DomainError("invalid_request", { message: "The body was cut off.", cause })));
     req.once("close", () => {
-      if (!req.complete) fail(new HttpError("invalid_request", { message: "The body was cut off." }));
+      if (!req.complete) fail(new DomainError("invalid_request", { message: "The body was cut off." }));
     });
   });
 }
@@ -94,7 +98,7 @@ function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new HttpError("invalid_request", { message: "The body is not valid JSON.", cause });
+    throw new DomainError("invalid_request", { message: "The body is not valid JSON.", cause });
   }
   if (isDeeper(value, depthMax)) throw invalidRequest(`The body is nested more than ${depthMax} levels deep.`);
   return value;

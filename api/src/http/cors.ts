@@ -1,5 +1,5 @@
 import type { Next } from "koa";
-import type { AppContext } from "./appContext.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
 
 const exposedHeaders = ["API-Version", "ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"].join(", ");
 const preflightSeconds = 600;
@@ -8,7 +8,7 @@ const preflightSeconds = 600;
  * CORS for the pages of ALLOWED_ORIGINS and for nobody else: by default there is none. A partner's key does not belong into a
  * page, so their routes have none at all.
  */
-export function allowOtherPages(ctx: AppContext, next: Next): Promise<void> {
+export function cors(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   const { allowedOrigins, baseUrl } = ctx.deps.config;
   const hasOthers = allowedOrigins.size > 1;
   if (hasOthers && ctx.path.startsWith("/api/") && !ctx.path.startsWith("/api/partners/")) {

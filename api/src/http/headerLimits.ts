@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import { sessionCookieName } from "../auth/cookies.ts";
 
 /** Of a request's head, apart from its credentials. */
 const headBytes = 16 * 1024;
@@ -24,11 +23,12 @@ export function boundHeaders(server: Server, connectionsMax: number): void {
 }
 
 /** Whether a head is long for another reason than its credentials: an API key, or the session cookie. */
-export function isHeadTooLarge({ url = "", rawHeaders, headers: { cookie = "", authorization = "" } }: IncomingMessage, config: { isSecure: boolean }): boolean {
+export function isHeadTooLarge(
+  { url = "", rawHeaders, headers: { cookie = "", authorization = "" } }: IncomingMessage, { sessionCookie: name }: { sessionCookie: string },
+): boolean {
   let bytes = url.length;
   for (const part of rawHeaders) bytes += part.length;
   if (bytes <= headBytes) return false;
-  const name = sessionCookieName(config);
   const sessionCookie = cookie.split(";").find((pair) => pair.trimStart().startsWith(`${name}=`)) ?? "";
   return bytes - sessionCookie.length - authorization.length > headBytes;
 }

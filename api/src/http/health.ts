@@ -2,8 +2,11 @@ import { z } from "zod";
 import { unavailable } from "../errors.ts";
 import { json } from "./responses.ts";
 import { NoQuery } from "./input.ts";
-import { publicRoute } from "./route.ts";
+import { publicRouteFor } from "./route.ts";
 import { withTimeout } from "#runtime/deadline.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+
+const route = publicRouteFor<{ objectStore: ObjectStore }>();
 
 const checkMs = 2_000;
 
@@ -16,22 +19,22 @@ const HealthResponse = z.object({ status: z.literal("ok") }).meta({ id: "Health"
 
 /** Outside /api: for Kubernetes, not for players. */
 export const healthRoutes = [
-  publicRoute({
+  route({
     method: "GET", path: "/healthz", name: "isAlive", summary: "Tell whether the process lives", limits: [], query: NoQuery,
-    answers: { 200: json(HealthResponse) }, errors: [],
+    responses: { 200: json(HealthResponse) }, errors: [],
     handle: ({ ctx }) => {
       ctx.body = { status: "ok" };
     },
   }),
-  publicRoute({
+  route({
     method: "GET", path: "/readyz", name: "isReady", summary: "Tell whether requests can be served", limits: [], query: ReadyQuery,
-    answers: { 200: json(HealthResponse) }, errors: ["unavailable"],
+    responses: { 200: json(HealthResponse) }, errors: ["unavailable"],
     handle: async ({ ctx, deps, query }) => {
       if (deps.lifecycle.isStopping) throw unavailable("The server is stopping.");
       const { postgres, objectStore: { client, bucket } } = deps;
-      await answerOf(postgres.pool.query("SELECT 1"), "The database does not answer.");
+      await replyTo(postgres.pool.query("SELECT 1"), "The database does not answer.");
       if (query.exclude === undefined) {
-        const hasBucket = await answerOf(client.bucketExists(bucket), "The object store does not answer.");
+        const hasBucket = await replyTo(client.bucketExists(bucket), "The object store does not answer.");
         if (!hasBucket) throw unavailable("The object store is not set up.", new Error(`There is no bucket ${bucket}.`));
       }
       ctx.body = { status: "ok" };
@@ -40,7 +43,7 @@ export const healthRoutes = [
 ];
 
 /** Redis is not asked: each process can do without it. */
-async function answerOf<T>(question: Promise<T>, message: string): Promise<T> {
+async function replyTo<T>(question: Promise<T>, message: string): Promise<T> {
   return withTimeout(question, checkMs, "A health check").catch((cause: unknown) => {
     throw unavailable(message, cause);
   });

@@ -1,32 +1,36 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { ErrorCode } from "#contracts/http/errors.ts";
-import { HttpError, type HttpErrorOptions } from "../errors.ts";
+import { DomainError } from "../errors.ts";
+import { HttpError, toHttpError, type HttpErrorOptions } from "./httpError.ts";
 import type { RequestHeaderName } from "./openapi/requestHeaders.ts";
-import { claimIdempotencyKey, giveBackIdempotencyKey, rememberAnswer, type IdempotentAttempt } from "./idempotencyStore.ts";
+import { claimIdempotencyKey, giveBackIdempotencyKey, rememberResponse, type IdempotentAttempt } from "./idempotencyStore.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import { toAnswer, type Answers } from "./responses.ts";
-import type { AppContext } from "./appContext.ts";
+import { toResponse, type Responses } from "./responses.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
 import { parseIdempotencyKey } from "./idempotencyKey.ts";
 
-/** What is kept of an answer: its body as text, to the letter. A refusal is refused again rather than copied, for its request id is the new one's. */
-type StoredAnswer = { status: number; text: string; location?: string } | { refusal: ErrorCode; options: HttpErrorOptions };
+/**
+ * What is kept of a response: its body as text, to the letter. An error response (by the stored name `refusal`) is made anew rather than
+ * copied, for its request id is the new one's.
+ */
+type StoredResponse = { status: number; text: string; location?: string } | { refusal: ErrorCode; options: HttpErrorOptions };
 
-/** What a route says of its requests and answers. */
+/** What a route says of its requests and responses. */
 interface Description {
   headers?: readonly RequestHeaderName[];
-  answers: Answers;
+  responses: Responses;
   errors: readonly ErrorCode[];
 }
 
 /** What a route says of itself beyond its own words when it takes the key. */
-export function idempotencyOf({ headers = [], answers, errors }: Description): Description {
-  const replayable = Object.entries(answers).map(([status, answer]) => {
-    const long = toAnswer(answer);
+export function idempotencyOf({ headers = [], responses, errors }: Description): Description {
+  const replayable = Object.entries(responses).map(([status, response]) => {
+    const long = toResponse(response);
     return [status, { ...long, optionalHeaders: [...long.optionalHeaders, "Idempotency-Replayed" as const] }];
   });
   return {
     headers: [...headers, "Idempotency-Key"],
-    answers: Object.fromEntries(replayable) as Answers,
+    responses: Object.fromEntries(replayable) as Responses,
     errors: [...new Set<ErrorCode>([...errors, "conflict", "idempotency_key_reused"])],
   };
 }
@@ -37,14 +41,16 @@ const turns = new WeakMap<AppContext, { attempt: IdempotentAttempt; isRemembered
 const runningRetrySeconds = 1;
 
 /**
- * Does `work` once for each `Idempotency-Key` of the principal: whoever asks again within a day gets the first answer. Without
+ * Does `work` once for each `Idempotency-Key` of the principal: whoever asks again within a day gets the first response. Without
  * the header it is just done. What failed on our side is not kept, so that a retry tries.
  */
-export async function onceForKey(ctx: AppContext, principal: string, input: unknown, work: () => Promise<void> | void): Promise<void> {
+export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work: () => Promise<void> | void): Promise<void> {
   const header = ctx.req.headers["idempotency-key"];
   if (header === undefined) return work();
+  const { principal } = ctx.state;
+  if (principal === undefined) throw new Error("A route that takes an Idempotency-Key must know whom it serves.");
   const key = parseIdempotencyKey(String(header));
-  const request = { principal, route: `${ctx.method} ${ctx.state.route ?? ctx.path}`, key };
+  const request = { principal: `${principal.kind}:${principal.id}`, route: `${ctx.method} ${ctx.state.route ?? ctx.path}`, key };
   const attempt = { ...request, attempt: randomUUID() };
   const { pool } = ctx.deps.postgres;
   const claim = await claimIdempotencyKey(pool, { ...request, fingerprint: fingerprintOf(input) }, attempt.attempt);
@@ -53,8 +59,8 @@ export async function onceForKey(ctx: AppContext, principal: string, input: unkn
       throw stillRunning();
     case "reused":
       throw new HttpError("idempotency_key_reused", { message: "This Idempotency-Key was used for another request: take a new one." });
-    case "answered":
-      replay(ctx, claim.answer as StoredAnswer);
+    case "done":
+      replay(ctx, claim.response as StoredResponse);
       return;
     case "claimed":
       return doOnce(ctx, attempt, work);
@@ -62,64 +68,65 @@ export async function onceForKey(ctx: AppContext, principal: string, input: unkn
 }
 
 /**
- * For a request with a key, what keeps the answer that its handler is about to give, in the transaction that makes it true: a
- * process that dies right after has done the work and the answer is known. Undefined for one without.
+ * For a request with a key, what keeps the response that its handler is about to give, in the transaction that makes it true: a
+ * process that dies right after has done the work and the response is known. Undefined for one without.
  */
 export function remembering(ctx: AppContext, status: number): ((body: unknown, transaction: Queryable) => Promise<void>) | undefined {
   const turn = turns.get(ctx);
   if (turn === undefined) return undefined;
   return async (body, transaction) => {
-    const isOurs = await rememberAnswer(transaction, turn.attempt, { status, text: JSON.stringify(body) } satisfies StoredAnswer);
+    const isOurs = await rememberResponse(transaction, turn.attempt, { status, text: JSON.stringify(body) } satisfies StoredResponse);
     // It took so long that another request has the turn by now: only one of them may do the work.
     if (!isOurs) throw stillRunning();
     turn.isRemembered = true;
   };
 }
 
-async function doOnce(ctx: AppContext, attempt: IdempotentAttempt, work: () => Promise<void> | void): Promise<void> {
+async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, work: () => Promise<void> | void): Promise<void> {
   const { pool } = ctx.deps.postgres;
   const turn = { attempt, isRemembered: false };
   turns.set(ctx, turn);
   try {
     await work();
   } catch (error) {
-    await settle(ctx, () => (error instanceof HttpError && error.status < 500
-      ? rememberAnswer(pool, attempt, storedRefusal(error))
+    const known = error instanceof DomainError ? toHttpError(error) : undefined;
+    await settle(ctx, () => (known !== undefined && known.status < 500
+      ? rememberResponse(pool, attempt, storedError(known))
       : giveBackIdempotencyKey(pool, attempt)));
     throw error;
   }
   if (turn.isRemembered) return;
   const location = ctx.response.get("Location");
-  const answer: StoredAnswer = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
-  await settle(ctx, () => rememberAnswer(pool, attempt, answer));
+  const response: StoredResponse = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
+  await settle(ctx, () => rememberResponse(pool, attempt, response));
 }
 
-/** The work is done and its answer stands, whether or not it can be kept: then the key is free again after its lease. */
-async function settle(ctx: AppContext, write: () => Promise<unknown>): Promise<void> {
+/** The work is done and its response stands, whether or not it can be kept: then the key is free again after its lease. */
+async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>): Promise<void> {
   try {
     await write();
   } catch (error) {
-    ctx.deps.logger.warn({ err: error, requestId: ctx.state.requestId }, "an answer could not be kept for its Idempotency-Key");
+    ctx.deps.logger.warn({ err: error, requestId: ctx.state.requestId }, "A response could not be kept for its Idempotency-Key.");
   }
 }
 
-function stillRunning(): HttpError {
-  return new HttpError("conflict", {
+function stillRunning(): DomainError {
+  return new DomainError("conflict", {
     message: "A request with this Idempotency-Key is still worked on: ask again in a moment.", retryAfterSeconds: runningRetrySeconds,
   });
 }
 
-function storedRefusal({ code, message, hasMessage, details, headers, extra }: HttpError): StoredAnswer {
+function storedError({ code, message, hasMessage, details, headers, extra }: HttpError): StoredResponse {
   return { refusal: code, options: { headers, extra, ...(hasMessage && { message }), ...(details !== undefined && { details }) } };
 }
 
-function replay(ctx: AppContext, answer: StoredAnswer): void {
+function replay(ctx: AppContext, response: StoredResponse): void {
   const replayed = { "Idempotency-Replayed": "true" };
-  if ("refusal" in answer) throw new HttpError(answer.refusal, { ...answer.options, headers: { ...answer.options.headers, ...replayed } });
-  ctx.set({ ...replayed, ...(answer.location !== undefined && { Location: answer.location }) });
-  ctx.status = answer.status;
+  if ("refusal" in response) throw new HttpError(response.refusal, { ...response.options, headers: { ...response.options.headers, ...replayed } });
+  ctx.set({ ...replayed, ...(response.location !== undefined && { Location: response.location }) });
+  ctx.status = response.status;
   ctx.type = "json";
-  ctx.body = answer.text;
+  ctx.body = response.text;
 }
 
 /** The same for requests that say the same, however their fields are ordered. */

@@ -24,7 +24,7 @@ export type IdempotencyClaim =
   | { kind: "running" }
   /** It was used for something else. */
   | { kind: "reused" }
-  | { kind: "answered"; answer: unknown };
+  | { kind: "done"; response: unknown };
 
 interface KnownRow {
   isSame: boolean;
@@ -35,7 +35,7 @@ const claimsMost = 3;
 const { keptSeconds, leaseSeconds } = limits.idempotency;
 
 /**
- * Takes the key for this attempt, unless it was answered or is being worked on. A day old key, and one whose request was lost
+ * Takes the key for this attempt, unless its request was done or is being worked on. A day old key, and one whose request was lost
  * with its process, are taken over.
  */
 export async function claimIdempotencyKey(db: Queryable, { principal, route, key, fingerprint }: IdempotentRequest, attempt: string): Promise<IdempotencyClaim> {
@@ -59,17 +59,17 @@ export async function claimIdempotencyKey(db: Queryable, { principal, route, key
     // Given back between the two statements: it is free again.
     if (known === undefined) continue;
     if (!known.isSame) return { kind: "reused" };
-    return known.answer === null ? { kind: "running" } : { kind: "answered", answer: known.answer };
+    return known.answer === null ? { kind: "running" } : { kind: "done", response: known.answer };
   }
   return { kind: "running" };
 }
 
-/** Keeps the answer for those who ask again; false when another attempt has the key by now. */
-export async function rememberAnswer(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, answer: unknown): Promise<boolean> {
+/** Keeps the response for those who ask again; false when another attempt has the key by now. */
+export async function rememberResponse(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, response: unknown): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "idempotency.remember",
     text: "UPDATE idempotency_keys SET answer = $5 WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4",
-    values: [principal, route, key, attempt, JSON.stringify(answer)],
+    values: [principal, route, key, attempt, JSON.stringify(response)],
   });
   return rowCount === 1;
 }
@@ -83,7 +83,7 @@ export async function giveBackIdempotencyKey(db: Queryable, { principal, route, 
   });
 }
 
-/** Forgets what is too old to be asked for, at most `most` at a time; gives how many. */
+/** Forgets what is too old to be asked for, at most `most` at a time; returns how many. */
 export async function deleteOldIdempotencyKeys(db: Queryable, most: number): Promise<number> {
   const { rowCount } = await db.query({
     name: "idempotency.sweep",

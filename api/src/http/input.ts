@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { invalidRequest, notFound } from "../errors.ts";
-import type { AppContext } from "./appContext.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
 import { readForm, readJson } from "./body.ts";
 
 /** The contract's schemas of a route's input; what has none is not read. */
@@ -31,7 +31,7 @@ const issuesShown = 20;
  * `refusesStrayQuery` that holds for query parameters of a route that takes none, too.
  */
 export async function readInput<Params, Query, Body>(
-  ctx: AppContext, schemas: InputSchemas<Params, Query, Body>, { refusesStrayQuery = false } = {},
+  ctx: AppContext<HttpDeps>, schemas: InputSchemas<Params, Query, Body>, { refusesStrayQuery = false } = {},
 ): Promise<Input<Params | undefined, Query | z.infer<typeof NoQuery> | undefined, Body | undefined>> {
   const params = schemas.params?.safeParse(ctx.params);
   if (params?.success === false) throw notFound("There is nothing at this address.");
@@ -41,7 +41,7 @@ export async function readInput<Params, Query, Body>(
   return { params: params?.data, query, body };
 }
 
-function readBody(ctx: AppContext, { isForm = false, bodyBytes }: InputSchemas<unknown, unknown, unknown>): Promise<unknown> {
+function readBody(ctx: AppContext<HttpDeps>, { isForm = false, bodyBytes }: InputSchemas<unknown, unknown, unknown>): Promise<unknown> {
   return isForm ? readForm(ctx, bodyBytes) : readJson(ctx, bodyBytes);
 }
 

@@ -1,12 +1,12 @@
 import type { Next } from "koa";
 import { randomBase32 } from "#runtime/base32.ts";
-import type { AppContext } from "./appContext.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
 
 /** A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
-/** Gives every request an id, and one log line and one measurement when its answer has ended. */
-export async function observeRequests(ctx: AppContext, next: Next): Promise<void> {
+/** Gives every request an id, and one log line and one measurement when its response has ended. */
+export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   const { clock, lifecycle } = ctx.deps;
   const startedMs = clock.monotonicMs();
   const given = ctx.req.headers["x-request-id"];
@@ -23,12 +23,12 @@ function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
-function observe({ deps: { logger, metrics }, method, res, state }: AppContext, seconds: number): void {
-  const { requestId, route = "none", user, partner } = state;
+function observe({ deps: { logger, metrics }, method, res, state }: AppContext<HttpDeps>, seconds: number): void {
+  const { requestId, route = "none", principal } = state;
   metrics.requestDone({ method, route, status: res.statusCode, seconds });
   if (!logger.isLevelEnabled("debug")) return;
   logger.debug({
     requestId, method, route, status: res.statusCode, milliseconds: Math.round(seconds * 1000),
-    ...(user && { user: user.id }), ...(partner && { partner: partner.id }), ...(!res.writableFinished && { isCut: true }),
-  }, "request answered");
+    ...(principal && { [principal.kind]: principal.id }), ...(!res.writableFinished && { isCut: true }),
+  }, "A request has ended.");
 }

@@ -1,6 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { limits } from "#contracts/limits.ts";
-import type { Config } from "../config.ts";
 import { clientNetworkOf } from "./clientNetwork.ts";
 import type { Redis } from "../stores/redis.ts";
 import { RedisScript } from "./redisScript.ts";
@@ -11,8 +10,15 @@ export interface RateLimitPolicy {
   windowSeconds: number;
 }
 
-/** Every limit there is, by name. */
-export function policiesOf(config: Config) {
+/** The limits that a site may set for itself; requests in a minute, unless the name says otherwise. */
+export interface RateLimitConfig {
+  catalog: { requestsPerMinute: number };
+  gameSession: { launchesPerMinute: number; launchesPerHour: number; pollsPerMinute: number };
+  partner: { requestsPerMinute: number; uploadsPerHour: number };
+}
+
+/** Returns every limit there is, by name. */
+export function policiesOf(config: RateLimitConfig) {
   const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
   const { auth, gameSession } = limits;
   return {
@@ -50,27 +56,28 @@ export interface Gate {
   opening?: { value: string; seconds: number };
 }
 
-/** The gate's value (undefined when it has none), or that Redis is away; the request was counted only if the gate is open. */
+/** The gate's value (undefined when it has none), or that Redis is unavailable; the request was counted only if the gate is open. */
 export interface GatedCount {
-  gate: string | undefined | typeof away;
+  gate: string | undefined | typeof redisUnavailable;
   outcomes: RateLimitOutcome[];
 }
 
-export const away = Symbol("Redis is away");
+/** What stands for a gate that could not be read. */
+export const redisUnavailable = Symbol("Redis is unavailable");
 
 interface Limit extends RateLimitPolicy {
   name: RateLimitName;
   keyPrefix: string;
-  /** Stands in while Redis is away. */
+  /** Stands in while Redis is unavailable. */
   local: RateLimiterMemory;
 }
 
-/** Counts in Redis for all replicas together; while Redis is away each counts for itself, so nothing is ever unlimited. */
+/** Counts in Redis for all replicas together; while Redis is unavailable each counts for itself, so nothing is ever unlimited. */
 export class RateLimits {
   readonly #redis: Redis;
   readonly #limits: ReadonlyMap<RateLimitName, Limit>;
 
-  constructor(redis: Redis, config: Config) {
+  constructor(redis: Redis, config: RateLimitConfig) {
     this.#redis = redis;
     const policies = Object.entries(policiesOf(config)) as [RateLimitName, RateLimitPolicy][];
     this.#limits = new Map(policies.map(([name, policy]) => [name, {
@@ -90,7 +97,7 @@ export class RateLimits {
   async consumeAll(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
     if (names.length === 0) return [];
     const { gate, outcomes } = await this.consumeIf({ key: "", closed: "" }, names, key);
-    return gate === away ? this.consumeHere(names, key) : outcomes;
+    return gate === redisUnavailable ? this.consumeHere(names, key) : outcomes;
   }
 
   /** Looks at the gate and, if it is open, counts the request under each limit: both in one question. */
@@ -103,7 +110,7 @@ export class RateLimits {
       const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
       return { gate: value === "" ? undefined : value, outcomes };
     } catch {
-      return { gate: away, outcomes: [] };
+      return { gate: redisUnavailable, outcomes: [] };
     }
   }
 
@@ -111,9 +118,9 @@ export class RateLimits {
   async consumeHere(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
     return Promise.all(names.map(async (name) => {
       const limit = this.#limitOf(name);
-      const { consumedPoints, msBeforeNext } = await limit.local.consume(key).catch((refusal: unknown) => {
-        if (refusal instanceof RateLimiterRes) return refusal;
-        throw refusal;
+      const { consumedPoints, msBeforeNext } = await limit.local.consume(key).catch((rejected: unknown) => {
+        if (rejected instanceof RateLimiterRes) return rejected;
+        throw rejected;
       });
       return outcomeOf(limit, consumedPoints, msBeforeNext);
     }));
@@ -146,7 +153,7 @@ function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs
 
 /**
  * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's closed value, the value to open it with and for
- * how many seconds, then the limits' windows. Gives the gate's value and, when that is open, each count and milliseconds left.
+ * how many seconds, then the limits' windows. Returns the gate's value and, when that is open, each count and milliseconds left.
  */
 const countScript = new RedisScript(`
 local closed, opening, seconds = ARGV[1], ARGV[2], ARGV[3]
@@ -156,7 +163,7 @@ if KEYS[1] ~= '' then
   gate = redis.call('GET', KEYS[1]) or ''
   if gate == '' or gate == closed then return { gate } end
 end
-local answer = { gate }
+local reply = { gate }
 for i = 2, #KEYS do
   local count = redis.call('INCR', KEYS[i])
   local left = redis.call('PTTL', KEYS[i])
@@ -164,10 +171,10 @@ for i = 2, #KEYS do
     left = ARGV[i + 2] * 1000
     redis.call('PEXPIRE', KEYS[i], left)
   end
-  answer[#answer + 1] = count
-  answer[#answer + 1] = left
+  reply[#reply + 1] = count
+  reply[#reply + 1] = left
 end
-return answer`);
+return reply`);
 
-/** A counter that has run out stays away: taking back must not leave one that never ends. */
+/** A counter that has run out stays removed: taking back must not leave one that never ends. */
 const giveBackScript = new RedisScript("if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end");

@@ -16,7 +16,7 @@ const everywhere: HeaderPairs = Object.entries({
 
 const everywhereSecure: HeaderPairs = [...everywhere, ["Strict-Transport-Security", `max-age=${hstsSeconds}; includeSubDomains`]];
 
-/** Headers of every answer, also of those that the server gives without the application; `isSecure` where browsers come by https. */
-export function headersOfEveryAnswer({ isSecure }: { isSecure: boolean }): HeaderPairs {
+/** Headers of every response, also of those that the server makes without the application; `isSecure` where browsers come by https. */
+export function headersOfEveryResponse({ isSecure }: { isSecure: boolean }): HeaderPairs {
   return isSecure ? everywhereSecure : everywhere;
 }

@@ -1,14 +1,14 @@
 import Router from "@koa/router";
 import type { Next } from "koa";
-import { HttpError } from "../errors.ts";
+import { HttpError } from "./httpError.ts";
 import type { AppContext, AppExtras, AppState } from "./appContext.ts";
 import type { Route } from "./route.ts";
 
-type Middleware = (ctx: AppContext, next: Next) => Promise<void>;
+type Middleware<D> = (ctx: AppContext<D>, next: Next) => Promise<void>;
 
 /** The table as the router knows it: paths are exact, so that no limit and no cache can be passed by another spelling. */
-export function registerRoutes(routes: readonly Route[]): Router<AppState, AppExtras> {
-  const router = new Router<AppState, AppExtras>({ strict: true, sensitive: true });
+export function registerRoutes<D>(routes: readonly Route<D>[]): Router<AppState, AppExtras<D>> {
+  const router = new Router<AppState, AppExtras<D>>({ strict: true, sensitive: true });
   for (const { method, path, handle } of routes) {
     router.register(path, [method.toLowerCase()], async (ctx) => {
       ctx.state.route = path;
@@ -19,10 +19,10 @@ export function registerRoutes(routes: readonly Route[]): Router<AppState, AppEx
 }
 
 /** Serves the route table; a known path with another method is 405 with `Allow`, and OPTIONS tells what there is. */
-export function createRouter(routes: readonly Route[]): Middleware {
+export function createRouter<D>(routes: readonly Route<D>[]): Middleware<D> {
   const router = registerRoutes(routes);
-  const dispatch = router.routes() as unknown as Middleware;
-  const search: Middleware = async (ctx, next) => {
+  const dispatch = router.routes() as unknown as Middleware<D>;
+  const search: Middleware<D> = async (ctx, next) => {
     const fitting = router.match(ctx.path, ctx.method).path;
     // An address that is written out in the table is no parameter of another one.
     const exact = fitting.filter((layer) => layer.path === ctx.path);
@@ -34,7 +34,7 @@ export function createRouter(routes: readonly Route[]): Middleware {
     }
     ctx.set("Allow", allow);
     for (const { path, announce } of routes) {
-      if (announce !== undefined && layers.some((layer) => layer.path === path)) ctx.set(announce(ctx.deps.config));
+      if (announce !== undefined && layers.some((layer) => layer.path === path)) ctx.set(announce(ctx.deps));
     }
     ctx.status = 204;
   };

@@ -1,7 +1,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { Next } from "koa";
-import { answerUnchanged, etagOf } from "./response.ts";
+import { respondUnchanged, etagOf } from "./response.ts";
 import type { AppContext } from "./appContext.ts";
 
 interface WebFile {
@@ -52,7 +52,7 @@ export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Prom
     ctx.set("Content-Security-Policy", pagePolicy);
     ctx.set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()");
     ctx.set("Cache-Control", file.isHashed ? "public, max-age=31536000, immutable" : "no-cache");
-    if (answerUnchanged(ctx, file.etag)) return;
+    if (respondUnchanged(ctx, file.etag)) return;
     ctx.type = file.type;
     ctx.body = file.body;
   };

@@ -3,16 +3,16 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { boundHeaders, isHeadTooLarge } from "./headerLimits.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { ServerRefusals } from "./serverErrors.ts";
-import { cutStalledAnswers } from "./stalledResponses.ts";
+import { ServerErrors } from "./serverErrors.ts";
+import { cutStalledResponses } from "./stalledResponses.ts";
 
 /** What one server grants to all its clients. */
 export interface ServerLimits {
   connections: number;
   /** From a request's first byte to the end of its headers. */
   headersTimeoutMs: number;
-  /** How long a client may take nothing of an answer that waits for it. */
-  stalledAnswerMs: number;
+  /** How long a client may take nothing of a response that waits for it. */
+  stalledResponseMs: number;
   /** Between looks at both. */
   checkingIntervalMs: number;
 }
@@ -21,6 +21,8 @@ export interface ServerLimits {
 export interface ServerConfig {
   /** Browsers come by https. */
   isSecure: boolean;
+  /** Name of the cookie that is a credential: it may be longer than other headers. */
+  sessionCookie: string;
   http: ServerLimits;
 }
 
@@ -36,11 +38,11 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
  */
 export function createHttpServer(handler: Handler, config: ServerConfig, logger: Logger): Server {
   const limits = config.http;
-  const refusals = new ServerRefusals(config, logger);
+  const errors = new ServerErrors(config, logger);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    refusals.begin(request, response);
-    if (request.headers.host === undefined && request.httpVersion === "1.1") refusals.refuseRequest("invalid_request", response);
-    else if (isHeadTooLarge(request, config)) refusals.refuseRequest("headers_too_large", response);
+    errors.begin(request, response);
+    if (request.headers.host === undefined && request.httpVersion === "1.1") errors.refuseRequest("invalid_request", response);
+    else if (isHeadTooLarge(request, config)) errors.refuseRequest("headers_too_large", response);
     else void handler(request, response);
   };
   const server = createServer({
@@ -48,15 +50,15 @@ export function createHttpServer(handler: Handler, config: ServerConfig, logger:
     requestTimeout: 0,
     connectionsCheckingInterval: limits.checkingIntervalMs,
     keepAliveTimeout: keepAliveMs,
-    requireHostHeader: false, // Node's own refusal has no body and no headers.
+    requireHostHeader: false, // Node's own error response has no body and no headers.
   }, serve);
   server.maxConnections = limits.connections;
   boundHeaders(server, limits.connections);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);
-  server.on("connect", (_: IncomingMessage, socket: Socket) => refusals.refuseConnection("method_not_allowed", socket, { Allow: "GET, HEAD, OPTIONS" }));
-  server.on("clientError", (error: Error & { code?: string }, socket: Socket) => refusals.refuseBytes(error, socket));
-  cutStalledAnswers(server, limits);
+  server.on("connect", (_: IncomingMessage, socket: Socket) => errors.refuseConnection("method_not_allowed", socket, { Allow: "GET, HEAD, OPTIONS" }));
+  server.on("clientError", (error: Error & { code?: string }, socket: Socket) => errors.refuseBytes(error, socket));
+  cutStalledResponses(server, limits);
   return server;
 }
 
@@ -76,7 +78,7 @@ export async function listen(server: Server, port: number, host?: string): Promi
 /** Takes no more connections, lets running requests end for at most `graceMs`, then cuts what is left. */
 export async function close(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // An answer that was begun before kept its connection alive: it is idle from the answer's end on.
+  // A response that was begun before kept its connection alive: it is idle from the response's end on.
   const idleCheck = setInterval(() => server.closeIdleConnections(), idleCheckMs);
   const controller = new AbortController();
   await Promise.race([closed, delay(graceMs, undefined, { signal: controller.signal }).catch(() => undefined)]);

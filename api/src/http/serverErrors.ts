@@ -1,7 +1,7 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
-import { headersOfEveryAnswer } from "./responseHeaders.ts";
+import { headersOfEveryResponse } from "./responseHeaders.ts";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { Logger } from "#runtime/logger.ts";
 
@@ -14,10 +14,10 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 };
 
 /**
- * The server's own refusals, of what never reaches the application: they look as the application's do. The connection ends
+ * The server's own error responses, to what never reaches the application: they look as the application's do. The connection ends
  * with each of them, for nobody knows where a next request would begin.
  */
-export class ServerRefusals {
+export class ServerErrors {
   readonly #config: { isSecure: boolean };
   readonly #logger: Logger;
   readonly #latest = new WeakMap<Socket, ServerResponse>();
@@ -27,7 +27,7 @@ export class ServerRefusals {
     this.#logger = logger;
   }
 
-  /** Notes whose answer the connection is about to carry. */
+  /** Notes whose response the connection is about to carry. */
   begin({ socket }: IncomingMessage, response: ServerResponse): void {
     this.#latest.set(socket, response);
   }
@@ -35,7 +35,7 @@ export class ServerRefusals {
   /** Refuses what is no request: by hand, for there is no response yet that could be written to. */
   refuseBytes(error: Error & { code?: string }, socket: Socket): void {
     const latest = this.#latest.get(socket);
-    // In the middle of an answer a refusal would be taken for a part of it.
+    // In the middle of a response another one would be taken for a part of it.
     if (error.code === "ECONNRESET" || !socket.writable || (latest?.headersSent === true && !latest.writableFinished)) {
       socket.destroy();
       return;
@@ -63,8 +63,8 @@ export class ServerRefusals {
     const { status } = errors[code];
     const requestId = randomBase32(20);
     const body = JSON.stringify({ error: code, requestId });
-    this.#logger.debug({ requestId, status, reason: code }, "what came was no request that can be served");
+    this.#logger.debug({ requestId, status, reason: code }, "A connection sent no request that can be served.");
     const own = { "X-Request-Id": requestId, "Content-Type": "application/json; charset=utf-8", "Content-Length": String(body.length), "Connection": "close", ...more };
-    return { status, body, all: [...headersOfEveryAnswer(this.#config), ...Object.entries(own)].map(([name, value]) => [name, value]) };
+    return { status, body, all: [...headersOfEveryResponse(this.#config), ...Object.entries(own)].map(([name, value]) => [name, value]) };
   }
 }

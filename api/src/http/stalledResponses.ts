@@ -8,10 +8,10 @@ interface Progress {
 }
 
 /**
- * Cuts connections whose client takes nothing of its answer: each holds the answer's memory. A look now and then at what is
+ * Cuts connections whose client takes nothing of its response: each holds the response's memory. A look now and then at what is
  * still unsent costs requests nothing.
  */
-export function cutStalledAnswers(server: Server, { stalledAnswerMs, checkingIntervalMs }: { stalledAnswerMs: number; checkingIntervalMs: number }): void {
+export function cutStalledResponses(server: Server, { stalledResponseMs, checkingIntervalMs }: { stalledResponseMs: number; checkingIntervalMs: number }): void {
   const connections = new Map<Socket, Progress>();
   server.on("connection", (socket: Socket) => {
     connections.set(socket, { taken: 0, sinceMs: performance.now() });
@@ -22,8 +22,8 @@ export function cutStalledAnswers(server: Server, { stalledAnswerMs, checkingInt
     for (const [socket, progress] of connections) {
       const taken = socket.bytesWritten - socket.writableLength;
       if (socket.writableLength === 0 || taken !== progress.taken) connections.set(socket, { taken, sinceMs: nowMs });
-      // A plain end would leave the kernel to hold what it took of the answer, and the client to read it for days.
-      else if (nowMs - progress.sinceMs >= stalledAnswerMs) socket.resetAndDestroy();
+      // A plain end would leave the kernel to hold what it took of the response, and the client to read it for days.
+      else if (nowMs - progress.sinceMs >= stalledResponseMs) socket.resetAndDestroy();
     }
   }, checkingIntervalMs);
   timer.unref();

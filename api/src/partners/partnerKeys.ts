@@ -1,5 +1,5 @@
 import { limits } from "#contracts/limits.ts";
-import { CliError } from "../cli/cliError.ts";
+import { DomainError, notFound } from "../errors.ts";
 import { createPartnerKey } from "./keys.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
@@ -25,13 +25,13 @@ export async function issuePartnerKey({ postgres, audit }: Stores, partnerNameOr
     const { rows: [partner] } = await client.query<{ id: string; name: string }>(
       "SELECT id, name FROM partners WHERE name = $1 OR id = $1 ORDER BY id = $1 DESC LIMIT 1 FOR UPDATE", [partnerNameOrId],
     );
-    if (partner === undefined) throw new CliError("not_found", `There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+    if (partner === undefined) throw notFound(`There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
     const { rows: live } = await client.query<{ id: string }>(
       "SELECT id FROM partner_keys WHERE partner_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY created_at",
       [partner.id],
     );
     if (live.length >= limits.partner.liveKeys) {
-      throw new CliError("exists", `${partner.name} has ${live.length} live keys already (${live.map(({ id }) => id).join(", ")}): revoke one with 'joypod partner key revoke --key …'.`, { partner: partner.id });
+      throw new DomainError("conflict", { message: `${partner.name} has ${live.length} live keys already (${live.map(({ id }) => id).join(", ")}): revoke one with 'joypod partner key revoke --key …'.`, extra: { partner: partner.id } });
     }
     const { rows: [row] } = await client.query<{ expires_at: Date | null }>(
       `INSERT INTO partner_keys (id, partner_id, secret_hash, expires_at)
@@ -55,7 +55,7 @@ export async function revokePartnerKey({ postgres, audit }: Stores, keyId: strin
      RETURNING partner_keys.revoked_at, before.revoked_at IS NULL AS is_new, partner_id`,
     [keyId],
   );
-  if (row === undefined) throw new CliError("not_found", `There is no key ${keyId}: give the id, which is the part between the second and third underscore.`);
+  if (row === undefined) throw notFound(`There is no key ${keyId}: give the id, which is the part between the second and third underscore.`);
   if (row.is_new) {
     await audit.record({
       action: "partnerKey.revoked", actor: { kind: "operator" }, subject: { kind: "partner", id: row.partner_id }, details: { keyId },
@@ -79,7 +79,7 @@ export async function listPartnerKeys({ postgres }: Pick<Stores, "postgres">, pa
   const partner = await postgres.prisma.partner.findFirst({
     where: { OR: [{ id: partnerNameOrId }, { name: partnerNameOrId }] }, include: { keys: { orderBy: { createdAt: "asc" } } },
   });
-  if (partner === null) throw new CliError("not_found", `There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+  if (partner === null) throw notFound(`There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
   return partner.keys.map(({ id, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
     keyId: id, createdAt: createdAt.toISOString(), expiresAt: isoOf(expiresAt), revokedAt: isoOf(revokedAt), lastUsedAt: isoOf(lastUsedAt),
   }));

@@ -1,6 +1,23 @@
-import { forbidden, unauthorized } from "../errors.ts";
+import type { Audit } from "../audit/audit.ts";
+import { forbidden } from "../errors.ts";
 import { isSameSecretHash, parsePartnerKey } from "./keys.ts";
-import type { AppContext, PartnerPrincipal } from "../http/appContext.ts";
+import type { AppContext, HttpDeps } from "../http/appContext.ts";
+import { HttpError } from "../http/httpError.ts";
+
+/** What partners' routes need to check a key. */
+export interface PartnerDeps extends HttpDeps {
+  audit: Audit;
+}
+
+/** Who a request with a valid API key comes from. */
+export interface PartnerPrincipal {
+  id: string;
+  name: string;
+  /** Public part of the key: what the request rate is counted by. */
+  keyId: string;
+  /** Of this request, for the audit trail. */
+  request: { address: string; requestId: string };
+}
 
 interface KeyRow {
   secret_hash: string;
@@ -16,14 +33,14 @@ const useSeconds = 60;
 const useAuditMs = 3_600_000;
 
 /** The partner whose API key the request bears; throws 401 for any other credential and 403 for a suspended partner. */
-export async function requirePartner(ctx: AppContext): Promise<PartnerPrincipal> {
+export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrincipal> {
   // Of two headers Node passes one on; which of them counts would be anybody's guess.
   const { authorization = [] } = ctx.req.headersDistinct;
   const [, text] = authorization.length === 1 ? /^Bearer +([^\s,]+)$/i.exec(authorization[0] ?? "") ?? [] : [];
   const presented = text === undefined ? undefined : parsePartnerKey(text);
   const row = presented === undefined ? undefined : await findLiveKey(ctx, presented.keyId);
   if (presented === undefined || row === undefined || !isSameSecretHash(presented.secretHash, row.secret_hash)) {
-    throw unauthorized({
+    throw new HttpError("unauthorized", {
       message: "A valid API key is required: Authorization: Bearer <key>.",
       headers: { "WWW-Authenticate": 'Bearer realm="joypod partners"' },
     });
@@ -31,7 +48,7 @@ export async function requirePartner(ctx: AppContext): Promise<PartnerPrincipal>
   if (row.is_suspended) throw forbidden("This partner account is suspended.");
   const request = { address: ctx.ip, requestId: ctx.state.requestId };
   const partner = { id: row.partner_id, name: row.name, keyId: presented.keyId, request };
-  ctx.state.partner = partner;
+  ctx.state.principal = { kind: "partner", id: partner.id };
   if (row.is_use_due) await noteUse(ctx, partner.keyId);
   ctx.deps.audit.recordRarely(`partnerKey.used ${partner.keyId}`, {
     action: "partnerKey.used", actor: { kind: "partner", id: partner.id }, details: { keyId: partner.keyId }, ...request,
@@ -39,7 +56,7 @@ export async function requirePartner(ctx: AppContext): Promise<PartnerPrincipal>
   return partner;
 }
 
-async function findLiveKey(ctx: AppContext, keyId: string): Promise<KeyRow | undefined> {
+async function findLiveKey(ctx: AppContext<PartnerDeps>, keyId: string): Promise<KeyRow | undefined> {
   const { rows } = await ctx.deps.postgres.pool.query<KeyRow>({
     name: "partnerKey.find",
     text: `SELECT k.secret_hash, k.partner_id, p.name, p.suspended_at IS NOT NULL AS is_suspended,
@@ -52,10 +69,10 @@ async function findLiveKey(ctx: AppContext, keyId: string): Promise<KeyRow | und
 }
 
 /** For the partner's own look at a key that may be forgotten or stolen; a request is not refused for it. */
-async function noteUse({ deps: { postgres, logger } }: AppContext, keyId: string): Promise<void> {
+async function noteUse({ deps: { postgres, logger } }: AppContext<PartnerDeps>, keyId: string): Promise<void> {
   try {
     await postgres.pool.query({ name: "partnerKey.noteUse", text: "UPDATE partner_keys SET last_used_at = now() WHERE id = $1", values: [keyId] });
   } catch (error) {
-    logger.warn({ err: error, partnerKey: keyId }, "the use of a partner's key could not be noted");
+    logger.warn({ err: error, partnerKey: keyId }, "The use of a partner's key could not be noted.");
   }
 }

@@ -1,4 +1,4 @@
-import { CliError } from "../cli/cliError.ts";
+import { notFound } from "../errors.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -32,7 +32,7 @@ async function setSuspended({ postgres, audit }: Stores, partnerNameOrId: string
      RETURNING partners.id, name, partners.suspended_at, (before.suspended_at IS NULL) = $2 AS is_new`,
     [partnerNameOrId, isSuspended],
   );
-  if (row === undefined) throw new CliError("not_found", `There is no partner ${partnerNameOrId}.`);
+  if (row === undefined) throw notFound(`There is no partner ${partnerNameOrId}.`);
   if (row.is_new) {
     await audit.record({ action: isSuspended ? "partner.suspended" : "partner.resumed", actor: { kind: "operator" }, subject: { kind: "partner", id: row.id } });
   }

@@ -1,10 +1,20 @@
-import type { Deps } from "../deps.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 import { SaveStore } from "./saveStore.ts";
 import { findSupersededSaves, type StoredSaveObject, type SupersededSaves } from "./supersededSaves.ts";
 import { claimDueSweep, endSweep, readSlotKey, type SaveSweep } from "./saveSweepStore.ts";
-import { savePatienceMs } from "../gameSessions/recorder/ending.ts";
+import { savePatienceMs } from "./savePatience.ts";
 
-type SweepSavesDeps = Pick<Deps, "logger" | "postgres" | "objectStore" | "config" | "clock">;
+/** What sweeping saves needs. */
+export interface SweepSavesDeps {
+  config: { saves: { retentionMs: number } };
+  logger: Logger;
+  clock: Clock;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
 
 const mostSlotsPerPass = 200;
 /** The last moment for a save that a node still had when its slot was removed, and something for clocks. */

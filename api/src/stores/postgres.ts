@@ -21,7 +21,7 @@ export interface PostgresOptions {
   logger: Logger;
 }
 
-/** Opens the pool. Connections are made when first needed, so a database that is away does not hinder the start. */
+/** Opens the pool. Connections are made when first needed, so a database that is unavailable does not hinder the start. */
 export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOptions): Postgres {
   const pool = new pg.Pool({
     connectionString: url,

@@ -1,7 +1,7 @@
 import { Redis as Client } from "ioredis";
 import type { Logger } from "#runtime/logger.ts";
 
-/** A connected client; commands fail in time instead of waiting for a server that is away. */
+/** A connected client; commands fail in time instead of waiting for a server that is unavailable. */
 export type Redis = Client;
 
 /** So many unanswered commands in a row mean a server that hangs: without a connection commands fail at once instead. */

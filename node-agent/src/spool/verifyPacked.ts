@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { saveArchiveRules } from "#archive/archiveRules.ts";
-import { createStrictGunzip, gunzipRefusal, pieceBytes } from "#archive/gunzip.ts";
+import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
 import { limits } from "#contracts/limits.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 import { ringOfPieces } from "../unpack/pieces.ts";
@@ -40,7 +40,7 @@ export async function verifyPacked(path: string, save: PackedSave, signal: Abort
   } catch (error) {
     await file.close();
     signal.throwIfAborted();
-    const refusal = gunzipRefusal(error);
+    const refusal = toArchiveRefused(error);
     if (refusal instanceof ArchiveRefused) throw new SpoolUnreadable(`${path}: ${refusal.message}`, error);
     throw error;
   }
@@ -70,7 +70,7 @@ const piecesInUse = 4;
 async function* piecesOf(file: FileHandle, hashes: readonly Hash[]): AsyncGenerator<Buffer> {
   const nextBuffer = ringOfPieces(piecesInUse);
   for (let position = 0; ;) {
-    const { buffer, bytesRead } = await file.read(nextBuffer(), 0, pieceBytes, position);
+    const { buffer, bytesRead } = await file.read(nextBuffer(), 0, chunkBytes, position);
     if (bytesRead === 0) return;
     const piece = buffer.subarray(0, bytesRead);
     for (const hash of hashes) hash.update(piece);

@@ -1,4 +1,4 @@
-import { pieceBytes } from "#archive/gunzip.ts";
+import { chunkBytes } from "#archive/gunzip.ts";
 
 /** Yields the same bytes in pieces of 1 MiB, each in memory that `nextBuffer` returns for it. */
 export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () => Buffer): AsyncGenerator<Buffer, void, void> {
@@ -11,7 +11,7 @@ export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () =>
       const taken = rest.copy(piece, filled);
       filled += taken;
       rest = rest.subarray(taken);
-      if (filled < pieceBytes) break;
+      if (filled < chunkBytes) break;
       yield piece;
       piece = undefined;
       filled = 0;
@@ -22,9 +22,9 @@ export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () =>
 
 /** Returns the memory of so many pieces in turn, for `inPieces` to use again: a piece is overwritten when `buffers` more were asked for. */
 export function ringOfPieces(buffers: number): () => Buffer {
-  const ring = Array.from({ length: buffers }, () => Buffer.allocUnsafeSlow(pieceBytes));
+  const ring = Array.from({ length: buffers }, () => Buffer.allocUnsafeSlow(chunkBytes));
   return () => {
-    const next = ring.shift() ?? Buffer.allocUnsafeSlow(pieceBytes);
+    const next = ring.shift() ?? Buffer.allocUnsafeSlow(chunkBytes);
     ring.push(next);
     return next;
   };

@@ -4,7 +4,7 @@ import type { ArchiveSummary } from "#archive/archiveInspector.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import type { ArchiveRules } from "#archive/archiveRules.ts";
-import { createStrictGunzip, gunzipRefusal } from "#archive/gunzip.ts";
+import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
 import { ChecksumMismatch } from "../objectStore/errors.ts";
 import { createChunksInUse } from "./chunksInUse.ts";
 import { inPieces, ringOfPieces } from "./pieces.ts";
@@ -86,7 +86,7 @@ async function unpackStream(gunzip: Gunzip, rules: ArchiveRules, writer: TreeWri
     await writer.finish();
     return summary;
   } catch (error) {
-    throw gunzipRefusal(error);
+    throw toArchiveRefused(error);
   }
 }
 

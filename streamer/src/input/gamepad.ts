@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { removeStale } from "../display/staleSocket.ts";
+import { removeStale } from "../processes/staleSocket.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { encodeChanges, restingGamepad, type GamepadState } from "./gamepadState.ts";
 

@@ -2,8 +2,8 @@
 const hostPriority = 2_122_317_823;
 
 /**
- * Replaces the gathered candidates by one: the address and port where the node lets packets into this pod, which the pod
- * itself cannot see.
+ * Returns the SDP answer with one candidate instead of those gathered: the address and port where the node lets packets into this pod,
+ * which the pod itself cannot see.
  */
 export function announceAddress(sdp: string, address: string, port: number): string {
   const lines = sdp.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("a=candidate:") && line !== "a=end-of-candidates");

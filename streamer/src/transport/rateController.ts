@@ -1,4 +1,4 @@
-import type { TransportFeedback } from "./transportFeedback.ts";
+import type { TransportFeedback } from "../rtp/transportFeedback.ts";
 
 const windowMs = 1_000;
 const recentMs = 300;

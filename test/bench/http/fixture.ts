@@ -23,7 +23,7 @@ export interface BenchPlayer {
 }
 
 /** Real stores with players, games and sessions in them, for programs that serve them side by side. */
-export interface BenchStage {
+export interface BenchFixture {
   deps: Deps;
   players: BenchPlayer[];
   /** Starts the API as it runs in production; `env` on top. */
@@ -35,7 +35,7 @@ export interface BenchStage {
 
 const games = 60;
 
-export async function prepareStage({ players: count }: { players: number }): Promise<BenchStage> {
+export async function createBenchFixture({ players: count }: { players: number }): Promise<BenchFixture> {
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const directory = mkdtempSync(join(tmpdir(), "joypod-bench-"));
   const env = environment(database.url, redis.url, deadKubeconfig(directory));
@@ -78,7 +78,7 @@ function environment(databaseUrl: string, redisUrl: string, kubeconfig: string):
   };
 }
 
-/** A cluster that is away: none of the measured requests asks it. */
+/** A cluster that is unavailable: none of the measured requests asks it. */
 function deadKubeconfig(directory: string): string {
   const path = join(directory, "kubeconfig");
   writeFileSync(path, JSON.stringify({

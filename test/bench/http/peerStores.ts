@@ -48,7 +48,7 @@ export class PeerStores {
   }
 }
 
-/** Headers of every answer, the API's own. */
+/** Headers of every response, the API's own. */
 export const securityHeaders = {
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "X-Content-Type-Options": "nosniff",

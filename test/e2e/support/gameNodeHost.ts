@@ -52,6 +52,14 @@ export class GameNodeHost {
     return kibibytes((await this.#run("sh", "-c", `du -skc /var/log/pods/${sessionsNamespace}_${sessionId}_* | tail -n 1`)).split("\t")[0]);
   }
 
+  /** Returns the most processes and threads that all containers of a pod may have at once, or "max", as the kernel holds it for the pod's own group. */
+  async podPidsMax(podUid: string): Promise<string> {
+    const folder = `*pod${podUid.replaceAll("-", "_")}.slice`;
+    const found = await this.#run("find", "/sys/fs/cgroup", "-path", `${folder}/pids.max`, "-not", "-path", "*.scope/*", "-exec", "cat", "{}", ";");
+    if (!/^(\d+|max)$/.test(found)) throw new Error(`${this.name} has no one limit of processes for pod ${podUid}: "${found}".`);
+    return found;
+  }
+
   /** Waits until the node keeps nothing of the session any more. */
   async forgets(sessionId: string): Promise<void> {
     await eventually(async () => {

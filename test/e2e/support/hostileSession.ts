@@ -40,6 +40,11 @@ export class HostileSession {
     return name;
   }
 
+  /** The uid of its pod. */
+  async podUid(): Promise<string> {
+    return (await (await platform()).pods.get({ namespace: sessionsNamespace, name: this.id })).metadata.uid;
+  }
+
   async podIp(): Promise<string> {
     const ip = (await this.object()).status?.podIp;
     if (ip === undefined) throw new Error(`${this.id} has no address.`);

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { aGame, aPartner, aUser, type TestPartner, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 import { anArchive, archivedGame } from "../../support/fixtures/archives.ts";
 import { postSignIn, postSignOut } from "../../support/http/authForms.ts";
 import { exchange } from "../../support/http/rawHttp.ts";
 import { sendTraffic } from "../../support/http/traffic.ts";
 
-describe("what a request leaves behind", function () {
+describe("of a request,", function () {
   this.timeout(60_000);
   let api: TestApi;
   let user: TestUser;
@@ -24,8 +24,8 @@ describe("what a request leaves behind", function () {
   });
   after(() => api.stop());
 
-  describe("its id", () => {
-    it("is the caller's own where that can be nothing but an id, in answer and log", async () => {
+  describe("the id", () => {
+    it("is the caller's own where that has the form of an id, in response and log", async () => {
       const given = "trace-0123456789.abcdef";
       const refused = await api.anonymous().get("/api/games", { "x-request-id": given });
       expect(refused.headers.get("x-request-id")).to.equal(given);
@@ -33,7 +33,7 @@ describe("what a request leaves behind", function () {
       expect(api.logLines.some((line) => line.includes(`"requestId":"${given}"`))).to.equal(true);
     });
 
-    it("is made here where the caller's could be anything else", async () => {
+    it("is generated where the caller's has another form", async () => {
       for (const given of ["short", "with space in it", "x".repeat(65), "-starts-with-a-dash", "semi;colon-0123", "{\"json\":\"0123456\"}", "ünïcödé-0123456"]) {
         const headers = `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Request-Id: ${given}\r\n\r\n`;
         expect(await exchange(api.url, Buffer.from(headers)), given).to.match(/^HTTP\/1\.1 200 [^]*X-Request-Id: [0-9a-z]{20}\r\n/i);
@@ -41,7 +41,7 @@ describe("what a request leaves behind", function () {
     });
   });
 
-  describe("its audit event", () => {
+  describe("the audit events", () => {
     async function eventsOf(work: () => Promise<unknown>): Promise<{ action: string; details: unknown }[]> {
       const { prisma } = api.deps.postgres;
       await api.deps.audit.settled();
@@ -58,7 +58,7 @@ describe("what a request leaves behind", function () {
     }
     const actionsOf = async (work: () => Promise<unknown>): Promise<string[]> => (await eventsOf(work)).map(({ action }) => action);
 
-    it("is one for each sign-in, failure, lock and sign-out", async () => {
+    it("record each sign-in, failure, lock and sign-out once", async () => {
       const browser = api.anonymous();
       expect(await actionsOf(() => postSignIn(browser, user))).to.deep.equal(["signIn.succeeded"]);
       expect(await actionsOf(() => postSignOut(browser))).to.deep.equal(["signOut"]);
@@ -69,7 +69,7 @@ describe("what a request leaves behind", function () {
       expect(await actionsOf(() => postSignIn(api.anonymous(), victim))).to.deep.equal(["signIn.locked"]);
     });
 
-    it("is one for each thing that a partner changes, and none for what failed", async () => {
+    it("record each change by a partner once, and no failed one", async () => {
       const path = "/api/partners/games";
       const game = { title: "Trail", slug: "trail", developer: "Studio", ...archivedGame };
       const archive = await anArchive();
@@ -85,7 +85,7 @@ describe("what a request leaves behind", function () {
       expect(await actionsOf(() => partner.delete(`${path}/trail`))).to.deep.equal([]);
     });
 
-    it("is none of success when the transaction fails at its end", async () => {
+    it("record no success when the transaction fails at its commit", async () => {
       const game = await aGame(api.deps, { partnerId: owner.id, ...archivedGame });
       await api.deps.postgres.pool.query(`
         CREATE FUNCTION fail_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'canary at commit'; END $$;
@@ -100,7 +100,7 @@ describe("what a request leaves behind", function () {
             await partner.put(`${path}/upload`, archive, { "content-type": "application/gzip" }),
             await partner.delete(path),
           ]) {
-            expectRefusal(failed, 500, "internal_error");
+            expectErrorResponse(failed, 500, "internal_error");
             expect(failed.text).to.not.match(/canary|trigger|node_modules|\.ts|SELECT|UPDATE|INSERT/);
           }
         })).to.deep.equal([]);
@@ -110,7 +110,7 @@ describe("what a request leaves behind", function () {
       expect((await partner.get(path)).json()).to.include({ description: "" });
     });
 
-    it("is one for a key that is used from somewhere, and one a minute for refusals of the same kind", async () => {
+    it("record a key's first use from a network, and error responses of one kind once a minute", async () => {
       const other = await aPartner(api.deps);
       const client = api.asPartner(other);
       expect(await actionsOf(() => sendTraffic(5, () => client.get("/api/partners/games")))).to.deep.equal(["partnerKey.used"]);
@@ -122,12 +122,12 @@ describe("what a request leaves behind", function () {
       expect(await actionsOf(() => api.as(user).post("/api/favorites", { gameId: "x" }, { origin: "https://evil.test" }))).to.deep.equal(["access.refused"]);
     });
 
-    it("is one for a limit that is used up, however many requests it refuses", async () => {
+    it("record an exhausted limit once, however many requests it refuses", async () => {
       const player = api.as(await aUser(api.deps));
       expect(await eventsOf(() => sendTraffic(12, () => player.get("/api/games")))).to.deep.equal([{ action: "limit.reached", details: { limit: "catalog" } }]);
     });
 
-    it("stays as it is", async () => {
+    it("are append-only: the database refuses UPDATE, DELETE and TRUNCATE", async () => {
       for (const sql of ["UPDATE audit_events SET action = 'x'", "DELETE FROM audit_events", "TRUNCATE audit_events"]) {
         const error: unknown = await api.deps.postgres.pool.query(sql).then(() => undefined, (failure: unknown) => failure);
         expect(String(error), sql).to.contain("append-only");

@@ -102,7 +102,7 @@ describe("pages of a large catalogue", function () {
     expect(Number(await revision())).to.equal(Number(before.revision) + 3);
   });
 
-  it("forget that there were many when few are left", async () => {
+  it("count exactly again when few games are left", async () => {
     const query = GamesQuery.parse({ search: "ar", sort: "popular" });
     const known = new CatalogCounts();
     expect((await listCatalog(pool, "nobody", query, known)).total).to.be.above(500);

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/http/apiClient.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 
 const id = "gs-0000000000000000000a";
 
-describe("while the Kubernetes API server is away", function () {
+describe("while the Kubernetes API server is unavailable", function () {
   this.timeout(60_000);
   let api: TestApi;
   let user: TestUser;
@@ -27,7 +27,7 @@ describe("while the Kubernetes API server is away", function () {
     expect((await player.get("/api/game/sessions")).json<{ sessions: unknown[] }>().sessions).to.have.length(1);
   });
 
-  it("the wish to stop is kept and answered soon, as often as it is repeated", async () => {
+  it("a stop is recorded and answered soon, as often as it is repeated", async () => {
     for (let count = 0; count < 2; count++) {
       const startedMs = performance.now();
       const response = await player.post("/api/game/stop", { sessionId: id });
@@ -37,6 +37,6 @@ describe("while the Kubernetes API server is away", function () {
     }
     const row = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
     expect(row).to.include({ status: "stopping", stopReason: "UserRequested" });
-    expectRefusal(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
+    expectErrorResponse(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
   });
 });

@@ -5,8 +5,8 @@ import { sessionsNamespaceRules } from "#api/rbac.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { grant } from "../../support/cluster/kubeRoles.ts";
-import { everyAsk, walk, walkAtOnce, type Answers, type Ask } from "../../support/openapi/everyRequest.ts";
-import { operatorOf, type PlayedOperator } from "../../support/cluster/fakeOperator.ts";
+import { everyRequest, sendInOrder, sendAtOnce, type NamedResponses, type NamedRequest } from "../../support/openapi/everyRequest.ts";
+import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
 import { startRedis, type TestRedis } from "../../support/stores/redis.ts";
 
@@ -18,14 +18,14 @@ const tables = [
   "game_launch_days", "catalog_totals", "idempotency_keys", "audit_events",
 ];
 
-describe("a fault beneath the API", function () {
+describe("the API withholds internal details", function () {
   this.timeout(60_000);
   const role = `faulty_${randomBytes(4).toString("hex")}`;
   let redis: TestRedis;
   let database: TestDatabase;
   let admin: pg.Client;
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let healthy: Record<string, number>;
 
   before(async () => {
@@ -47,7 +47,7 @@ describe("a fault beneath the API", function () {
     operator = operatorOf(api);
     await operator.addNode(1000);
     await eventually(() => api.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
-    healthy = statusesOf(await walk(await everyAsk(api)));
+    healthy = statusesOf(await sendInOrder(await everyRequest(api)));
   });
   beforeEach(() => api.deps.redis.flushall());
   after(async () => {
@@ -58,13 +58,13 @@ describe("a fault beneath the API", function () {
     await redis.server.stop();
   });
 
-  function statusesOf(answers: Answers): Record<string, number> {
-    return Object.fromEntries([...answers].map(([name, { status }]) => [name, status]));
+  function statusesOf(responses: NamedResponses): Record<string, number> {
+    return Object.fromEntries([...responses].map(([name, { status }]) => [name, status]));
   }
 
   /** What could not be done is said in general words, with an id under which the log tells more. */
-  function expectGeneral(answers: Answers): void {
-    for (const [name, response] of answers) {
+  function expectGeneral(responses: NamedResponses): void {
+    for (const [name, response] of responses) {
       const { status, headers, text } = response;
       if (status < 500) continue;
       const { error, requestId = headers.get("x-request-id"), ...rest } = response.json<{ error: string; requestId?: string }>();
@@ -79,119 +79,119 @@ describe("a fault beneath the API", function () {
 
   async function expectRecovery(): Promise<void> {
     await api.deps.redis.flushall();
-    expect(statusesOf(await walk(await everyAsk(api)))).to.deep.equal(healthy);
+    expect(statusesOf(await sendInOrder(await everyRequest(api)))).to.deep.equal(healthy);
   }
 
   /** Names of the requests that were answered otherwise than in health. */
-  function changed(answers: Answers): string[] {
-    return [...answers].filter(([name, { status }]) => status !== healthy[name]).map(([name]) => name);
+  function changed(responses: NamedResponses): string[] {
+    return [...responses].filter(([name, { status }]) => status !== healthy[name]).map(([name]) => name);
   }
 
   /** Answers during a fault, all of them fit to be seen by anybody; afterwards all is as before. */
-  async function during(begin: () => Promise<unknown>, end: () => Promise<unknown>, send = walk): Promise<Answers> {
-    const asks = await everyAsk(api);
+  async function during(begin: () => Promise<unknown>, end: () => Promise<unknown>, send = sendInOrder): Promise<NamedResponses> {
+    const requests = await everyRequest(api);
     await begin();
     try {
-      const answers = await send(asks);
-      expectGeneral(answers);
-      return answers;
+      const responses = await send(requests);
+      expectGeneral(responses);
+      return responses;
     } finally {
       await end();
     }
   }
 
-  describe("in the database:", () => {
+  describe("after a fault in the database:", () => {
     const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`;
     after(expectRecovery);
 
     for (const table of tables) {
-      it(`there is no ${table}`, async () => {
-        const answers = await during(() => admin.query(`ALTER TABLE ${table} RENAME TO mislaid`), () => admin.query(`ALTER TABLE mislaid RENAME TO ${table}`));
-        if (table === "audit_events") expect(changed(answers)).to.be.empty; // The trail must not undo what it tells of.
-        else expect(changed(answers)).to.not.be.empty;
+      it(`table ${table} is missing`, async () => {
+        const responses = await during(() => admin.query(`ALTER TABLE ${table} RENAME TO mislaid`), () => admin.query(`ALTER TABLE mislaid RENAME TO ${table}`));
+        if (table === "audit_events") expect(changed(responses)).to.be.empty; // The trail must not undo what it tells of.
+        else expect(changed(responses)).to.not.be.empty;
       });
     }
 
-    it("nothing may be read or written", async () => {
+    it("no table may be read or written", async () => {
       const [begin, end] = [`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`, `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`];
       expect(changed(await during(() => admin.query(begin), () => admin.query(end)))).to.include.members(["listGames", "a sign-in", "registerGame"]);
     });
 
     /** What passes by itself, as when another server takes over, is 503 for each that it hits. */
-    function expectAway(answers: Answers, hit: string[]): void {
-      expect(changed(answers)).to.include.members(hit);
-      for (const name of changed(answers)) expect(answers.get(name)?.status, name).to.equal(503);
+    function expectUnavailable(responses: NamedResponses, hit: string[]): void {
+      expect(changed(responses)).to.include.members(hit);
+      for (const name of changed(responses)) expect(responses.get(name)?.status, name).to.equal(503);
     }
 
     it("nothing can be written", async () => {
-      const answers = await during(
+      const responses = await during(
         () => admin.query(`ALTER ROLE ${role} SET default_transaction_read_only = on; ${endConnections}`),
         () => admin.query(`ALTER ROLE ${role} RESET default_transaction_read_only; ${endConnections}`),
       );
-      expectAway(answers, ["a favourite with a key", "a launch with a key", "a sign-in", "registerGame", "a changed game", "uploadArchive", "deleteGame"]);
+      expectUnavailable(responses, ["a favourite with a key", "a launch with a key", "a sign-in", "registerGame", "a changed game", "uploadArchive", "deleteGame"]);
     });
 
     it("all connections are taken", async () => {
-      const answers = await during(
+      const responses = await during(
         () => admin.query(`ALTER ROLE ${role} CONNECTION LIMIT 0; ${endConnections}`), () => admin.query(`ALTER ROLE ${role} CONNECTION LIMIT -1`),
       );
-      expectAway(answers, ["listGames", "a sign-in", "listPartnerGames", "registerGame", "isReady"]);
+      expectUnavailable(responses, ["listGames", "a sign-in", "listPartnerGames", "registerGame", "isReady"]);
     });
 
-    it("everything is locked", async () => {
-      const answers = await during(() => admin.query(`BEGIN; LOCK TABLE ${tables.join()} IN ACCESS EXCLUSIVE MODE`), () => admin.query("COMMIT"), walkAtOnce);
-      expectAway(answers, ["listGames", "a sign-in", "listPartnerGames", "registerGame"]);
+    it("tables are locked", async () => {
+      const responses = await during(() => admin.query(`BEGIN; LOCK TABLE ${tables.join()} IN ACCESS EXCLUSIVE MODE`), () => admin.query("COMMIT"), sendAtOnce);
+      expectUnavailable(responses, ["listGames", "a sign-in", "listPartnerGames", "registerGame"]);
     });
 
     it("connections break in the middle of transactions", async () => {
       const hit = ["a favourite with a key", "a launch with a key", "registerGame"];
       const waiting = `SELECT 1 FROM pg_stat_activity WHERE usename = '${role}' AND wait_event_type = 'Lock'`;
-      const answers = await during(() => admin.query("BEGIN; LOCK TABLE games, favorites IN EXCLUSIVE MODE"), () => admin.query("COMMIT"), async (asks) => {
-        const answered = walkAtOnce(asks.filter(({ name }) => hit.includes(name)));
+      const responses = await during(() => admin.query("BEGIN; LOCK TABLE games, favorites IN EXCLUSIVE MODE"), () => admin.query("COMMIT"), async (requests) => {
+        const response = sendAtOnce(requests.filter(({ name }) => hit.includes(name)));
         await eventually(async () => (await api.deps.postgres.pool.query(waiting)).rowCount === hit.length, { intervalMs: 10, what: "the transactions" });
         await admin.query(endConnections);
-        return answered;
+        return response;
       });
-      expectAway(answers, hit);
+      expectUnavailable(responses, hit);
     });
   });
 
-  describe("in Redis changes nothing:", () => {
+  describe("and changes nothing after a fault in Redis:", () => {
     after(expectRecovery);
 
     /** Does the same to every key that requests have left. */
-    function spoiling(how: (key: string) => Promise<unknown>): (asks: readonly Ask[]) => Promise<Answers> {
+    function corrupting(how: (key: string) => Promise<unknown>): (requests: readonly NamedRequest[]) => Promise<NamedResponses> {
       const repeatable = ["a wrong sign-in", "listGames", "listGameSessions", "listPartnerGames"];
-      return async (asks) => {
-        await walk(asks.filter(({ name }) => repeatable.includes(name)));
+      return async (requests) => {
+        await sendInOrder(requests.filter(({ name }) => repeatable.includes(name)));
         const keys = await api.deps.redis.keys("*");
         expect(keys.map((key) => key.split(":", 2)[1])).to.include.members(["limit", "authSession", "lockout"]);
         await Promise.all(keys.map(how));
-        return walk(asks);
+        return sendInOrder(requests);
       };
     }
 
     const nothing = (): Promise<void> => Promise.resolve();
     const flush = (): Promise<unknown> => api.deps.redis.flushall();
 
-    it("values are of another type", async () => {
-      expect(changed(await during(nothing, flush, spoiling((key) => api.deps.redis.multi().del(key).rpush(key, "x").exec())))).to.be.empty;
+    it("values have another type", async () => {
+      expect(changed(await during(nothing, flush, corrupting((key) => api.deps.redis.multi().del(key).rpush(key, "x").exec())))).to.be.empty;
     });
 
     it("values are nonsense", async () => {
-      expect(changed(await during(nothing, flush, spoiling((key) => api.deps.redis.set(key, "nonsense"))))).to.be.empty;
+      expect(changed(await during(nothing, flush, corrupting((key) => api.deps.redis.set(key, "nonsense"))))).to.be.empty;
     });
 
-    it("there is no memory for more", async () => {
+    it("memory is full", async () => {
       expect(changed(await during(() => api.deps.redis.config("SET", "maxmemory", "1"), () => api.deps.redis.config("SET", "maxmemory", "0")))).to.be.empty;
     });
   });
 
-  it("in the object store: the bucket is gone", async () => {
+  it("after a fault in the object store: the bucket is missing", async () => {
     const { client, bucket } = api.deps.objectStore;
-    const answers = await during(() => emptyBucket().then(() => client.removeBucket(bucket)), () => client.makeBucket(bucket, "us-east-1"));
-    expect(changed(answers)).to.have.members(["uploadArchive", "isReady"]);
-    expect([answers.get("uploadArchive")?.status, answers.get("isReady")?.status]).to.deep.equal([503, 503]);
+    const responses = await during(() => emptyBucket().then(() => client.removeBucket(bucket)), () => client.makeBucket(bucket, "us-east-1"));
+    expect(changed(responses)).to.have.members(["uploadArchive", "isReady"]);
+    expect([responses.get("uploadArchive")?.status, responses.get("isReady")?.status]).to.deep.equal([503, 503]);
     await expectRecovery();
   });
 
@@ -200,20 +200,20 @@ describe("a fault beneath the API", function () {
     for await (const { name } of client.listObjectsV2(bucket, "", true) as AsyncIterable<{ name: string }>) await client.removeObject(bucket, name);
   }
 
-  it("in the cluster: it refuses the API", async () => {
+  it("after a fault in the cluster: it refuses the API's requests", async () => {
     const { server, sessionsNamespace } = api.kube ?? {};
     if (server === undefined || sessionsNamespace === undefined) throw new Error("There is no cluster.");
     const allow = (rules: typeof sessionsNamespaceRules): Promise<void> => grant(server.admin, { kind: "User", name: `api-of-${sessionsNamespace}` }, rules, sessionsNamespace);
     const canCreate = async (): Promise<boolean> => api.deps.gameSessionWriter.find("gs-none").then(() => true, () => false);
-    const answers = await during(async () => {
+    const responses = await during(async () => {
       await allow([]);
       await eventually(async () => !await canCreate());
     }, async () => {
       await allow(sessionsNamespaceRules);
       await eventually(canCreate);
     });
-    expect(changed(answers)).to.have.members(["a launch with a key", "stopGameSession"]);
-    expect([answers.get("a launch with a key")?.status, answers.get("stopGameSession")?.status]).to.deep.equal([503, 202]);
+    expect(changed(responses)).to.have.members(["a launch with a key", "stopGameSession"]);
+    expect([responses.get("a launch with a key")?.status, responses.get("stopGameSession")?.status]).to.deep.equal([503, 202]);
     await expectRecovery();
   });
 });

@@ -4,7 +4,7 @@ import { eventually } from "../../support/clocks/eventually.ts";
 import { games, platformCommands, users } from "../../support/model/commands.ts";
 import type { PlatformModel } from "../../support/model/platformModel.ts";
 import { RealPlatform } from "../../support/model/realPlatform.ts";
-import { operatorOf, type PlayedOperator } from "../../support/cluster/fakeOperator.ts";
+import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 /** The same worlds in every run; another seed is another set of them. */
 const seed = 20_261_121;
@@ -14,7 +14,7 @@ const steps = 45;
 describe("users, games, sessions and uploads, in any order", function () {
   this.timeout(120_000);
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
 
   before(async () => {
     const plenty = "10000";

@@ -3,36 +3,36 @@ import { createServer, type AddressInfo, type Server } from "node:net";
 import { aUser } from "../../factories/catalog.ts";
 import { anArchive } from "../../support/fixtures/archives.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
-import { UploadStage } from "../../support/fixtures/uploadFixture.ts";
+import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
 
 const path = "/api/partners/games";
 
 /** Partners write addresses and names; what the platform does must not follow from them. */
-describe("what partners write of a game", function () {
+describe("what partners write in a game's metadata", function () {
   this.timeout(60_000);
-  let stage: UploadStage;
+  let fixture: UploadFixture;
   let canary: Server;
   let calls = 0;
 
   before(async () => {
-    stage = await UploadStage.start({});
+    fixture = await UploadFixture.start({});
     canary = createServer((socket) => {
       calls += 1;
       socket.destroy();
     });
     await new Promise<void>((resolve) => canary.listen(0, "127.0.0.1", resolve));
   });
-  beforeEach(() => stage.newGame());
+  beforeEach(() => fixture.newGame());
   after(async () => {
     await new Promise((resolve) => canary.close(resolve));
-    await stage.stop();
+    await fixture.stop();
   });
 
-  it("is an address that nobody calls, from its registration to the end of a game played", async () => {
-    const { client, api, operator } = stage;
+  it("is never fetched as a URL, from registration to the end of a session", async () => {
+    const { client, api, operator } = fixture;
     const address = `https://localhost:${(canary.address() as AddressInfo).port}/canary`;
     const addresses = { thumbnail: address, screenshots: [address], website: address };
-    const title = `Canary ${stage.partner.keyId}`;
+    const title = `Canary ${fixture.partner.keyId}`;
     const created = await client.post(path, { title, developer: "Test Studio", launcher: "play.sh", engineDir: "engine", ...addresses });
     expect(created.status, created.text).to.equal(201);
     const { id, slug } = created.json<{ id: string; slug: string }>();
@@ -56,12 +56,12 @@ describe("what partners write of a game", function () {
     expect(calls, "calls that the canary counts").to.be.above(0);
   });
 
-  it("names no object: a version's consists of ids", async () => {
-    const words = { launcher: "play.sh", engineDir: "engine", title: "..%2f..%2fsaves", slug: `saves-${stage.partner.keyId}` };
-    const created = await stage.client.post(path, { developer: "../../saves", ...words });
+  it("is in no object's name: a version's consists of ids", async () => {
+    const words = { launcher: "play.sh", engineDir: "engine", title: "..%2f..%2fsaves", slug: `saves-${fixture.partner.keyId}` };
+    const created = await fixture.client.post(path, { developer: "../../saves", ...words });
     expect(created.status, created.text).to.equal(201);
-    expect((await stage.client.put(`${path}/${words.slug}/upload`, await anArchive(), { "content-type": "application/gzip" })).status).to.equal(200);
-    const { gameId, objectKey } = await stage.api.deps.postgres.prisma.gameVersion.findFirstOrThrow({ where: { game: { slug: words.slug } } });
+    expect((await fixture.client.put(`${path}/${words.slug}/upload`, await anArchive(), { "content-type": "application/gzip" })).status).to.equal(200);
+    const { gameId, objectKey } = await fixture.api.deps.postgres.prisma.gameVersion.findFirstOrThrow({ where: { game: { slug: words.slug } } });
     const id = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
     expect(objectKey).to.match(new RegExp(`^archives/${gameId}/${id}\\.tar\\.gz$`));
     expect(gameId).to.match(new RegExp(`^${id}$`));

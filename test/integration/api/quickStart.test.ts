@@ -22,7 +22,7 @@ describe("the README's partner quick start", function () {
     rmSync(directory, { recursive: true });
   });
 
-  it("runs as written, from making the key to asking where the game is", async () => {
+  it("runs as written, from creating the key to reading the game's sync status", async () => {
     const readme = readFileSync(join(repositoryRoot, "README.md"), "utf8");
     const commands = [...readme.matchAll(/^```sh partner\n(.*?)^```$/gms)].map(([, block]) => block).join("\n");
     expect(commands).to.contain("partner key create").and.contain("/upload").and.contain("/sync");

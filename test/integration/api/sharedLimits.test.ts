@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto";
 import { sweepIdle } from "#api/background/sweeper.ts";
 import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
-import { expectRefusal } from "../../support/http/apiClient.ts";
+import { expectErrorResponse } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { RawClient } from "../../support/http/rawHttp.ts";
 import { redisDatabases, sharedRedis } from "../../support/stores/redis.ts";
 import { sendTraffic } from "../../support/http/traffic.ts";
 
-describe("what clients share", function () {
+describe("limits shared by clients", function () {
   this.timeout(60_000);
 
   describe("limits", () => {
@@ -28,7 +28,7 @@ describe("what clients share", function () {
       await one.stop();
     });
 
-    it("count by the address that the trusted proxy saw, whatever the client says of itself", async () => {
+    it("count by the address that the trusted proxy saw, whatever the client's headers say", async () => {
       const spoof = (index: number): Record<string, string> => ({ "x-forwarded-for": `10.0.${index}.1, 192.0.2.7` });
       const behind = await sendTraffic(125, (index) => one.anonymous().get("/api/auth/providers", spoof(index)));
       expect(behind.statuses).to.deep.equal({ 200: 120, 429: 5 });
@@ -38,7 +38,7 @@ describe("what clients share", function () {
       expect(direct.statuses).to.deep.equal({ 200: 120, 429: 5 });
     });
 
-    it("end when their window does, however often a refused client asks on", async () => {
+    it("end with their window, however often a refused client repeats its request", async () => {
       const key = randomBytes(8).toString("hex");
       const outcomes = [];
       for (let request = 0; request < 40; request += 1) outcomes.push(await one.deps.rateLimits.consume("stop", key));
@@ -50,7 +50,7 @@ describe("what clients share", function () {
       await eventually(async () => (await one.deps.rateLimits.consume("stop", key)).isAllowed, { what: "the next window" });
     });
 
-    it("are never asked of Redis more than once, together with the sign-in", async () => {
+    it("cost one command to Redis, together with the sign-in", async () => {
       const player = one.as(await aUser(one.deps));
       await player.get("/api/game/sessions");
       const monitor = await one.deps.redis.monitor();
@@ -77,7 +77,7 @@ describe("what clients share", function () {
         await player.get("/api/game/sessions");
         const [kept, swept] = await Promise.all([player.post("/api/game/keepalive", { sessionId: id }), sweepIdle(api.deps)]);
         const isKept = kept.status === 200;
-        if (!isKept) expectRefusal(kept, 404, "not_found");
+        if (!isKept) expectErrorResponse(kept, 404, "not_found");
         expect(swept.includes(id)).to.equal(!isKept);
         expect(swept).to.not.include(starting.id);
         const { status } = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
@@ -109,7 +109,7 @@ describe("what clients share", function () {
     }
   });
 
-  it("a process that ends answers what it has begun, closes what is idle and takes nothing new", async () => {
+  it("a process that ends answers its open requests, closes idle connections and accepts nothing new", async () => {
     const api = await TestApi.start();
     const player = api.as(await aUser(api.deps));
     await player.get("/api/game/sessions");

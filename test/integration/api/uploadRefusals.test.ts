@@ -8,14 +8,14 @@ import { limits } from "#contracts/limits.ts";
 import type { RateLimitName } from "#api/http/rateLimits.ts";
 import { hostileEntries } from "../../factories/hostileArchives.ts";
 import { aTar, aTarGz, tarEntry, type TarEntrySpec } from "../../factories/tarArchive.ts";
-import { expectRefusal } from "../../support/http/apiClient.ts";
+import { expectErrorResponse } from "../../support/http/apiClient.ts";
 import { ApiProcess } from "../../support/http/apiProcess.ts";
 import { anArchive } from "../../support/fixtures/archives.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { medianOf } from "../../bench/mannWhitney.ts";
-import { answersIn } from "../../support/http/rawResponses.ts";
+import { responsesIn } from "../../support/http/rawResponses.ts";
 import { exchange, RawClient } from "../../support/http/rawHttp.ts";
-import { UploadStage } from "../../support/fixtures/uploadFixture.ts";
+import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
 
 const maxBytes = 16 * 2 ** 20;
 /** What makes an archive a game. */
@@ -24,27 +24,27 @@ const gzip = { "content-type": "application/gzip" };
 
 describe("refused uploads", function () {
   this.timeout(180_000);
-  let stage: UploadStage;
+  let fixture: UploadFixture;
 
   before(async () => {
-    stage = await UploadStage.start({ UPLOAD_MAX_BYTES: String(maxBytes), PARTNER_UPLOADS_PER_HOUR: "100" });
+    fixture = await UploadFixture.start({ UPLOAD_MAX_BYTES: String(maxBytes), PARTNER_UPLOADS_PER_HOUR: "100" });
   });
-  beforeEach(() => stage.newGame());
-  after(() => stage.stop());
+  beforeEach(() => fixture.newGame());
+  after(() => fixture.stop());
 
   describe("leave no trace:", () => {
     async function expectNothing(): Promise<void> {
-      expect(await stage.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
-      expect(await stage.objectKeys()).to.be.empty;
-      await eventually(async () => (await stage.unfinishedUploads()).length === 0);
-      expect(await stage.operator.cache(stage.game.slug)).to.be.undefined;
+      expect(await fixture.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
+      expect(await fixture.objectKeys()).to.be.empty;
+      await eventually(async () => (await fixture.unfinishedUploads()).length === 0);
+      expect(await fixture.operator.cache(fixture.game.slug)).to.be.undefined;
     }
     afterEach(expectNothing);
 
     it("hostile archives, naming the entry", async () => {
       for (const { what, entry, entries } of hostileEntries) {
-        const response = await stage.upload(aTarGz([...game, ...entries]));
-        expectRefusal(response, 422, "invalid_archive");
+        const response = await fixture.upload(aTarGz([...game, ...entries]));
+        expectErrorResponse(response, 422, "invalid_archive");
         const { message, details } = response.json<{ message: string; details: { path: string }[] }>();
         expect(message, what).to.contain(JSON.stringify(entry));
         expect(details.map(({ path }) => path), what).to.deep.equal([entry]);
@@ -54,21 +54,21 @@ describe("refused uploads", function () {
     it("what is no archive, is cut, or has something after its end", async () => {
       const archive = await anArchive();
       for (const body of [Buffer.from("PK\x03\x04 not gzip"), archive.subarray(0, -9), Buffer.concat([archive, archive]), Buffer.concat([archive, Buffer.from("x")]), Buffer.alloc(0)]) {
-        expectRefusal(await stage.upload(body), 422, "invalid_archive");
+        expectErrorResponse(await fixture.upload(body), 422, "invalid_archive");
       }
     });
 
     it("an archive without the game's launcher or engine", async () => {
       const archive = gzipSync(await packTar([{ header: { name: "engine/x", size: 1 }, body: "x" }]));
-      const response = await stage.upload(archive);
-      expectRefusal(response, 422, "invalid_archive");
+      const response = await fixture.upload(archive);
+      expectErrorResponse(response, 422, "invalid_archive");
       expect(response.json<{ message: string }>().message).to.contain("play.sh");
     });
 
     it("an archive without end marker, an empty one, and another format under its name", async () => {
       const [withoutEnd, empty] = [gzipSync(Buffer.concat(game.map(tarEntry))), gzipSync(Buffer.alloc(0))];
       for (const body of [withoutEnd, empty, gzipSync(Buffer.from("PK\x03\x04")), gzipSync(gzipSync(aTar(game)))]) {
-        expectRefusal(await stage.upload(body), 422, "invalid_archive");
+        expectErrorResponse(await fixture.upload(body), 422, "invalid_archive");
       }
     });
 
@@ -77,18 +77,18 @@ describe("refused uploads", function () {
       const bomb = gzipOf(flushed(tarEntry({ name: "engine/zeros", size: 8 * 2 ** 30 - 1 })), ...Array<Buffer>(42 * 16).fill(zeros)); // 42 GiB
       const longHeader = gzipOf(flushed(tarEntry({ name: "x", type: "x", size: 100 * 2 ** 20 })), zeros);
       // In a process of its own, whose memory is not that of this one, which holds the bombs.
-      const served = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "100" });
+      const served = await ApiProcess.beside(fixture.api, { PARTNER_UPLOADS_PER_HOUR: "100" });
       try {
-        const client = stage.api.asPartner(stage.partner, served);
-        expectRefusal(await client.put(stage.path, await anArchive({ header: { name: "x", type: "fifo", size: 0 } }), gzip), 422, "invalid_archive");
+        const client = fixture.api.asPartner(fixture.partner, served);
+        expectErrorResponse(await client.put(fixture.path, await anArchive({ header: { name: "x", type: "fifo", size: 0 } }), gzip), 422, "invalid_archive");
         const floods = [[bomb, "more than 200 times"], [longHeader, "header"], [await manyEntries(1_000_000), "more than 200000 files and directories"]] as const;
         for (const [body, rule] of floods) {
           served.resetPeak();
           const [startedMs, before] = [performance.now(), served.peakBytes];
-          const sending = client.put(stage.path, body, gzip);
+          const sending = client.put(fixture.path, body, gzip);
           const delays = await delaysUntil(sending, served.url);
           const response = await sending;
-          expectRefusal(response, 422, "invalid_archive");
+          expectErrorResponse(response, 422, "invalid_archive");
           expect(response.json<{ message: string }>().message).to.contain(rule);
           expect(performance.now() - startedMs, response.text).to.be.below(20_000);
           expect((served.peakBytes - before) / 2 ** 20, response.text).to.be.below(100);
@@ -102,44 +102,44 @@ describe("refused uploads", function () {
     it("digests that are malformed or not the body's", async () => {
       const archive = await anArchive();
       const other = createHash("sha256").update("other").digest("base64");
-      expectRefusal(await stage.upload(archive, { "content-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
-      expectRefusal(await stage.upload(archive, { "repr-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
-      expectRefusal(await stage.upload(archive, { "content-digest": "sha-256=abc" }), 400, "invalid_request");
+      expectErrorResponse(await fixture.upload(archive, { "content-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
+      expectErrorResponse(await fixture.upload(archive, { "repr-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
+      expectErrorResponse(await fixture.upload(archive, { "content-digest": "sha-256=abc" }), 400, "invalid_request");
     });
 
     it("other types and encodings", async () => {
       const archive = await anArchive();
-      expectRefusal(await stage.upload(archive, { "content-type": "application/zip" }), 415, "unsupported_media_type");
-      expectRefusal(await stage.upload(archive, { "content-encoding": "gzip" }), 415, "unsupported_media_type");
+      expectErrorResponse(await fixture.upload(archive, { "content-type": "application/zip" }), 415, "unsupported_media_type");
+      expectErrorResponse(await fixture.upload(archive, { "content-encoding": "gzip" }), 415, "unsupported_media_type");
     });
 
     it("a body that turns out too long, when its length was not announced", async () => {
       const data = randomBytes(maxBytes);
       const archive = await anArchive({ header: { name: "engine/more.bin", size: data.length }, body: data });
       const pieces = Readable.from([archive.subarray(0, 1000), archive.subarray(1000)], { objectMode: false });
-      const response = await stage.upload(Readable.toWeb(pieces));
-      expectRefusal(response, 413, "payload_too_large");
+      const response = await fixture.upload(Readable.toWeb(pieces));
+      expectErrorResponse(response, 413, "payload_too_large");
       expect(response.headers.get("connection")).to.equal("close");
       expect(response.headers.get("upload-limit")).to.equal(`max-size=${maxBytes}`);
     });
 
     it("an upload that is cut, and the place is free at once", async () => {
       const archive = await anArchive();
-      const cut = await stage.beginUpload(archive);
+      const cut = await fixture.beginUpload(archive);
       cut.request.write(archive.subarray(100, archive.length / 2));
       cut.request.destroy();
-      await cut.answered.catch(() => undefined);
-      await eventually(async () => await stage.uploadsUnderWay() === 0);
+      await cut.response.catch(() => undefined);
+      await eventually(async () => await fixture.uploadsUnderWay() === 0);
     });
   });
 
-  describe("are decided before the body is asked for:", () => {
+  describe("are refused before the body is requested:", () => {
     const body = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
     /** A partner who waits to be asked: the head of an upload, with these headers in place of the good ones. */
-    function headOf(headers: Record<string, string> = {}, path = stage.path): string {
+    function headOf(headers: Record<string, string> = {}, path = fixture.path): string {
       const all = {
-        "Host": "x", "Authorization": `Bearer ${stage.partner.key}`, "Content-Type": "application/gzip", "Content-Length": String(body.length), "Expect": "100-continue", ...headers,
+        "Host": "x", "Authorization": `Bearer ${fixture.partner.key}`, "Content-Type": "application/gzip", "Content-Length": String(body.length), "Expect": "100-continue", ...headers,
       };
       return `PUT ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
     }
@@ -147,24 +147,24 @@ describe("refused uploads", function () {
     /** Whether the client waits or does not: what it meant as its body is never taken for a request. */
     async function expectRefused(head: string, status: number, code: string): Promise<void> {
       for (const sent of [head, head + body]) {
-        const received = await exchange(stage.api.url, sent);
+        const received = await exchange(fixture.api.url, sent);
         expect(received, head).to.not.contain("100 Continue");
-        const [answer, ...more] = answersIn(received, []);
+        const [response, ...more] = responsesIn(received, []);
         expect(more).to.be.empty;
-        expect(answer, received).to.include({ status, isWhole: true });
-        expect(answer?.headers.get("connection")).to.equal("close");
-        expect(JSON.parse(answer?.text ?? "")).to.include({ error: code });
+        expect(response, received).to.include({ status, isWhole: true });
+        expect(response?.headers.get("connection")).to.equal("close");
+        expect(JSON.parse(response?.text ?? "")).to.include({ error: code });
       }
     }
 
     async function useUp(limit: RateLimitName, key: string): Promise<void> {
-      for (let count = 0; count < 100; count += 1) await stage.api.deps.rateLimits.consume(limit, key);
+      for (let count = 0; count < 100; count += 1) await fixture.api.deps.rateLimits.consume(limit, key);
     }
 
-    const refusals: [what: string, status: number, code: string, head: () => Promise<string> | string][] = [
+    const cases: [what: string, status: number, code: string, head: () => Promise<string> | string][] = [
       ["a wrong key", 401, "unauthorized", () => headOf({ Authorization: "Bearer none" })],
       ["a suspended partner", 403, "forbidden", async () => {
-        await stage.api.deps.postgres.prisma.partner.update({ where: { id: stage.partner.id }, data: { suspendedAt: new Date() } });
+        await fixture.api.deps.postgres.prisma.partner.update({ where: { id: fixture.partner.id }, data: { suspendedAt: new Date() } });
         return headOf();
       }],
       ["an unknown game", 404, "not_found", () => headOf({}, "/api/partners/games/no-such-game/upload")],
@@ -172,7 +172,7 @@ describe("refused uploads", function () {
       ["another method", 405, "method_not_allowed", () => headOf().replace("PUT", "PATCH")],
       ["another address", 404, "not_found", () => headOf({}, "/api/nothing")],
       ["an upload under way", 409, "upload_in_progress", async () => {
-        await stage.beginUpload(await anArchive());
+        await fixture.beginUpload(await anArchive());
         return headOf();
       }],
       ["another state of the game", 412, "precondition_failed", () => headOf({ "If-Match": '"none"' })],
@@ -181,32 +181,32 @@ describe("refused uploads", function () {
       ["another type", 415, "unsupported_media_type", () => headOf({ "Content-Type": "application/zip" })],
       ["an encoding", 415, "unsupported_media_type", () => headOf({ "Content-Encoding": "gzip" })],
       ["too many uploads", 429, "rate_limited", async () => {
-        await useUp("upload", stage.partner.id);
+        await useUp("upload", fixture.partner.id);
         return headOf();
       }],
       ["too many requests", 429, "rate_limited", async () => {
-        await useUp("partner", stage.partner.keyId);
+        await useUp("partner", fixture.partner.keyId);
         return headOf();
       }],
     ];
-    for (const [what, status, code, head] of refusals) {
+    for (const [what, status, code, head] of cases) {
       it(`${what} (${status})`, async () => {
         await expectRefused(await head(), status, code);
       });
     }
 
-    it("and only a body that is wanted is asked for", async () => {
+    it("only an acceptable body is requested", async () => {
       const archive = await anArchive();
-      const client = await RawClient.connect(stage.api.url);
+      const client = await RawClient.connect(fixture.api.url);
       client.write(headOf({ "Content-Length": String(archive.length), "Connection": "close" }));
       await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), { what: "the leave to send" });
       client.write(archive);
-      expect(answersIn(await client.untilClosed(), [])[0]).to.include({ status: 200 });
+      expect(responsesIn(await client.untilClosed(), [])[0]).to.include({ status: 200 });
     });
   });
 });
 
-/** How long others wait for their answers while something is under way, in milliseconds. */
+/** How long others wait for their responses while something is under way, in milliseconds. */
 async function delaysUntil(work: Promise<unknown>, url: string): Promise<number[]> {
   const delays: number[] = [];
   const progress = { isDone: false };

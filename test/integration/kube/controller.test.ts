@@ -98,7 +98,7 @@ describe("Controller on a real API server", () => {
   const create = (name: string, size: number): Promise<unknown> => widgetClient.create({ metadata: { name, namespace }, spec: { size } });
   const sizeOf = async (name: string): Promise<string | undefined> => (await configMapClient.find({ name, namespace }))?.data?.size;
 
-  it("does under its own Role what each widget asks for, and repairs what others change", async () => {
+  it("reconciles each widget under its own Role, and repairs what others change", async () => {
     await create("before", 1);
     await program.start();
     await create("after", 2);
@@ -111,7 +111,7 @@ describe("Controller on a real API server", () => {
     expect(await sizeOf("after")).to.equal(undefined);
   });
 
-  it("comes to rest: nothing is written when nothing changes", async () => {
+  it("writes nothing when nothing changes", async () => {
     await program.start();
     await create("a", 1);
     await eventually(async () => await sizeOf("a") === "1");
@@ -127,7 +127,7 @@ describe("Controller on a real API server", () => {
     }, { intervalMs: 500 });
   });
 
-  it("goes on where it was when the API server dies and comes back", async function () {
+  it("resumes after a restart of the API server", async function () {
     this.timeout(60_000);
     await program.start();
     await create("a", 1);
@@ -138,7 +138,7 @@ describe("Controller on a real API server", () => {
     await eventually(async () => await sizeOf("b") === "2", { timeoutMs: 20_000 });
   });
 
-  it("is carried on by a successor after it was stopped half-way", async () => {
+  it("leaves work that it was stopped in to its successor", async () => {
     await program.start();
     await Promise.all(Array.from({ length: 20 }, (_, i) => create(`w-${i}`, i + 1)));
     await program.stop();

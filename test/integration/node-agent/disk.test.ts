@@ -36,7 +36,7 @@ describe("Node agent: the disk", function () {
 
   const isTrashEmpty = (): Promise<unknown> => eventually(() => readdirSync(join(folder, "trash")).length === 0, { timeoutMs: 40_000, what: "the trash to be empty" });
 
-  it("takes folders apart that are deeper than any path can say", async () => {
+  it("removes folders that are deeper than any path can name", async () => {
     mkdirSync(join(folder, "deep"));
     execFileSync("bash", ["-c", "cd \"$1\"; n=$(printf %0200d 0); for i in $(seq 300); do mkdir $n; cd -P $n; done", "-", join(folder, "deep")]);
     await remover.remove(join(folder, "deep"));
@@ -44,7 +44,7 @@ describe("Node agent: the disk", function () {
     await isTrashEmpty();
   });
 
-  it("takes folders of many, long and odd names apart, and grows little by it", async () => {
+  it("removes folders of many, long and unusual names in little memory", async () => {
     const broad = join(folder, "broad");
     mkdirSync(broad);
     execFileSync("python3", ["-c", `
@@ -57,14 +57,14 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     expect(process.memoryUsage().rss - before).to.be.lessThan(32 * 2 ** 20);
   });
 
-  it("goes on after a restart with what was not taken apart", async () => {
+  it("resumes unfinished removals after a restart", async () => {
     await remover.stop();
     mkdirSync(join(folder, "trash/left/over"), { recursive: true });
     remover = await aRemover();
     await isTrashEmpty();
   });
 
-  it("keeps at most 32 folders, the newest, and no more than 4 GiB of them", async () => {
+  it("keeps at most the 32 newest folders that were set aside, and no more than 4 GiB of them", async () => {
     const kept = createKeptFolders(join(folder, "kept"), remover);
     await kept.open();
     const take = async (name: string, bytes = 0): Promise<void> => {
@@ -110,7 +110,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     }
 
     for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-      it(`is had only when the one before has ended by ${signal}, even if that one was frozen`, async () => {
+      it(`is acquired only after its holder ended by ${signal}, even if that was frozen`, async () => {
         const before = await anotherHolder();
         before.kill("SIGSTOP");
         const { told, lock } = hold();
@@ -130,7 +130,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       expect((await ended)[0]).to.equal(3);
     });
 
-    it("is waited for no longer than the agent is wanted", async () => {
+    it("is no longer waited for once the agent is stopped", async () => {
       await anotherHolder();
       const stopping = new AbortController();
       const { told, lock } = hold(stopping.signal);

@@ -78,11 +78,11 @@ describe("docs/configuration.md", function () {
       const variables = documented(title);
       const names = variables.map(({ name }) => name);
 
-      it("has every variable that the program reads, once, and no other", () => {
+      it("lists every variable that the program reads, once, and no other", () => {
         expect(names).to.have.same.members([...new Set(variablesOf(source))]);
       });
 
-      it("tells what each is when it is not set", () => {
+      it("states each variable's default", () => {
         const environment: Record<string, string> = required;
         const config = parse(environment);
         for (const { name, fallback } of variables) {
@@ -92,7 +92,7 @@ describe("docs/configuration.md", function () {
         }
       });
 
-      it("says of which the chart sets, and the chart sets none that nobody reads", () => {
+      it("marks the variables that the chart sets, and the chart sets none that the program does not read", () => {
         const set = containers.find(({ name }) => name === container)?.env?.map(({ name }) => name);
         expect(set).to.have.same.members(variables.filter(({ isSetByChart }) => isSetByChart).map(({ name }) => name));
       });
@@ -101,7 +101,7 @@ describe("docs/configuration.md", function () {
 });
 
 describe("images/session/README.md", () => {
-  it("has every variable that the streamer reads", () => {
+  it("lists every variable that the streamer reads", () => {
     const [, section = ""] = text("images/session/README.md").split("## Streamer container");
     const rows = section.split("\n").filter((line) => line.startsWith("| `"));
     const names = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name));

@@ -44,7 +44,7 @@ async function addedLines(): Promise<string[]> {
 describe("secrets", function () {
   this.timeout(60_000);
 
-  it("are told from other text", () => {
+  it("are recognized and told apart from other text", () => {
     const samples: Record<string, string> = {
       "private key": ["-----BEGIN RSA", "PRIVATE KEY-----"].join(" "),
       "partner's key": createPartnerKey().key,

@@ -9,7 +9,7 @@ import { launchBrowser, openViewer, type Viewer } from "#test/support/session/vi
 const limitKbps = 2_000;
 const delayMs = 50;
 
-describe("a narrow way to the player", function () {
+describe("a narrow network path to the player", function () {
   this.timeout(90_000);
   let browser: Browser;
   let pair: SessionPair;
@@ -35,7 +35,7 @@ describe("a narrow way to the player", function () {
 
   const decoded = async () => (await viewer.stats()).video?.framesDecoded ?? 0;
 
-  it("gets a stream that fits it, flows on, and widens again when it does", async () => {
+  it("gets a stream that fits it, and a wider one when it widens", async () => {
     await eventually(async () => (await pair.status()).kbps > limitKbps, { timeoutMs: 20_000, what: "more than fits" });
     way.limit(limitKbps, delayMs);
     await eventually(async () => (await pair.status()).kbps < limitKbps && way.queueMs() < 100, {

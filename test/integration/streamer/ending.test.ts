@@ -45,7 +45,7 @@ describe("the end of a session", () => {
     return eventually(async () => (await viewer.notices()).find((notice) => notice.t === "ended" && notice.by === by), { what: `the ${by}'s end` });
   }
 
-  it("stops the game first, tells the player, and leaves both accounts", async () => {
+  it("stops the game first, tells the player, and leaves both termination reports", async () => {
     const pair = await start();
     const viewer = await play(pair);
     await new TestCard(viewer).shows(layout.keyBlock, "red");
@@ -82,7 +82,7 @@ describe("the end of a session", () => {
     expect(await pair.gameMessage()).to.include({ state: "ended", reason: "exited", exitCode: 3 });
   });
 
-  it("finds the progress of the last session in the saves", async () => {
+  it("leaves the game's progress in the saves for the next session", async () => {
     const first = await start();
     const viewer = await play(first);
     await new TestCard(viewer).shows(layout.keyBlock, "red");
@@ -119,7 +119,7 @@ describe("the end of a session", () => {
     expect(message?.peakMemoryBytes).to.be.within(50_000_000, 68_000_000);
   });
 
-  it("leaves a last account when the supervisor itself is killed", async () => {
+  it("leaves a last termination report when the supervisor itself is killed", async () => {
     const pair = await start();
     await eventually(async () => ((await pair.gameMessage())?.wallSeconds ?? 0) > 2, { what: "a second account" });
     await pair.signalGame("KILL");

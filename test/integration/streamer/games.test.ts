@@ -43,7 +43,7 @@ describe("the demo games", () => {
   }
 
   for (const game of games) {
-    it(`${game}: its archive keeps the platform's rules`, async function () {
+    it(`${game}: its archive passes the platform's checks`, async function () {
       this.timeout(startMs);
       const { launcher, engineDir } = await registrationOf(game);
       const reader = createArchiveReader(gameArchiveRules({ launcher, engineDir }));

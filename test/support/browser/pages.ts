@@ -5,7 +5,7 @@ export async function signInAs(page: Page, { email, password }: { email: string;
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  // Until the answer is there the button says so.
+  // Until the response is there the button says so.
   await page.getByRole("button", { name: "Signing in…" }).waitFor({ state: "detached" });
 }
 

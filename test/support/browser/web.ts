@@ -6,7 +6,7 @@ import { repositoryRoot } from "../processes/programs.ts";
 
 let built: Promise<string> | undefined;
 
-/** Builds the web app as it is now, once for all tests, and gives its folder: the WEB_ROOT of an API. */
+/** Builds the web app as it is now, once for all tests, and returns its folder: the WEB_ROOT of an API. */
 export function buildWeb(): Promise<string> {
   return built ??= buildInto(mkdtempSync(join(tmpdir(), "joypod-web-")));
 }

@@ -11,7 +11,7 @@ export interface EventuallyOptions {
 }
 
 /**
- * Repeats `attempt` until it neither throws nor returns undefined or false, and gives its value.
+ * Repeats `attempt` until it neither throws nor returns undefined or false, and returns its value.
  * Fails at the deadline with the last value or error seen.
  */
 export async function eventually<T>(

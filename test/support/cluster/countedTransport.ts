@@ -11,7 +11,7 @@ export interface Write {
 /** A real transport that notes its writes, and whose process can be made to die right after the nth of them. */
 export class CountedTransport extends KubeTransport {
   readonly writes: Write[] = [];
-  /** Dies when so many writes that matter have been carried out; their answers are lost. */
+  /** Dies when so many writes that matter have been carried out; their responses are lost. */
   diesAfterWrites = Number.POSITIVE_INFINITY;
   #isDead = false;
   readonly #matters: (write: Write) => boolean;
@@ -29,14 +29,14 @@ export class CountedTransport extends KubeTransport {
 
   override async request(request: KubeRequest): Promise<unknown> {
     if (this.#isDead) throw new Error("The process is dead.");
-    const answer = await super.request(request);
+    const response = await super.request(request);
     const write = { method: request.method, path: request.path };
     if (request.method !== "GET" && this.#matters(write)) {
       this.writes.push(write);
       if (this.writes.length >= this.diesAfterWrites) this.#isDead = true;
     }
     if (this.isDead) throw new Error("The process is dead.");
-    return answer;
+    return response;
   }
 
   override async *watch(request: WatchRequest): AsyncGenerator<string, void, void> {

@@ -14,12 +14,12 @@ import { ResourceClient } from "#kube/resourceClient.ts";
 import { fromCache } from "#kube/source.ts";
 import { Store } from "#kube/store.ts";
 import { systemClock } from "#runtime/clock.ts";
-import { anAccount, containerStatus } from "#test/factories/sessionPod.ts";
+import { aTerminationReport, containerStatus } from "#test/factories/sessionPod.ts";
 import { gameNodes, gameSessions } from "#operator/resources.ts";
 import { nodeOfPod } from "#operator/controllers/gameSession/podState.ts";
 import type { CountedTransport } from "./countedTransport.ts";
 
-/** How the parts behave that a test plays in place of the real ones. */
+/** How the components behave that stand in for the real ones. */
 export interface Behaviour {
   /** Nodes whose agent never gets the game's files. */
   nodesWithoutContent: Set<string>;
@@ -30,22 +30,22 @@ export interface Behaviour {
   /** UDP ports that something else has on its node: the scheduler finds no room. */
   takenPorts: Set<number>;
   /** The agent cannot store saves. */
-  isStoreAway: boolean;
+  isStoreUnavailable: boolean;
   /** Versions that every node has unpacked. */
   cached: CacheEntry[];
-  /** The kubelet has seen the streamer run, at this address, and looks no further. */
-  kubeletLooksAway: string | undefined;
+  /** The streamer's address that the kubelet reported and does not update any more. */
+  frozenStreamerIp: string | undefined;
   /** Exit codes of the operator's probe pods by role; undefined: they never end. */
   probes: { control: number; covered: number } | undefined;
   /** The recorder of the API lets finished sessions go. */
-  isRecorderAway: boolean;
+  isRecorderUnavailable: boolean;
 }
 
-/** Scheduler, kubelets, node agents and the API's recorder, played on a real API server: they write what the real ones would. */
-export class PlayedParts {
+/** Scheduler, kubelets, node agents and the API's recorder, in fakes on a real API server: they write what the real ones would. */
+export class FakeComponents {
   readonly behaviour: Behaviour = {
-    nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreAway: false,
-    cached: [], kubeletLooksAway: undefined, probes: undefined, isRecorderAway: false,
+    nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
+    cached: [], frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
   };
   readonly #sessionStore = new Store<GameSession>();
   readonly #podStore = new Store<Pod>();
@@ -101,7 +101,7 @@ export class PlayedParts {
 
   /** The game ends by itself. */
   async endGame(name: string, namespace: string, exitCode: number): Promise<void> {
-    await this.#terminate({ name, namespace }, exitCode, anAccount({ reason: "exited", exitCode }));
+    await this.#terminate({ name, namespace }, exitCode, aTerminationReport({ reason: "exited", exitCode }));
   }
 
   async #playAgent(key: string): Promise<void> {
@@ -112,7 +112,7 @@ export class PlayedParts {
     const pod = this.#podStore.get(key);
     const isOver = pod !== undefined && isTerminated(pod);
     if (isOver && !isConditionTrue(conditions, "SavePersisted")) {
-      const isStored = !this.behaviour.isStoreAway;
+      const isStored = !this.behaviour.isStoreUnavailable;
       if (!isStored && conditions?.some(({ reason }) => reason === "StoreUnreachable")) return;
       await this.#reportSession(session, { SavePersisted: isStored ? ["True", "Stored"] : ["False", "StoreUnreachable"] }, isStored);
     } else if (!isOver && !isConditionTrue(conditions, "ContentReady") && !this.behaviour.nodesWithoutContent.has(nodeName)) {
@@ -151,7 +151,7 @@ export class PlayedParts {
     if (pod.spec?.nodeName === undefined) return this.#schedule(pod, nodeName);
     if (pod.status?.phase !== "Pending") return;
     const startedAt = systemClock.now().toISOString();
-    const { kubeletLooksAway: podIP } = this.behaviour;
+    const { frozenStreamerIp: podIP } = this.behaviour;
     if (podIP !== undefined) {
       if (pod.status.podIP !== undefined) return;
       await this.#patchStatus(pod.metadata, {
@@ -195,7 +195,7 @@ export class PlayedParts {
   }
 
   async #endPod(pod: Stored<Pod>): Promise<void> {
-    if (!isTerminated(pod) && pod.status?.containerStatuses) await this.#terminate(pod.metadata, 0, anAccount());
+    if (!isTerminated(pod) && pod.status?.containerStatuses) await this.#terminate(pod.metadata, 0, aTerminationReport());
     if (pod.metadata.deletionGracePeriodSeconds === 0) return;
     await ignoringRaces(new ResourceClient(this.#cluster, podType).delete(pod.metadata, { uid: pod.metadata.uid, gracePeriodSeconds: 0 }));
   }
@@ -216,7 +216,7 @@ export class PlayedParts {
 
   async #playRecorder(key: string): Promise<void> {
     const session = this.#sessionStore.get(key);
-    if (!session || this.behaviour.isRecorderAway || !isConditionTrue(session.status?.conditions, "Finished")) return;
+    if (!session || this.behaviour.isRecorderUnavailable || !isConditionTrue(session.status?.conditions, "Finished")) return;
     await removeFinalizer(new ResourceClient(this.#joypod, gameSessions), session, finalizers.recorder);
   }
 }
@@ -225,7 +225,7 @@ function isTerminated(pod: Pod): boolean {
   return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
 }
 
-/** What is played comes late now and then, as in life: the next look puts it right. */
+/** A write of a fake component comes late now and then, as a real one does: its next pass repeats it. */
 async function ignoringRaces(write: Promise<unknown>): Promise<void> {
   await write.catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;

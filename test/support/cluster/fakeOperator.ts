@@ -11,8 +11,8 @@ import { aCondition } from "../../factories/gameSession.ts";
 
 const readyConditions = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"];
 
-/** Says in the cluster what the operator and the node agents would say, so that the API's side can be tested alone. */
-export class PlayedOperator {
+/** Writes to the cluster what the operator and the node agents would write, so that the API's side can be tested alone. */
+export class FakeOperator {
   readonly sessions: ResourceClient<GameSession>;
   readonly caches: ResourceClient<GameCache>;
   readonly nodes: ResourceClient<GameNode>;
@@ -26,7 +26,7 @@ export class PlayedOperator {
     this.#namespace = sessionsNamespace;
   }
 
-  /** A game node with so many slots; gives its name. */
+  /** A game node with so many slots; returns its name. */
   async addNode(slots: number, status: GameNodeStatus = {}): Promise<string> {
     const name = `node-${randomBytes(4).toString("hex")}`;
     await this.nodes.create({ metadata: { name }, spec: { desired: [] } });
@@ -99,7 +99,7 @@ export class PlayedOperator {
 }
 
 /** The operator of an API that was started with `kube`. */
-export function operatorOf(api: { kube: { server: { admin: KubeTransport }; sessionsNamespace: string } | undefined }): PlayedOperator {
+export function operatorOf(api: { kube: { server: { admin: KubeTransport }; sessionsNamespace: string } | undefined }): FakeOperator {
   if (api.kube === undefined) throw new Error("Start the TestApi with kube: true.");
-  return new PlayedOperator(api.kube.server.admin, api.kube.sessionsNamespace);
+  return new FakeOperator(api.kube.server.admin, api.kube.sessionsNamespace);
 }

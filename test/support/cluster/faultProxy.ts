@@ -1,7 +1,7 @@
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What happens to one answer on its way back. */
+/** What happens to one response on its way back. */
 export interface Fault {
   /** The connection is cut after so many bytes of the body. */
   cutAfterBytes?: number;
@@ -22,12 +22,12 @@ export interface SeenRequest {
   range: string | undefined;
 }
 
-/** An HTTP proxy in front of one server that spoils answers on demand; signed requests pass, as Host is kept. */
+/** An HTTP proxy in front of one server that damages responses on demand; signed requests pass, as Host is kept. */
 export interface FaultProxy {
   endpoint: string;
   /** Every request so far, in order. */
   requests: SeenRequest[];
-  /** Decides the fate of each request; none is spoilt while it is undefined or gives undefined. */
+  /** Returns the fault of each request; none has one while this is undefined or returns undefined. */
   fault: ((request: SeenRequest) => Fault | undefined) | undefined;
   close(): Promise<void>;
 }
@@ -59,9 +59,9 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     forward.on("error", () => outgoing.destroy());
     incoming.on("error", () => forward.destroy());
     outgoing.on("close", () => forward.destroy());
-    forward.on("response", (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      relay(answer, outgoing, fault).catch(() => outgoing.destroy());
+    forward.on("response", (forwarded) => {
+      outgoing.writeHead(forwarded.statusCode ?? 502, forwarded.headers);
+      relay(forwarded, outgoing, fault).catch(() => outgoing.destroy());
     });
     incoming.pipe(forward);
   }
@@ -71,9 +71,9 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return proxy;
 }
 
-async function relay(answer: IncomingMessage, outgoing: ServerResponse, { cutAfterBytes, corruptByte, bytesPerSecond }: Fault): Promise<void> {
+async function relay(forwarded: IncomingMessage, outgoing: ServerResponse, { cutAfterBytes, corruptByte, bytesPerSecond }: Fault): Promise<void> {
   let offset = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of forwarded as AsyncIterable<Buffer>) {
     const bytes = Buffer.from(chunk);
     if (corruptByte !== undefined && corruptByte >= offset && corruptByte < offset + bytes.length) {
       const at = corruptByte - offset;
@@ -90,12 +90,12 @@ async function relay(answer: IncomingMessage, outgoing: ServerResponse, { cutAft
   outgoing.end();
 }
 
-/** Slow answers go out in small pieces with pauses, as over a thin line. */
+/** Slow responses go out in small pieces with pauses, as over a thin line. */
 async function passOn(outgoing: ServerResponse, bytes: Buffer, bytesPerSecond: number | undefined): Promise<void> {
-  const pieceBytes = bytesPerSecond === undefined ? bytes.length : Math.max(1, Math.floor(bytesPerSecond / 20));
-  for (let start = 0; start < bytes.length; start += pieceBytes) {
+  const chunkBytes = bytesPerSecond === undefined ? bytes.length : Math.max(1, Math.floor(bytesPerSecond / 20));
+  for (let start = 0; start < bytes.length; start += chunkBytes) {
     if (outgoing.destroyed) return;
-    if (!outgoing.write(bytes.subarray(start, start + pieceBytes))) {
+    if (!outgoing.write(bytes.subarray(start, start + chunkBytes))) {
       await new Promise<void>((resolve) => {
         const go = (): void => {
           outgoing.off("drain", go).off("close", go);

@@ -72,7 +72,7 @@ export class FaultyApi {
   }
 
   /** The next request that matches is answered with the status instead of being passed on. */
-  answerOnce(matches: (request: SeenRequest) => boolean, status: number, body: object = {}, headers: Record<string, string> = {}): void {
+  respondOnce(matches: (request: SeenRequest) => boolean, status: number, body: object = {}, headers: Record<string, string> = {}): void {
     this.#injectOnce(matches, (_request, response) => {
       const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", code: status, ...body });
       response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
@@ -88,7 +88,7 @@ export class FaultyApi {
     });
   }
 
-  /** The next request that matches loses its connection without an answer. */
+  /** The next request that matches loses its connection without a response. */
   cutOnce(matches: (request: SeenRequest) => boolean): void {
     this.#injectOnce(matches, (_request, response) => {
       response.destroy();
@@ -174,7 +174,7 @@ export class FaultyApi {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const abort = new AbortController();
     response.once("close", () => abort.abort());
-    const answer = await this.#upstream.agent.request({
+    const forwarded = await this.#upstream.agent.request({
       origin: this.#upstream.url,
       path: request.url ?? "/",
       method: (request.method ?? "GET"),
@@ -182,11 +182,11 @@ export class FaultyApi {
       body: chunks.length === 0 ? null : Buffer.concat(chunks),
       signal: abort.signal,
     });
-    response.writeHead(answer.statusCode, { "content-type": "application/json" });
+    response.writeHead(forwarded.statusCode, { "content-type": "application/json" });
     response.flushHeaders();
     if (isWatch) this.#keep(response, abort);
     try {
-      for await (const chunk of answer.body) {
+      for await (const chunk of forwarded.body) {
         if (!isWatch || !this.#isLossy) response.write(chunk);
         else this.#lostBytes += (chunk as Buffer).length;
       }

@@ -112,11 +112,11 @@ export class KubeApiServer {
     });
     await grant(this.admin, { kind: "ServiceAccount", name, namespace }, rules, roleNamespace);
     const boundObjectRef = boundPod ? { apiVersion: "v1", kind: "Pod", ...boundPod } : undefined;
-    const answer = await this.admin.request({
+    const response = await this.admin.request({
       method: "POST", path: `${path}/token`,
       body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600, boundObjectRef } },
     }) as { status: { token: string } };
-    return this.#identify(`${namespace}-${name}`, { token: answer.status.token });
+    return this.#identify(`${namespace}-${name}`, { token: response.status.token });
   }
 
   /** Applies the objects of a YAML file, or of a text, that are CustomResourceDefinitions, and waits until they serve. */
@@ -238,9 +238,9 @@ async function isServing(port: number, authority: CertificateAuthority, client: 
     },
   });
   try {
-    const answer = await request(`https://127.0.0.1:${port}/readyz`, { dispatcher: agent });
-    await answer.body.dump();
-    return answer.statusCode === 200;
+    const response = await request(`https://127.0.0.1:${port}/readyz`, { dispatcher: agent });
+    await response.body.dump();
+    return response.statusCode === 200;
   } finally {
     await agent.destroy();
   }

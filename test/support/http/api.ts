@@ -177,7 +177,7 @@ async function clusterForApi({ isLed = false }: TestApiOptions): Promise<{ env: 
   };
 }
 
-/** A cluster that is away. */
+/** A cluster that is unavailable. */
 function deadKubeconfig(cleanUps: (() => void)[]): string {
   const directory = mkdtempSync(join(tmpdir(), "joypod-kubeconfig-"));
   cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));

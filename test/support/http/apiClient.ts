@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { SeenAnswer } from "../openapi/documentCheck.ts";
+import type { SeenResponse } from "../openapi/documentCheck.ts";
 
-/** An answer with its body read. */
+/** A response with its body read. */
 export interface ApiResponse {
   status: number;
   headers: Headers;
@@ -21,16 +21,16 @@ export interface ApiRequest {
 /** One client of the API: a browser with its cookies, or a program with its key. */
 export class ApiClient {
   readonly #url: string;
-  readonly #check: ((answer: SeenAnswer) => void) | undefined;
+  readonly #check: ((response: SeenResponse) => void) | undefined;
   readonly #signIn: Promise<Record<string, string>>;
-  /** By name; changed by every answer, as in a browser. */
+  /** By name; changed by every response, as in a browser. */
   readonly cookies = new Map<string, string>();
 
   /**
-   * `credentials` gives the headers that every request carries; a Cookie header among them fills the jar instead. `check` sees
-   * every answer and throws when it is not as it should be.
+   * `credentials` returns the headers that every request carries; a Cookie header among them fills the jar instead. `check` sees
+   * every response and throws when it is not as it should be.
    */
-  constructor(url: string, credentials: Promise<Record<string, string>> = Promise.resolve({}), check?: (answer: SeenAnswer) => void) {
+  constructor(url: string, credentials: Promise<Record<string, string>> = Promise.resolve({}), check?: (response: SeenResponse) => void) {
     this.#url = url;
     this.#check = check;
     this.#signIn = credentials.then(({ cookie, ...headers }) => {
@@ -95,8 +95,8 @@ function parseAs(text: string): ApiResponse["json"] {
   return () => JSON.parse(text) as never;
 }
 
-/** The answer is the refusal `error`, in the common shape. */
-export function expectRefusal(response: ApiResponse, status: number, error: string): void {
+/** Asserts an error response with this status and the code `error`, in the common shape. */
+export function expectErrorResponse(response: ApiResponse, status: number, error: string): void {
   expect(response.status, response.text).to.equal(status);
   expect(response.headers.get("content-type")).to.match(/^application\/json/);
   expect(response.json()).to.include({ error });

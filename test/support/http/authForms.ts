@@ -18,7 +18,7 @@ export async function postSignOut(browser: ApiClient, fields: Record<string, str
   return browser.post("/api/auth/signout", new URLSearchParams({ csrfToken: await csrfToken(browser), ...fields }));
 }
 
-/** Begins a sign-in at an external provider, as the Auth.js client does; gives the answer with the provider's address. */
+/** Begins a sign-in at an external provider, as the Auth.js client does; returns the response with the provider's address. */
 export async function postProviderSignIn(
   browser: ApiClient, provider: string, fields: Record<string, string> = { json: "true" }, query = "",
 ): Promise<ApiResponse> {

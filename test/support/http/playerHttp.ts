@@ -32,7 +32,7 @@ export class PlayerHttp {
     return new PlayerHttp(new URL(baseUrl).origin, () => Promise.resolve(cookie));
   }
 
-  /** Launches the game and returns the session's id with the answer 202. */
+  /** Launches the game and returns the session's id with the 202 response. */
   async launch(gameSlug: string): Promise<string> {
     return (await this.#call<{ sessionId: string }>("POST", "/api/game/launch", { gameSlug })).sessionId;
   }
@@ -52,7 +52,7 @@ export class PlayerHttp {
     await this.#call("POST", "/api/game/keepalive", { sessionId });
   }
 
-  /** Asks for the end; a long one goes on after the answer. */
+  /** Asks for the end; a long one goes on after the response. */
   async stop(sessionId: string): Promise<void> {
     await this.#call("POST", "/api/game/stop", { sessionId });
   }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { checkAgainstDocument } from "../openapi/documentCheck.ts";
-import { answersIn } from "./rawResponses.ts";
+import { responsesIn } from "./rawResponses.ts";
 
 /** A client that writes bytes of its own making: what is no HTTP, and HTTP that comes slowly. */
 export class RawClient {
@@ -73,7 +73,7 @@ export class RawClient {
   /** Resolves with everything received, once the server has closed the connection; throws when it is not as documented. */
   async untilClosed(): Promise<string> {
     await this.#closed;
-    this.#checkAnswers();
+    this.#checkResponses();
     return this.#received;
   }
 
@@ -81,18 +81,18 @@ export class RawClient {
     this.#socket.destroy();
   }
 
-  /** An answer to what is no request, or to one too many, can only be the server's own refusal. */
-  #checkAnswers(): void {
+  /** A response to what is no request, or to one too many, can only be the server's own error response. */
+  #checkResponses(): void {
     const requests = [...this.#written.matchAll(/^([A-Z]+) (\/\S*) HTTP\/1\.1\r$/gm)];
-    const answers = answersIn(this.#received, requests.map(([, method = ""]) => method));
-    answers.forEach(({ isWhole, ...answer }, index) => {
+    const responses = responsesIn(this.#received, requests.map(([, method = ""]) => method));
+    responses.forEach(({ isWhole, ...response }, index) => {
       const [, method = "", path = ""] = requests[index] ?? [];
-      if (isWhole) checkAgainstDocument({ method, path, ...answer });
+      if (isWhole) checkAgainstDocument({ method, path, ...response });
     });
   }
 }
 
-/** Sends one text and gives all that comes back until the server closes the connection. */
+/** Sends one text and returns all that comes back until the server closes the connection. */
 export async function exchange(url: string, text: string | Buffer): Promise<string> {
   const client = await RawClient.connect(url);
   client.write(text);

@@ -1,29 +1,29 @@
-/** One answer as it stood on a connection. */
-export interface RawAnswer {
+/** One response as it stood on a connection. */
+export interface RawResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** False when the connection ended before the answer did. */
+  /** False when the connection ended before the response did. */
   isWhole: boolean;
 }
 
-/** The final answers in what a server sent on one connection to requests of these methods; what is no HTTP throws. */
-export function answersIn(received: string, methods: readonly string[]): RawAnswer[] {
-  const answers: RawAnswer[] = [];
+/** The final responses in what a server sent on one connection to requests of these methods; what is no HTTP throws. */
+export function responsesIn(received: string, methods: readonly string[]): RawResponse[] {
+  const responses: RawResponse[] = [];
   for (let rest = received; rest !== "";) {
     const headEnd = rest.indexOf("\r\n\r\n");
     const [statusLine = "", ...lines] = rest.slice(0, headEnd === -1 ? undefined : headEnd).split("\r\n");
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-    if (Number.isNaN(status)) throw new Error(`This is no answer: ${JSON.stringify(rest.slice(0, 200))}`);
+    if (Number.isNaN(status)) throw new Error(`This is no response: ${JSON.stringify(rest.slice(0, 200))}`);
     if (headEnd === -1) break;
     rest = rest.slice(headEnd + 4);
     if (status < 200) continue;
     const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
-    const body = bodyIn(rest, status, headers, methods[answers.length]);
-    answers.push({ status, headers, text: Buffer.from(body.text, "latin1").toString(), isWhole: body.isWhole });
+    const body = bodyIn(rest, status, headers, methods[responses.length]);
+    responses.push({ status, headers, text: Buffer.from(body.text, "latin1").toString(), isWhole: body.isWhole });
     rest = rest.slice(body.length);
   }
-  return answers;
+  return responses;
 }
 
 interface Body { text: string; length: number; isWhole: boolean }

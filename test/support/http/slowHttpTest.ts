@@ -14,7 +14,7 @@ export interface SlowHttpTestOptions {
   seconds: number;
 }
 
-/** Runs Debian's slowhttptest to its end; gives the reason that it names for it. */
+/** Runs Debian's slowhttptest to its end; returns the reason that it names for it. */
 export async function slowHttpTest({ mode, url, cookie, connections, seconds }: SlowHttpTestOptions): Promise<string> {
   const options = ["-c", String(connections), "-r", String(connections), "-l", String(seconds), "-i", "1", "-p", "5", "-v", "1", "-u", url, ...cookie === undefined ? [] : ["-j", cookie]];
   const child = spawn("slowhttptest", [...modes[mode], ...options], { stdio: ["ignore", "pipe", "pipe"], cwd: tmpdir() });

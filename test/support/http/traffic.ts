@@ -4,25 +4,25 @@ import type { ApiResponse } from "./apiClient.ts";
 export interface Traffic {
   /** How often each status was answered. */
   statuses: Record<number, number>;
-  answers: ApiResponse[];
+  responses: ApiResponse[];
   p99Ms: number;
 }
 
 /** Sends so many requests, a few at a time. */
 export async function sendTraffic(total: number, send: (index: number) => Promise<ApiResponse>, atOnce = 5): Promise<Traffic> {
   const statuses: Record<number, number> = {};
-  const answers: ApiResponse[] = [];
+  const responses: ApiResponse[] = [];
   const milliseconds: number[] = [];
   let next = 0;
   await Promise.all(Array.from({ length: atOnce }, async () => {
     while (next < total) {
       const startedMs = performance.now();
-      const answer = await send(next++);
+      const response = await send(next++);
       milliseconds.push(performance.now() - startedMs);
-      answers.push(answer);
-      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+      responses.push(response);
+      statuses[response.status] = (statuses[response.status] ?? 0) + 1;
     }
   }));
   const sorted = milliseconds.toSorted((a, b) => a - b);
-  return { statuses, answers, p99Ms: sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0 };
+  return { statuses, responses, p99Ms: sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0 };
 }

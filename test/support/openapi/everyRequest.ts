@@ -7,17 +7,17 @@ import { wholeInterface } from "./interfaceDocument.ts";
 import { ownedThings } from "./interfaceFixture.ts";
 import { sampleRequest } from "./sampleRequest.ts";
 
-/** A request with all that it needs. */
-export interface Ask {
+/** A request with its name, ready to be sent. */
+export interface NamedRequest {
   name: string;
   send: () => Promise<ApiResponse>;
 }
 
-/** By the names of what was asked. */
-export type Answers = ReadonlyMap<string, ApiResponse>;
+/** Responses by the names of their requests. */
+export type NamedResponses = ReadonlyMap<string, ApiResponse>;
 
-/** Every route's simplest request, by one who may and on things of their own, and what these leave out. */
-export async function everyAsk(api: TestApi): Promise<Ask[]> {
+/** Returns each route's simplest request, from a client who may send it, about things of their own, and the requests that these leave out. */
+export async function everyRequest(api: TestApi): Promise<NamedRequest[]> {
   const { prisma } = api.deps.postgres;
   const { user, partner: owner, game, known } = await ownedThings(api);
   await prisma.game.update({ where: { id: game.id }, data: archivedGame });
@@ -27,7 +27,7 @@ export async function everyAsk(api: TestApi): Promise<Ask[]> {
   const [newcomer, leaving] = [api.as(idle), api.as(idle)];
   for (const client of [clients.user, newcomer, leaving]) await client.get("/healthz"); // Signs them in.
   const once = (client: ApiClient, path: string, body: object): Promise<ApiResponse> => client.post(path, body, { "idempotency-key": "once" });
-  const routes = wholeInterface().routes.map((route): Ask => {
+  const routes = wholeInterface().routes.map((route): NamedRequest => {
     const { method, path, body, headers } = sampleRequest(route, { ...known, ...archivedGame, title: `New ${game.slug}` });
     const sent = route.name === "uploadArchive" ? { body: archive, headers: { "content-type": "application/gzip" } } : { body, headers };
     return { name: route.name, send: () => clients[route.access].request(method, path, sent) };
@@ -44,14 +44,14 @@ export async function everyAsk(api: TestApi): Promise<Ask[]> {
   ];
 }
 
-/** One after another. */
-export async function walk(asks: readonly Ask[]): Promise<Answers> {
-  const answers = new Map<string, ApiResponse>();
-  for (const { name, send } of asks) answers.set(name, await send());
-  return answers;
+/** Sends the requests one after another. */
+export async function sendInOrder(requests: readonly NamedRequest[]): Promise<NamedResponses> {
+  const responses = new Map<string, ApiResponse>();
+  for (const { name, send } of requests) responses.set(name, await send());
+  return responses;
 }
 
-/** All together. */
-export async function walkAtOnce(asks: readonly Ask[]): Promise<Answers> {
-  return new Map(await Promise.all(asks.map(async ({ name, send }): Promise<[string, ApiResponse]> => [name, await send()])));
+/** Sends the requests all at once. */
+export async function sendAtOnce(requests: readonly NamedRequest[]): Promise<NamedResponses> {
+  return new Map(await Promise.all(requests.map(async ({ name, send }): Promise<[string, ApiResponse]> => [name, await send()])));
 }

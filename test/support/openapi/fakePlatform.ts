@@ -4,7 +4,7 @@ import { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
 import { anArchive, archivedGame } from "../fixtures/archives.ts";
 import { eventually } from "../clocks/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../cluster/fakeOperator.ts";
+import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";
 import { unknownNames } from "./interfaceFixture.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 
@@ -16,30 +16,30 @@ export interface Sender {
   goodBody?: unknown;
 }
 
-const played = ["isReady", "launchGame", "uploadArchive", "offerStream", "hangUpStream"] as const;
-type PlayedRoute = (typeof played)[number];
+const platformRoutes = ["isReady", "launchGame", "uploadArchive", "offerStream", "hangUpStream"] as const;
+type PlatformRoute = (typeof platformRoutes)[number];
 
 /** Whether a route can only do its work with more than the database. */
-export function isPlayed(name: string): name is PlayedRoute {
-  return played.some((route) => route === name);
+export function isPlatformRoute(name: string): name is PlatformRoute {
+  return platformRoutes.some((route) => route === name);
 }
 
 /** A loopback address that stands for a session's pod: every pod's streamer has the same port. */
 const podIp = "127.77.0.9";
 
 /** An API with a cluster in which sessions run, an object store, and a streamer that takes every offer. */
-export class PlayedPlatform {
+export class FakePlatform {
   readonly #api: TestApi;
-  readonly #operator: PlayedOperator;
+  readonly #operator: FakeOperator;
   readonly #streamer: Server;
 
-  private constructor(api: TestApi, operator: PlayedOperator, streamer: Server) {
+  private constructor(api: TestApi, operator: FakeOperator, streamer: Server) {
     this.#api = api;
     this.#operator = operator;
     this.#streamer = streamer;
   }
 
-  static async start(env: Record<string, string>): Promise<PlayedPlatform> {
+  static async start(env: Record<string, string>): Promise<FakePlatform> {
     const api = await TestApi.start({ kube: true, minio: true, env });
     const operator = operatorOf(api);
     await operator.addNode(1000);
@@ -49,7 +49,7 @@ export class PlayedPlatform {
       else response.end();
     });
     await new Promise<void>((resolve, reject) => streamer.once("error", reject).listen(8080, podIp, resolve));
-    return new PlayedPlatform(api, operator, streamer);
+    return new FakePlatform(api, operator, streamer);
   }
 
   async stop(): Promise<void> {
@@ -59,7 +59,7 @@ export class PlayedPlatform {
     await this.#api.stop();
   }
 
-  async senderOf(route: PlayedRoute): Promise<Sender> {
+  async senderOf(route: PlatformRoute): Promise<Sender> {
     const { deps } = this.#api;
     switch (route) {
       case "isReady": return { client: () => Promise.resolve(this.#api.anonymous()), known: {} };

@@ -48,7 +48,7 @@ export interface SessionPair {
   /** Sends a signal to a container's PID 1. */
   signalGame(signal: string): Promise<void>;
   signalStreamer(signal: string): Promise<void>;
-  /** Waits for a container's end and gives its exit code. */
+  /** Waits for a container's end and returns its exit code. */
   gameExit(): Promise<number>;
   streamerExit(): Promise<number>;
   remove(): Promise<void>;

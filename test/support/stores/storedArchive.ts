@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { TestMinio } from "./minio.ts";
 
-/** Puts an archive into the test's object store; gives it as a GameCache would name it. */
+/** Puts an archive into the test's object store; returns it as a GameCache would name it. */
 export async function storeArchive({ client, bucket }: TestMinio, packed: Buffer, { key, unpackedSizeBytes = 2 ** 24, sha256 = sha256Of(packed) }: {
   key?: string; unpackedSizeBytes?: number; sha256?: string;
 } = {}): Promise<ArchiveSource> {

@@ -7,7 +7,7 @@ const environment = {
 };
 
 describe("readConfig", () => {
-  it("takes the least that is needed and has a default for the rest", () => {
+  it("needs only the required variables and has a default for the rest", () => {
     const config = readConfig(environment);
     expect(config).to.deep.include({ port: 8080, metricsPort: 8083, baseUrl: "https://play.test", isSecure: true, trustedProxies: 0, webRoot: undefined });
     expect([...config.allowedOrigins]).to.deep.equal(["https://play.test"]);
@@ -40,13 +40,13 @@ describe("readConfig", () => {
 });
 
 describe("configWarnings", () => {
-  it("asks for the number of proxies when TLS must end in front", () => {
+  it("warns of a missing number of proxies when TLS must end in front", () => {
     expect(configWarnings(readConfig(environment)).join()).to.contain("TRUSTED_PROXIES");
     expect(configWarnings(readConfig({ ...environment, TRUSTED_PROXIES: "1" }))).to.be.empty;
     expect(configWarnings(readConfig({ ...environment, BASE_URL: "http://play.test" }))).to.be.empty;
   });
 
-  it("asks for a higher cost of passwords where they are those of real players", () => {
+  it("warns of a low password cost where the site has real players", () => {
     const cheap = { ...environment, TRUSTED_PROXIES: "1", BCRYPT_COST: "11" };
     expect(configWarnings(readConfig(cheap)).join()).to.contain("BCRYPT_COST is 11").and.contain("12 or more");
     expect(configWarnings(readConfig({ ...cheap, BASE_URL: "http://play.test" }))).to.be.empty;

@@ -8,7 +8,7 @@ describe("streamer configuration", () => {
     expect(readConfig(enough)).to.deep.include({
       display: ":99", width: 1_280, height: 720, fps: 60, signalPort: 8_080, udpPort: 30_000, announceAddress: "192.0.2.1",
       startKbps: 4_000, maxKbps: 8_000, codecs: ["h264", "vp8"], profile: "software",
-      soundSocket: "/run/session/pulse.sock", gameAccountPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
+      soundSocket: "/run/session/pulse.sock", gameReportPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
     });
   });
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { checkAgainstDocument, type SeenAnswer } from "../../support/openapi/documentCheck.ts";
+import { checkAgainstDocument, type SeenResponse } from "../../support/openapi/documentCheck.ts";
 
 const common = {
   "content-type": "application/json; charset=utf-8", "api-version": "2026-11-21", "x-request-id": "0123456789abcdefghjk", "cache-control": "no-store",
@@ -7,13 +7,13 @@ const common = {
 const counted = { ...common, "ratelimit": '"poll";r=1;t=2', "ratelimit-policy": '"poll";q=120;w=60', "set-cookie": "auth.session-token=x; HttpOnly" };
 const kept = { status: "ok", expiresAt: "2026-11-21T18:04:05.000Z" };
 
-function keepalive(changes: { method?: string; path?: string; status?: number; headers?: Record<string, string>; body?: unknown; text?: string } = {}): SeenAnswer {
+function keepalive(changes: { method?: string; path?: string; status?: number; headers?: Record<string, string>; body?: unknown; text?: string } = {}): SeenResponse {
   const { method = "POST", path = "/api/game/keepalive", status = 200, headers = counted, body = kept, text = JSON.stringify(body) } = changes;
   return { method, path, status, headers: new Headers(headers), text };
 }
 
-describe("the check of answers against the document", () => {
-  it("lets a documented answer pass", () => {
+describe("the check of responses against the document", () => {
+  it("accepts a documented response", () => {
     checkAgainstDocument(keepalive());
     checkAgainstDocument(keepalive({ status: 404, body: { error: "not_found", message: "There is no such session.", requestId: "x" } }));
     checkAgainstDocument(keepalive({ path: "/api/nothing", status: 404, body: { error: "not_found" } }));
@@ -22,7 +22,7 @@ describe("the check of answers against the document", () => {
   });
 
   const without = (name: string): Record<string, string> => Object.fromEntries(Object.entries(counted).filter(([key]) => key !== name));
-  const wrong: [string, SeenAnswer, RegExp][] = [
+  const wrong: [string, SeenResponse, RegExp][] = [
     ["an undocumented status", keepalive({ status: 201 }), /status is not documented/],
     ["another media type", keepalive({ headers: { ...counted, "content-type": "text/html" } }), /media type is "text\/html"/],
     ["a missing header", keepalive({ headers: without("ratelimit") }), /header RateLimit is missing/],
@@ -38,9 +38,9 @@ describe("the check of answers against the document", () => {
     ["no Allow", keepalive({ method: "DELETE", status: 405, body: { error: "method_not_allowed" } }), /no Allow/],
     ["a body where none is documented", keepalive({ method: "DELETE", path: "/api/partners/games/x", status: 204, headers: counted, text: "x" }), /none is documented/],
   ];
-  for (const [what, answer, message] of wrong) {
+  for (const [what, response, message] of wrong) {
     it(`fails for ${what}`, () => {
-      expect(() => checkAgainstDocument(answer)).to.throw(message);
+      expect(() => checkAgainstDocument(response)).to.throw(message);
     });
   }
 
@@ -50,17 +50,17 @@ describe("the check of answers against the document", () => {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   };
 
-  it("lets the server's own refusal of what is no request pass, with all of its headers", () => {
+  it("accepts the server's own error response to input that is no request, with all of its headers", () => {
     checkAgainstDocument(keepalive({ method: "", path: "", status: 408, headers: unread, text: bare }));
     for (const name of Object.keys(unread).filter((key) => key !== "api-version")) {
       const headers = { ...unread, [name]: "another" };
       expect(() => checkAgainstDocument(keepalive({ status: 408, headers, text: bare })), name).to.throw(`${name} is another`);
     }
-    expect(() => checkAgainstDocument(keepalive({ method: "", path: "", status: 200 }))).to.throw(/no refusal of the server's own/);
+    expect(() => checkAgainstDocument(keepalive({ method: "", path: "", status: 200 }))).to.throw(/no error response of the server's own/);
   });
 
-  it("tells of a partner's refusal without a message", () => {
-    const refusal = { method: "GET", path: "/api/partners/games/unknown-game", status: 404, headers: new Headers(counted), text: '{"error":"not_found"}' };
-    expect(() => checkAgainstDocument(refusal)).to.throw(/message/);
+  it("fails for a partner's error response without a message", () => {
+    const errorResponse = { method: "GET", path: "/api/partners/games/unknown-game", status: 404, headers: new Headers(counted), text: '{"error":"not_found"}' };
+    expect(() => checkAgainstDocument(errorResponse)).to.throw(/message/);
   });
 });

@@ -5,17 +5,19 @@ import { OAuthFailure, sentenceOf } from "./oauthFailure.ts";
 import type { OAuthProvider } from "./oauthProvider.ts";
 import { transactionIdOf, type OAuthTransaction } from "./oauthTransactions.ts";
 import { signInWithIdentity } from "../signInWithIdentity.ts";
-import { HttpError, notFound, unavailable } from "../../errors.ts";
+import { notFound, unavailable } from "../../errors.ts";
 import { findUser } from "../requireUser.ts";
 import { json, redirect } from "../../http/responses.ts";
-import type { AppContext } from "../../http/appContext.ts";
-import { publicRoute } from "../../http/route.ts";
+import { HttpError } from "../../http/httpError.ts";
+import { publicRouteFor } from "../../http/route.ts";
+import type { AuthContext, AuthDeps } from "../authDeps.ts";
 import { answerForm, answerUrl, formRoute } from "../authResponse.ts";
 import { beginAuthSession } from "../authSession.ts";
 
+const route = publicRouteFor<AuthDeps>();
 const credentials = "credentials";
 
-const startSignIn = publicRoute({
+const startSignIn = route({
   method: "POST",
   path: "/api/auth/signin/:provider",
   name: "startProviderSignIn",
@@ -26,7 +28,7 @@ const startSignIn = publicRoute({
   innerLimits: ["authPosts"],
   params: ProviderParams,
   body: ProviderForm,
-  answers: {
+  responses: {
     200: json(RedirectResponse, undefined, { optionalHeaders: ["Set-Cookie"] }),
     302: redirect("To the provider; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }),
   },
@@ -41,7 +43,7 @@ const startSignIn = publicRoute({
   },
 });
 
-const finishSignIn = publicRoute({
+const finishSignIn = route({
   method: "GET",
   path: "/api/auth/callback/:provider",
   name: "finishProviderSignIn",
@@ -49,7 +51,7 @@ const finishSignIn = publicRoute({
   description: "The provider sends the browser here, with its answer in the query. Only the browser that began the sign-in can end it.",
   limits: ["authPosts"],
   params: ProviderParams,
-  answers: { 302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }) },
+  responses: { 302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }) },
   errors: ["unavailable"],
   handle: async ({ ctx, deps, params }) => {
     // The address of the password form's posts, which the router cannot tell from a provider's.
@@ -66,14 +68,14 @@ const finishSignIn = publicRoute({
   },
 });
 
-function providerOf(ctx: AppContext, id: string): OAuthProvider {
+function providerOf(ctx: AuthContext, id: string): OAuthProvider {
   const provider = ctx.deps.oauthProviders.get(id);
   if (provider === undefined) throw notFound("There is no such way to sign in.");
   return provider;
 }
 
 /** The provider's address, with the transaction left in a cookie. */
-async function begin(ctx: AppContext, provider: OAuthProvider, callbackUrl: string, query: URLSearchParams): Promise<string> {
+async function begin(ctx: AuthContext, provider: OAuthProvider, callbackUrl: string, query: URLSearchParams): Promise<string> {
   const { config, oauthTransactions } = ctx.deps;
   const signedIn = await findUser(ctx);
   const proof = provider.createProof();
@@ -91,7 +93,7 @@ async function begin(ctx: AppContext, provider: OAuthProvider, callbackUrl: stri
 }
 
 /** Signs the browser in; gives where it wanted to go. */
-async function finish(ctx: AppContext, providerId: string): Promise<string> {
+async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   const { oauthProviders, metrics } = ctx.deps;
   const transaction = takeTransaction(ctx);
   const provider = oauthProviders.get(providerId);
@@ -108,7 +110,7 @@ async function finish(ctx: AppContext, providerId: string): Promise<string> {
 }
 
 /** The transaction that the answer's state belongs to; whatever comes of it, its cookie serves once. */
-function takeTransaction(ctx: AppContext): OAuthTransaction | undefined {
+function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
   const { config, oauthTransactions } = ctx.deps;
   const state = new URLSearchParams(ctx.querystring).get("state");
   if (state === null) return undefined;
@@ -121,7 +123,7 @@ function takeTransaction(ctx: AppContext): OAuthTransaction | undefined {
 }
 
 /** Who asked for the identity to be linked: they must still be signed in as they were. */
-async function linkTargetOf(ctx: AppContext, { linkTo }: OAuthTransaction): Promise<string | undefined> {
+async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Promise<string | undefined> {
   if (linkTo === undefined) return undefined;
   const signedIn = await findUser(ctx);
   if (signedIn?.user.authSessionId !== linkTo) throw new OAuthFailure("SessionRequired", "Who wanted the identity linked is signed in no more.");
@@ -129,7 +131,7 @@ async function linkTargetOf(ctx: AppContext, { linkTo }: OAuthTransaction): Prom
 }
 
 /** The browser learns the reason only; the rest is for those who run the service. */
-async function reportRefusal(ctx: AppContext, provider: string, failure: OAuthFailure): Promise<void> {
+async function reportRefusal(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
   const { logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
   logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "a sign-in through a provider was refused");

@@ -8,19 +8,24 @@ import type { Logger } from "#runtime/logger.ts";
 import { jittered } from "#kube/retry.ts";
 import type { Change } from "#kube/store.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { Config } from "../../config.ts";
 import { rateLimited, unavailable } from "../../errors.ts";
 import { presentGameSession } from "../present.ts";
 import { readFollowedGameSessions, type GameSessionRow } from "../gameSessionStore.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { GameSessionFeed, type Follower } from "./gameSessionFeed.ts";
 
+/** When players are warned of an idle end, before it. */
+interface WarningConfig {
+  expiryWarningSeconds: readonly number[];
+  idleTimeoutSeconds: number;
+}
+
 interface Options {
   postgres: Postgres;
   cluster: ClusterView;
   clock: Clock;
   logger: Logger;
-  config: Pick<Config, "baseUrl" | "gameSession">;
+  config: { baseUrl: string; gameSession: WarningConfig };
 }
 
 /** How often all followed rows together are read, for what the cluster does not tell: keepalives, and sessions it never had. */
@@ -178,6 +183,6 @@ function outcomeOf(gameSession: GameSession): string {
 }
 
 /** A warning is of use only where keepalives have had the time to come. */
-function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: Config["gameSession"]): number[] {
+function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: WarningConfig): number[] {
   return expiryWarningSeconds.filter((seconds) => seconds <= idleTimeoutSeconds / 2).toSorted((a, b) => b - a);
 }

@@ -1,10 +1,20 @@
 import { limits } from "#contracts/limits.ts";
 import { slept } from "#runtime/clock.ts";
 import { presentGameSession } from "../present.ts";
-import type { AppContext, UserPrincipal } from "../../http/appContext.ts";
+import type { UserDeps, UserPrincipal } from "../../auth/requireUser.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { AppContext } from "../../http/appContext.ts";
 import type { GameSessionRow } from "../gameSessionStore.ts";
 import { EventBody } from "./eventBody.ts";
 import { encodeEvent, isEnd, parsePosition, stateOf } from "./gameSessionEvent.ts";
+import type { GameSessionEvents } from "./gameSessionEvents.ts";
+
+/** What following a session needs. */
+export type GameSessionStreamDeps = UserDeps & {
+  config: { gameSession: { eventHeartbeatSeconds: number } };
+  cluster: ClusterView;
+  gameSessionEvents: GameSessionEvents;
+};
 
 /** Browsers wait this long before they come back. */
 const retryMs = 2_000;
@@ -13,7 +23,7 @@ const retryMs = 2_000;
  * Answers with the session's events until its end, the end of the sign-in, or an hour. A client that knows the end already
  * gets 204, which tells browsers not to come back.
  */
-export function streamGameSession(ctx: AppContext, user: UserPrincipal, row: GameSessionRow): void {
+export function streamGameSession(ctx: AppContext<GameSessionStreamDeps>, user: UserPrincipal, row: GameSessionRow): void {
   const { gameSessionEvents, cluster, config } = ctx.deps;
   const lastEventId = ctx.get("last-event-id");
   const now = presentGameSession(row, cluster, config.baseUrl);
@@ -41,7 +51,7 @@ export function streamGameSession(ctx: AppContext, user: UserPrincipal, row: Gam
 }
 
 /** Shows proxies and browsers that the line is alive, for as long as the sign-in holds. */
-async function keepOpen({ deps }: AppContext, user: UserPrincipal, body: EventBody, signal: AbortSignal): Promise<void> {
+async function keepOpen({ deps }: AppContext<GameSessionStreamDeps>, user: UserPrincipal, body: EventBody, signal: AbortSignal): Promise<void> {
   const { authSessions, clock, config } = deps;
   const endMs = clock.monotonicMs() + limits.gameSession.eventStreamSeconds * 1000;
   while (await slept(clock, config.gameSession.eventHeartbeatSeconds * 1000, signal)) {

@@ -1,5 +1,6 @@
 import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
 import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { savePatienceMs } from "../../saves/savePatience.ts";
 
 /** Why the cluster says that a session is ending. */
 export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {
@@ -8,9 +9,6 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
   if (metadata.deletionTimestamp !== undefined) return "Deleted";
   return status?.failure === undefined ? "UserRequested" : "Failed";
 }
-
-/** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
-export const savePatienceMs = 24 * 3600 * 1000;
 
 /** Whether the finished session's last save exists only on its node, and may still come from there. */
 export function isSavePending(gameSession: GameSession, now: Date): boolean {

@@ -1,11 +1,11 @@
-import type { Deps } from "../../deps.ts";
+import type { Postgres } from "../../stores/postgres.ts";
 import { readRecord, recordEnd, removeUnusedSlot, unlockSlot, type GameSessionEnd, type RecordedSession } from "../gameSessionRecord.ts";
 
 /**
  * Ends a session whose object is not in the cluster: it was removed by force, or the cluster lost it. Nobody can tell what
  * it used any more; its saves up to the last automatic one are in the slot.
  */
-export async function recordVanished({ postgres }: Pick<Deps, "postgres">, id: string): Promise<void> {
+export async function recordVanished({ postgres }: { postgres: Postgres }, id: string): Promise<void> {
   await postgres.transaction(async (transaction) => {
     const row = await readRecord(transaction, id);
     if (row === undefined) return;

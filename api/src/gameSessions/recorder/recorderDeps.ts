@@ -1,4 +1,12 @@
-import type { Deps } from "../../deps.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
+import type { Postgres } from "../../stores/postgres.ts";
 
 /** What bringing rows and objects together needs. */
-export type RecorderDeps = Pick<Deps, "logger" | "postgres" | "cluster" | "gameSessionWriter">;
+export interface RecorderDeps {
+  logger: Logger;
+  postgres: Postgres;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+}

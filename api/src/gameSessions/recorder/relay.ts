@@ -1,7 +1,16 @@
+import type { Logger } from "#runtime/logger.ts";
+import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
+import type { Postgres } from "../../stores/postgres.ts";
 import { recordLaunchFailure } from "../recordLaunchFailure.ts";
-import type { Deps } from "../../deps.ts";
 import { claimUncreated, type UncreatedSession } from "../relayStore.ts";
 import { markCreated } from "../gameSessionStore.ts";
+
+/** What creating left-behind sessions needs. */
+export interface RelayDeps {
+  logger: Logger;
+  postgres: Postgres;
+  gameSessionWriter: GameSessionWriter;
+}
 
 /** A launch normally creates its object itself; only what it left behind for so long is the relay's. */
 const graceSeconds = 3;
@@ -11,7 +20,7 @@ const mostPerPass = 50;
  * Creates the objects that launches died before creating, one row at a time under its lock; rows that another relay holds
  * are skipped. A launch whose deadline has passed fails instead, so that its player is not locked out.
  */
-export async function relayGameSessions(deps: Pick<Deps, "logger" | "postgres" | "gameSessionWriter">): Promise<void> {
+export async function relayGameSessions(deps: RelayDeps): Promise<void> {
   for (let count = 0; count < mostPerPass; count++) {
     const expired = await deps.postgres.transaction(async (transaction) => {
       const session = await claimUncreated(transaction, graceSeconds);

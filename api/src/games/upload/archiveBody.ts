@@ -1,21 +1,22 @@
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { HttpError, invalidRequest, unsupportedMediaType } from "../../errors.ts";
+import { invalidRequest } from "../../errors.ts";
 import type { AppContext } from "../../http/appContext.ts";
 import { continueBody } from "../../http/body.ts";
+import { HttpError, unsupportedMediaType } from "../../http/httpError.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
 
 /** An archive on its way in; nothing of it was asked for yet. */
 export interface ArchiveBody {
   /** Asks the client to send, where it waits for that. The request has to stay open, whatever comes: it still has to be answered. */
   open(): Readable;
-  /** Reads on for a moment after a refusal, into nothing. */
+  /** Reads on for a moment after an error, into nothing. */
   drain(): Promise<void>;
   expectedDigests: ExpectedDigests;
 }
 
 const accepted = ["application/gzip", "application/x-gzip"];
-/** A client that does not listen while it sends sees the refusal only if its connection is not cut at once. */
+/** A client that does not listen while it sends sees the error response only if its connection is not cut at once. */
 const drainMs = 1_000;
 
 /** Checks what the headers say of an archive; throws 400, 413 and 415 before a single byte is sent. */
@@ -38,10 +39,10 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
   };
 }
 
-/** 413, with the limit in the form of the draft on resumable uploads; the connection is closed, for the rest is unread. */
+/** Returns the error of a too large archive, with the limit in the form of the draft on resumable uploads. */
 export function archiveTooLarge(maxBytes: number): HttpError {
   return new HttpError("payload_too_large", {
-    message: `An archive may have at most ${maxBytes} bytes.`, headers: { Connection: "close", "Upload-Limit": `max-size=${maxBytes}` },
+    message: `An archive may have at most ${maxBytes} bytes.`, headers: { "Upload-Limit": `max-size=${maxBytes}` },
   });
 }
 

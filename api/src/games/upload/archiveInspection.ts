@@ -2,7 +2,7 @@ import type { Gunzip } from "node:zlib";
 import { createArchiveReader, type ArchiveReader } from "#archive/archiveReader.ts";
 import type { ArchiveEntry, ArchiveSummary } from "#archive/archiveInspector.ts";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
-import { createStrictGunzip, gunzipRefusal } from "#archive/gunzip.ts";
+import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 
 /** Names at an archive's root that are remembered: a later change of launcher or engineDir is judged by them. */
@@ -31,7 +31,7 @@ export class ArchiveInspection {
     this.#failed.promise.catch(() => undefined); // Told by write or finish, whichever comes next.
     this.#gunzip.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#gunzip.once("end", () => this.#ended.resolve(undefined));
-    this.#gunzip.on("error", (error) => this.#failed.reject(gunzipRefusal(error)));
+    this.#gunzip.on("error", (error) => this.#failed.reject(toArchiveRefused(error)));
   }
 
   /** Resolves when the bytes have been judged, so that unpacked data never piles up. */

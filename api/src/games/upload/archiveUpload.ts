@@ -1,11 +1,11 @@
 import { crc32 } from "node:zlib";
-import { pieceBytes } from "#archive/gunzip.ts";
+import { chunkBytes } from "#archive/gunzip.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { storeAnswer } from "../../stores/storeAnswer.ts";
 import { releaseBytes } from "#runtime/releaseMemory.ts";
 
 /** The least that S3 takes, in whole pieces: little memory, and 10,000 of them are far more than an archive may have. */
-const partBytes = 5 * pieceBytes;
+const partBytes = 5 * chunkBytes;
 /** One gathers pieces while the others are on their way: the store answers some time after it has read a part. */
 const buffers = 3;
 /** Longer than the store's other answers: for a part to travel, and for thousands of parts to be put together. */
@@ -48,7 +48,7 @@ export class ArchiveUpload {
   async nextPiece(): Promise<Buffer> {
     this.#gathering ??= { memory: await this.#nextMemory(), bytes: 0, crc32: 0 };
     const { memory, bytes } = this.#gathering;
-    return memory.subarray(bytes, bytes + pieceBytes);
+    return memory.subarray(bytes, bytes + chunkBytes);
   }
 
   /** Takes the piece whose memory was asked for last; only the archive's last may be shorter than that. */

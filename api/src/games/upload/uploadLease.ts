@@ -1,8 +1,12 @@
-import type { Deps } from "../../deps.ts";
-import { HttpError } from "../../errors.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { DomainError } from "../../errors.ts";
 import { abandonUpload, dropUploadLease, renewIntervalMs, renewUploadLease, takeUploadLease, type UploadLease } from "../uploadStore.ts";
+import type { Postgres } from "../../stores/postgres.ts";
 
-type LeaseDeps = Pick<Deps, "logger" | "postgres">;
+interface LeaseDeps {
+  logger: Logger;
+  postgres: Postgres;
+}
 
 /**
  * Runs `work` as the game's only upload; throws upload_in_progress when there is another. The signal is aborted when the
@@ -11,7 +15,7 @@ type LeaseDeps = Pick<Deps, "logger" | "postgres">;
 export async function holdUploadLease<T>(deps: LeaseDeps, lease: UploadLease, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { pool } = deps.postgres;
   if (!await takeUploadLease(pool, lease)) {
-    throw new HttpError("upload_in_progress", { message: "Another upload of this game is going on: wait for its end.", retryAfterSeconds: 10 });
+    throw new DomainError("upload_in_progress", { message: "Another upload of this game is going on: wait for its end.", retryAfterSeconds: 10 });
   }
   const controller = new AbortController();
   const timer = setInterval(() => void renew(deps, lease, controller), renewIntervalMs);
@@ -32,7 +36,7 @@ export async function holdUploadLease<T>(deps: LeaseDeps, lease: UploadLease, wo
 async function renew({ postgres, logger }: LeaseDeps, lease: UploadLease, controller: AbortController): Promise<void> {
   try {
     if (await renewUploadLease(postgres.pool, lease)) return;
-    controller.abort(new HttpError("conflict", { message: "The game was deleted or uploaded again meanwhile." }));
+    controller.abort(new DomainError("conflict", { message: "The game was deleted or uploaded again meanwhile." }));
   } catch (error) {
     logger.warn({ err: error, upload: lease.id }, "An upload's place could not be renewed; it is tried again.");
   }

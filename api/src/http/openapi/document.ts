@@ -1,18 +1,24 @@
 import { createDocument, type CreateDocumentOptions } from "zod-openapi";
 import { apiVersion } from "#contracts/http/version.ts";
-import { sessionCookieName } from "../../auth/cookies.ts";
-import type { Config } from "../../config.ts";
+import type { RateLimitConfig } from "../rateLimits.ts";
 import type { Method, Route } from "../route.ts";
 import { headerComponents } from "./headers.ts";
 import { limitsDescriber } from "./limitSentences.ts";
 import { describeOperation, type Shared } from "./operation.ts";
 import { tags, tagOf } from "./tags.ts";
 
+/** What the document says of a site's own settings. */
+export interface DocumentConfig extends RateLimitConfig {
+  baseUrl: string;
+  /** Name of the cookie that signed-in players send. */
+  sessionCookie: string;
+}
+
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 /** The OpenAPI document of the routes as this configuration serves them. */
-export function buildDocument(routes: readonly Route[], config: Config): OpenApiDocument {
-  const shared: Shared = { headers: [], refusals: new Map(), bodies: new Map(), describeLimits: limitsDescriber(config) };
+export function buildDocument(routes: readonly Route[], config: DocumentConfig): OpenApiDocument {
+  const shared: Shared = { headers: [], errorResponses: new Map(), bodies: new Map(), describeLimits: limitsDescriber(config) };
   const paths: Record<string, Partial<Record<Lowercase<Method>, ReturnType<typeof describeOperation>>>> = {};
   for (const route of routes) {
     const path = documentPath(route.path);
@@ -33,7 +39,7 @@ export function buildDocument(routes: readonly Route[], config: Config): OpenApi
     components: {
       headers: headerComponents(shared.headers),
       securitySchemes: {
-        session: { type: "apiKey", in: "cookie", name: sessionCookieName(config), description: "Set by signing in, renewed by every answer, valid for 30 days. HTTP-only: scripts never see it." },
+        session: { type: "apiKey", in: "cookie", name: config.sessionCookie, description: "Set by signing in, renewed by every answer, valid for 30 days. HTTP-only: scripts never see it." },
         partnerKey: { type: "http", scheme: "bearer", description: "A partner's API key: `Authorization: Bearer <key>`." },
       },
     },
@@ -45,7 +51,7 @@ export function documentPath(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
 }
 
-/** Answers may grow: a client that refused fields it does not know would break, so the document does not tell it to. */
+/** Responses may grow: a client that refused fields it does not know would break, so the document does not tell it to. */
 const options: CreateDocumentOptions = {
   override: ({ zodSchema: { _zod: { def } }, jsonSchema, io }) => {
     if (io === "output" && def.type === "object" && def.catchall === undefined) delete jsonSchema.additionalProperties;

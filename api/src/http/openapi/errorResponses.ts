@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { ErrorDetail, errors, type ErrorCode } from "#contracts/http/errors.ts";
-import type { Access, Route } from "../route.ts";
+import type { AccessName } from "../access.ts";
+import type { Route } from "../route.ts";
 
-/** A refusal's shape differs by who is refused: partners always get a message, forms always an address. */
-export type RefusalKind = Access | "form";
+/** The shape of an error response differs by who is refused: partners always get a message, forms always an address. */
+export type ErrorKind = AccessName | "form";
 
 /** How the route refuses: by its credential, or as the sign-in client reads it. */
-export function refusalKindOf({ access, schemas }: Route): RefusalKind {
+export function errorKindOf({ access, schemas }: Route): ErrorKind {
   return schemas.isForm === true ? "form" : access;
 }
 
@@ -33,8 +34,8 @@ function accessCodes({ access, method }: Route): ErrorCode[] {
   return access === "partner" || method !== "GET" ? ["unauthorized", "forbidden", "unavailable"] : ["unauthorized", "unavailable"];
 }
 
-/** Body of a refusal with one of these codes. */
-export function refusalBody(kind: RefusalKind, codes: readonly ErrorCode[]): z.ZodType {
+/** Returns the body of an error response with one of these codes. */
+export function errorBody(kind: ErrorKind, codes: readonly ErrorCode[]): z.ZodType {
   const message = z.string().min(1).meta({ description: "For a person: what is wrong and what can be done.", examples: [errors[codes[0] ?? "invalid_request"].meaning] });
   return z.object({
     error: z.enum(codes),
@@ -43,23 +44,23 @@ export function refusalBody(kind: RefusalKind, codes: readonly ErrorCode[]): z.Z
     ...(codes.some((code) => detailed.has(code)) && { details: z.array(ErrorDetail).optional() }),
     ...(codes.includes("session_active") && { sessionId: activeSessionId.optional() }),
     ...(kind === "form" && { url: formUrl }),
-  }).meta({ id: `${refusalName(kind, codes).replace(/Error$/, "")}Error` });
+  }).meta({ id: `${errorName(kind, codes).replace(/Error$/, "")}Error` });
 }
 
 /** Name of the reusable response, such as `PartnerNotFound`. */
-export function refusalName(kind: RefusalKind, codes: readonly ErrorCode[]): string {
+export function errorName(kind: ErrorKind, codes: readonly ErrorCode[]): string {
   return kindNames[kind] + codes.map(pascalCase).join("Or");
 }
 
 /** Partners read the id from `X-Request-Id`; a fault of ours names it in every body. */
-function hasRequestId(kind: RefusalKind, codes: readonly ErrorCode[]): boolean {
+function hasRequestId(kind: ErrorKind, codes: readonly ErrorCode[]): boolean {
   return kind !== "partner" || codes.includes("internal_error");
 }
 
-/** Refusals that name the fields, or the entry of an archive, that they are about. */
+/** Errors that name the fields, or the entry of an archive, that they are about. */
 const detailed: ReadonlySet<ErrorCode> = new Set(["invalid_request", "invalid_archive"]);
 
-const kindNames: Record<RefusalKind, string> = { public: "Public", user: "", partner: "Partner", form: "Form" };
+const kindNames: Record<ErrorKind, string> = { public: "Public", user: "", partner: "Partner", form: "Form" };
 
 const requestId = z.string().meta({ description: "The same as `X-Request-Id`.", examples: ["0123456789abcdefghjk"] });
 const activeSessionId = z.string().meta({ description: "With `session_active`: the session that is in the way.", examples: ["gs-7k2m9q4x1v8c"] });

@@ -1,6 +1,6 @@
 import type { ZodOpenApiComponentsObject } from "zod-openapi";
 import { z } from "zod";
-import type { Answer } from "../responses.ts";
+import type { RouteResponse } from "../responses.ts";
 import type { Route } from "../route.ts";
 import { responseHeaders, type HeaderName } from "./responseHeaders.ts";
 
@@ -15,14 +15,14 @@ export interface HeaderSet {
 const everywhere: readonly HeaderName[] = ["API-Version", "X-Request-Id", "Cache-Control"];
 const limitHeaders: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
-/** Headers of an answer that is no refusal. */
-export function answerHeaders(route: Route, { headers, optionalHeaders }: Answer): HeaderSet {
+/** Returns the headers of a response that is no error response. */
+export function successHeaders(route: Route, { headers, optionalHeaders }: RouteResponse): HeaderSet {
   const required = [...everywhere, ...headers, ...limitsOf(route), ...route.access === "user" ? ["Set-Cookie"] as const : []];
   return headerSet(required, optionalHeaders);
 }
 
-/** Headers of a refusal: what is decided before the caller is known, or before requests are counted, carries less. */
-export function refusalHeaders(route: Route, status: number): HeaderSet {
+/** Returns the headers of an error response: what is decided before the caller is known, or before requests are counted, carries less. */
+export function errorHeaders(route: Route, status: number): HeaderSet {
   const isBeforeCounting = route.access !== "public" && (status === 401 || status === 403);
   const isFault = status >= 500;
   const counted = limitsOf(route);

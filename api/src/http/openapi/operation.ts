@@ -1,25 +1,26 @@
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from "zod-openapi";
 import { z } from "zod";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
-import { toAnswer, type Answer } from "../responses.ts";
+import { toResponse, type RouteResponse } from "../responses.ts";
 import { formType, jsonType } from "../body.ts";
-import type { Access, Route } from "../route.ts";
-import { answerHeaders, headerReferences, refusalHeaders, type HeaderSet } from "./headers.ts";
-import { errorCodesByStatus, refusalBody, refusalKindOf, refusalName } from "./errorResponses.ts";
+import type { AccessName } from "../access.ts";
+import type { Route } from "../route.ts";
+import { errorHeaders, headerReferences, successHeaders, type HeaderSet } from "./headers.ts";
+import { errorBody, errorCodesByStatus, errorKindOf, errorName } from "./errorResponses.ts";
 import { requestHeaders, type RequestHeaderName } from "./requestHeaders.ts";
 import { tagOf } from "./tags.ts";
 
-/** What operations share: each refusal is described once. */
+/** What operations share: each error response is described once. */
 export interface Shared {
   /** Of all responses so far. */
   headers: HeaderSet[];
-  refusals: Map<string, ZodOpenApiResponseObject>;
+  errorResponses: Map<string, ZodOpenApiResponseObject>;
   bodies: Map<string, z.ZodType>;
   /** The limits' own words, such as "120 in 60 s per player". */
   describeLimits: (route: Route) => string | undefined;
 }
 
-const securityOf: Record<Access, Record<string, string[]>[]> = { public: [], user: [{ session: [] }], partner: [{ partnerKey: [] }] };
+const securityOf: Record<AccessName, Record<string, string[]>[]> = { public: [], user: [{ session: [] }], partner: [{ partnerKey: [] }] };
 
 /** The document's part for one route. */
 export function describeOperation(route: Route, shared: Shared): ZodOpenApiOperationObject {
@@ -33,12 +34,12 @@ export function describeOperation(route: Route, shared: Shared): ZodOpenApiOpera
     security: securityOf[route.access],
     requestParams: requestParams(route),
     ...(body !== undefined && { requestBody: body }),
-    responses: { ...answersOf(route, shared), ...refusalsOf(route, shared) },
+    responses: { ...successesOf(route, shared), ...errorsOf(route, shared) },
   };
 }
 
-function requestParams({ schemas: { params, query }, headers: ownHeaders = [], answers }: Route): NonNullable<ZodOpenApiOperationObject["requestParams"]> {
-  const headers = [...new Set<RequestHeaderName>([...304 in answers ? ["If-None-Match" as const] : [], ...ownHeaders])];
+function requestParams({ schemas: { params, query }, headers: ownHeaders = [], responses }: Route): NonNullable<ZodOpenApiOperationObject["requestParams"]> {
+  const headers = [...new Set<RequestHeaderName>([...304 in responses ? ["If-None-Match" as const] : [], ...ownHeaders])];
   const header = z.object(Object.fromEntries(headers.map((name) => [name, requestHeaders[name].optional()])));
   return {
     ...(params !== undefined && { path: objectOf(params) }),
@@ -62,31 +63,31 @@ function requestBody({ schemas: { body, isForm }, rawBody }: Route): ZodOpenApiO
   return { content: Object.fromEntries(types.map((type) => [type, { schema: body }])), required: true };
 }
 
-function answersOf(route: Route, shared: Shared): Record<`2${string}`, ZodOpenApiResponseObject> {
-  return Object.fromEntries(Object.entries(route.answers).map(([status, short]) => {
-    const answer = toAnswer(short);
-    const headers = answerHeaders(route, answer);
+function successesOf(route: Route, shared: Shared): Record<`2${string}`, ZodOpenApiResponseObject> {
+  return Object.fromEntries(Object.entries(route.responses).map(([status, short]) => {
+    const response = toResponse(short);
+    const headers = successHeaders(route, response);
     shared.headers.push(headers);
-    return [status, { description: answer.description, headers: headerReferences(headers), ...contentOf(answer) }];
+    return [status, { description: response.description, headers: headerReferences(headers), ...contentOf(response) }];
   }));
 }
 
-function contentOf({ content }: Answer): Pick<ZodOpenApiResponseObject, "content"> {
+function contentOf({ content }: RouteResponse): Pick<ZodOpenApiResponseObject, "content"> {
   const types = Object.entries(content).map(([type, shape]) => [type, { schema: typeof shape === "string" ? { type: "string" as const } : shape }] as const);
   return types.length === 0 ? {} : { content: Object.fromEntries(types) };
 }
 
-function refusalsOf(route: Route, shared: Shared): Record<`4${string}`, ZodOpenApiResponseObject> {
-  return Object.fromEntries([...errorCodesByStatus(route)].map(([status, codes]) => [String(status), refusal(route, status, codes, shared)]));
+function errorsOf(route: Route, shared: Shared): Record<`4${string}`, ZodOpenApiResponseObject> {
+  return Object.fromEntries([...errorCodesByStatus(route)].map(([status, codes]) => [String(status), errorResponse(route, status, codes, shared)]));
 }
 
-function refusal(route: Route, status: number, codes: readonly ErrorCode[], shared: Shared): ZodOpenApiResponseObject {
-  const kind = refusalKindOf(route);
-  const name = refusalName(kind, codes);
+function errorResponse(route: Route, status: number, codes: readonly ErrorCode[], shared: Shared): ZodOpenApiResponseObject {
+  const kind = errorKindOf(route);
+  const name = errorName(kind, codes);
   const id = route.access === "public" && route.limits.length === 0 ? `${name}Uncounted` : name;
-  const headers = refusalHeaders(route, status);
-  const schema = shared.bodies.get(name) ?? refusalBody(kind, codes);
-  const response = shared.refusals.get(id) ?? {
+  const headers = errorHeaders(route, status);
+  const schema = shared.bodies.get(name) ?? errorBody(kind, codes);
+  const response = shared.errorResponses.get(id) ?? {
     id,
     description: codes.map((code) => `\`${code}\`: ${errors[code].meaning}`).join("\n\n"),
     headers: headerReferences(headers),
@@ -94,6 +95,6 @@ function refusal(route: Route, status: number, codes: readonly ErrorCode[], shar
   };
   shared.headers.push(headers);
   shared.bodies.set(name, schema);
-  shared.refusals.set(id, response);
+  shared.errorResponses.set(id, response);
   return response;
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 const seconds = z.string().regex(/^[1-9]\d*$/).meta({ examples: ["12"] });
 const limitItems = (item: string): RegExp => new RegExp(`^"\\w+";${item}(?:, "\\w+";${item})*$`);
 
-/** Every header that an answer's description can name; what Node and Koa set by themselves (Date, Content-Length) is not listed. */
+/** Every header that a response's description can name; what Node and Koa set by themselves (Date, Content-Length) is not listed. */
 export const responseHeaders = {
   "API-Version": z.iso.date().meta({ description: "Day of the interface's newest change.", examples: ["2026-11-21"] }),
   "X-Request-Id": z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/)

@@ -99,7 +99,7 @@ describe("the unmodified next-auth client", function () {
     expect(await signIn(user.password)).to.deep.equal({ error: "CredentialsSignin", status: 429, ok: false, url: null });
   });
 
-  it("goes on by itself to the wished page, and to the sign-in page after a wrong password", async () => {
+  it("redirects to the requested page, and to the sign-in page after a wrong password", async () => {
     await page.evaluate(`void nextAuth.signIn("credentials", ${JSON.stringify({ email: user.email, password: "wrong", callbackUrl: "/library" })})`);
     await page.waitForURL(`${api.url}/signin?error=CredentialsSignin&code=credentials`);
     await page.evaluate(`void nextAuth.signIn("credentials", ${JSON.stringify({ email: user.email, password: user.password, callbackUrl: `${api.url}/library` })})`);
@@ -150,7 +150,7 @@ describe("the unmodified next-auth client", function () {
     expect(await page.evaluate("document.cookie")).to.equal("");
   });
 
-  it("may report its own errors, which are not kept", async () => {
+  it("may report its own errors, which are not stored", async () => {
     await page.route("**/api/auth/providers", (route) => route.abort());
     const reported = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/auth/_log");
     await call("getProviders");

@@ -2,26 +2,26 @@ import { expect } from "chai";
 import { createHash, generateKeyPairSync } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { TestApi } from "../../../support/http/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
 import { postProviderSignIn } from "../../../support/http/authForms.ts";
 import { freePort } from "../../../support/processes/childProgram.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
 import { everythingStored } from "../../../support/openapi/storedState.ts";
-import { answerJson, WildIssuer, type Misbehaviour } from "../../../support/oidc/wildIssuer.ts";
+import { respondWithJson, FaultyIssuer, type Misbehaviour } from "../../../support/oidc/faultyIssuer.ts";
 
-const clientSecret = "shared with the wild issuer";
+const clientSecret = "shared with the faulty issuer";
 
 describe("an issuer that misbehaves", function () {
   this.timeout(30_000);
   let api: TestApi;
-  let issuer: WildIssuer;
+  let issuer: FaultyIssuer;
 
   before(async () => {
-    issuer = await WildIssuer.start();
+    issuer = await FaultyIssuer.start();
     const { url } = issuer;
     const common = { issuer: url, clientId: "joypod", clientSecret, allowInsecure: true, trustsEmail: true };
     api = await TestApi.start({ env: providersEnv([
-      { ...common, id: "wild", name: "Wild", type: "oidc" },
+      { ...common, id: "faulty", name: "Faulty", type: "oidc" },
       {
         ...common, id: "plain", name: "Plain", type: "oauth", clientAuthentication: "post", scopes: ["user"],
         authorizationEndpoint: `${url}/authorize`, tokenEndpoint: `${url}/token`, userinfoEndpoint: `${url}/userinfo`,
@@ -41,15 +41,15 @@ describe("an issuer that misbehaves", function () {
   });
 
   /** The way out and back, as a browser makes it. */
-  async function signIn(browser: ApiClient = api.anonymous(), id = "wild"): Promise<ApiResponse> {
+  async function signIn(browser: ApiClient = api.anonymous(), id = "faulty"): Promise<ApiResponse> {
     const { url } = (await postProviderSignIn(browser, id, { json: "true", callbackUrl: "/library" })).json<{ url: string }>();
     const back = new URL((await fetch(url, { redirect: "manual" })).headers.get("location") ?? "");
     return browser.get(back.pathname + back.search);
   }
 
-  async function expectNobody(answer: ApiResponse, browser: ApiClient, reason = "OAuthCallback"): Promise<void> {
-    expect(answer.status, answer.text).to.equal(302);
-    expect(answer.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=${reason}`);
+  async function expectNobody(response: ApiResponse, browser: ApiClient, reason = "OAuthCallback"): Promise<void> {
+    expect(response.status, response.text).to.equal(302);
+    expect(response.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=${reason}`);
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
     expect(await api.deps.postgres.prisma.user.count()).to.equal(0);
   }
@@ -62,18 +62,18 @@ describe("an issuer that misbehaves", function () {
     expect(issuer.visit.get("code_challenge")).to.equal(createHash("sha256").update(verifier).digest("base64url"));
   }
 
-  it("is a good one when it behaves", async () => {
+  it("is accepted while it does not misbehave", async () => {
     const browser = api.anonymous();
     expect((await signIn(browser)).headers.get("location")).to.equal(`${api.url}/library`);
-    expect((await browser.get("/api/auth/session")).json<{ user: { email: string } }>().user.email).to.equal("wild@example.test");
+    expect((await browser.get("/api/auth/session")).json<{ user: { email: string } }>().user.email).to.equal("faulty@example.test");
     expectProvenExchange();
-    expect(issuer.exchange?.get("redirect_uri")).to.equal(`${api.url}/api/auth/callback/wild`);
+    expect(issuer.exchange?.get("redirect_uri")).to.equal(`${api.url}/api/auth/callback/faulty`);
   });
 
-  it("gives tokens that are not kept, for what is asked of it is asked at once", async () => {
+  it("has its tokens used at once and not stored", async () => {
     expect((await signIn()).headers.get("location")).to.equal(`${api.url}/library`);
     const stored = await everythingStored(api);
-    expect(stored).to.contain("wild@example.test");
+    expect(stored).to.contain("faulty@example.test");
     const { access_token, refresh_token, id_token = "" } = issuer.tokens!;
     for (const token of [access_token, refresh_token, id_token, ...id_token.split(".")]) expect(stored).to.not.contain(token);
   });
@@ -99,7 +99,7 @@ describe("an issuer that misbehaves", function () {
     ["noise for a token", () => ({ sign: () => "a.b.c" })],
     ["another issuer's answer", () => ({ iss: "https://evil.test" })],
     ["an answer in nobody's name", () => ({ iss: null })],
-    ["a profile of somebody else", () => ({ claims: { email: undefined }, userinfo: { sub: "somebody-else", email: "wild@example.test", email_verified: true } })],
+    ["a profile of somebody else", () => ({ claims: { email: undefined }, userinfo: { sub: "somebody-else", email: "faulty@example.test", email_verified: true } })],
   ];
   for (const [what, misbehaviour] of tokens) {
     it(`is not believed with ${what}`, async () => {
@@ -109,7 +109,7 @@ describe("an issuer that misbehaves", function () {
     });
   }
 
-  it("is not sent the code when the answer is in another's name", async () => {
+  it("is not sent the code when the response is in another issuer's name", async () => {
     issuer.misbehaviour = { iss: "https://evil.test" };
     await signIn();
     expect(issuer.requests).to.not.include("/token");
@@ -129,7 +129,7 @@ describe("an issuer that misbehaves", function () {
     ["a fault", (response) => response.writeHead(500).end("stack")],
     ["a page", (response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Hello</h1>")],
     ["broken JSON", (response) => response.writeHead(200, { "content-type": "application/json" }).end("{")],
-    ["a list", (response) => answerJson(response, [])],
+    ["a list", (response) => respondWithJson(response, [])],
     ["nothing", (response) => response.writeHead(204).end()],
     ["a cut connection", (response) => response.destroy()],
   ];
@@ -142,7 +142,7 @@ describe("an issuer that misbehaves", function () {
     });
   }
 
-  it("is read no further than a bound", async () => {
+  it("is read up to a size limit only", async () => {
     let sent = 0;
     issuer.misbehaviour = {
       token: (response) => {
@@ -162,7 +162,7 @@ describe("an issuer that misbehaves", function () {
     expect(sent, "bytes that the issuer could send; sockets hold some").to.be.lessThan(32 * 2 ** 20);
   });
 
-  it("is waited for no longer than five seconds, at the head or in the middle of an answer", async () => {
+  it("is waited for no longer than five seconds, before or in the middle of a response", async () => {
     const started = performance.now();
     const hangs: NonNullable<Misbehaviour["token"]>[] = [
       () => undefined, (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{"),
@@ -170,9 +170,9 @@ describe("an issuer that misbehaves", function () {
     let exchange = 0;
     issuer.misbehaviour = { token: (response) => hangs[exchange++ % hangs.length]?.(response) };
     const browsers = [api.anonymous(), api.anonymous()];
-    const answers = await Promise.all(browsers.map((browser) => signIn(browser)));
+    const responses = await Promise.all(browsers.map((browser) => signIn(browser)));
     expect(performance.now() - started).to.be.within(4_500, 9_000);
-    for (const [index, browser] of browsers.entries()) await expectNobody(answers[index]!, browser);
+    for (const [index, browser] of browsers.entries()) await expectNobody(responses[index]!, browser);
   });
 
   describe("of plain OAuth", () => {
@@ -196,20 +196,20 @@ describe("an issuer that misbehaves", function () {
   });
 });
 
-describe("an issuer that is away", () => {
-  it("keeps nobody from starting, is told of, and serves as soon as it is there", async () => {
+describe("an unavailable issuer", () => {
+  it("does not keep the API from starting, is reported, and serves as soon as it is available", async () => {
     const port = await freePort();
     const api = await TestApi.start({ env: providersEnv([
       { id: "late", name: "Late", type: "oidc", issuer: `http://127.0.0.1:${port}`, clientId: "joypod", allowInsecure: true },
     ]) });
     try {
-      const away = await postProviderSignIn(api.anonymous(), "late");
-      expectRefusal(away, 503, "unavailable");
-      expect(away.headers.get("retry-after")).to.match(/^\d+$/);
-      expect(away.json()["url"]).to.equal(`${api.url}/api/auth/signin?error=OAuthSignin`);
+      const unavailable = await postProviderSignIn(api.anonymous(), "late");
+      expectErrorResponse(unavailable, 503, "unavailable");
+      expect(unavailable.headers.get("retry-after")).to.match(/^\d+$/);
+      expect(unavailable.json()["url"]).to.equal(`${api.url}/api/auth/signin?error=OAuthSignin`);
       const plain = await postProviderSignIn(api.anonymous(), "late", {});
       expect(plain.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=OAuthSignin`);
-      const issuer = await WildIssuer.start(port);
+      const issuer = await FaultyIssuer.start(port);
       try {
         const there = await postProviderSignIn(api.anonymous(), "late");
         expect(new URL(there.json<{ url: string }>().url).origin).to.equal(issuer.url);

@@ -21,7 +21,7 @@ describe("limits of a player", () => {
     return (await sendTraffic(requests, send)).statuses;
   }
 
-  it("let a busy catalogue stop neither the polls nor the stop of a session, nor busy polls its stop", async () => {
+  it("let a busy catalogue block neither the polls nor the stop of a session, nor busy polls its stop", async () => {
     expect(await statusesOf(125, () => player.get("/api/games"))).to.deep.equal({ 200: 120, 429: 5 });
     const poll = (index: number): Promise<ApiResponse> => (index % 2 === 0
       ? player.post("/api/game/keepalive", session) : player.get(`/api/game/session-status?sessionId=${session.sessionId}`));

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { Turnstile } from "#api/auth/turnstile.ts";
-import { HttpError } from "#api/errors.ts";
+import { DomainError } from "#api/errors.ts";
 
 const patient = 60_000;
 
 describe("Turnstile", () => {
-  it("lets so many in at once, and the others in the order in which they came", async () => {
+  it("runs a bounded number at once, and the others in the order in which they came", async () => {
     const turnstile = new Turnstile({ atOnce: 2, waitingMax: 10, deadlineMs: patient });
     const entered: number[] = [];
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
@@ -23,7 +23,7 @@ describe("Turnstile", () => {
     expect(entered).to.deep.equal([0, 1, 2, 3, 4]);
   });
 
-  it("gives the place of work that fails to the next", async () => {
+  it("frees the place of work that fails", async () => {
     const turnstile = new Turnstile({ atOnce: 1, waitingMax: 1, deadlineMs: patient });
     const failed = turnstile.pass(() => Promise.reject(new Error("no")));
     const next = turnstile.pass(() => Promise.resolve("in"));
@@ -32,12 +32,12 @@ describe("Turnstile", () => {
     expect(await turnstile.pass(() => Promise.resolve("in again"))).to.equal("in again");
   });
 
-  it("refuses who finds too many waiting, and who waits too long", async () => {
+  it("refuses work beyond the queue's length, and work that waits too long", async () => {
     const turnstile = new Turnstile({ atOnce: 1, waitingMax: 1, deadlineMs: 1 });
     const gate = Promise.withResolvers<undefined>();
     const inside = turnstile.pass(() => gate.promise);
     const refusals = await Promise.all([1, 2].map(() => turnstile.pass(() => Promise.resolve()).catch((error: unknown) => error)));
-    for (const refusal of refusals) expect(refusal).to.be.instanceOf(HttpError).with.property("status", 503);
+    for (const refusal of refusals) expect(refusal).to.be.instanceOf(DomainError).with.property("code", "unavailable");
     gate.resolve(undefined);
     await inside;
     expect(await turnstile.pass(() => Promise.resolve("in"))).to.equal("in");

@@ -4,7 +4,7 @@ import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 import { publicEndOf } from "#api/gameSessions/endReason.ts";
 
 describe("publicEndOf", () => {
-  it("has a word of the interface for every reason of the cluster", () => {
+  it("has a public word for every reason of the cluster", () => {
     const words = StopReason.options.map((reason) => publicEndOf(reason, true)!.endReason);
     expect(words.toSorted()).to.deep.equal(GameSessionEndReason.options.toSorted());
   });

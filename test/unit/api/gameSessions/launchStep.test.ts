@@ -5,22 +5,22 @@ import { aGameNode } from "../../../factories/gameNode.ts";
 
 const noNode = (): undefined => undefined;
 
-function stageAfter(...conditions: string[]): string {
+function stepAfter(...conditions: string[]): string {
   const status = aPlacedStatus({ conditions: conditions.map((type) => aCondition(type)) });
   return launchProgressOf(aGameSession({ status }), noNode).stage;
 }
 
 describe("launchProgressOf", () => {
-  it("names what the launch is busy with", () => {
+  it("names the launch's current step", () => {
     expect(launchProgressOf(undefined, noNode)).to.deep.equal({ stage: "scheduling" });
     expect(launchProgressOf(aGameSession(), noNode)).to.deep.equal({ stage: "scheduling" });
-    expect(stageAfter("Scheduled")).to.equal("downloading");
-    expect(stageAfter("Scheduled", "ContentReady")).to.equal("restoring");
-    expect(stageAfter("Scheduled", "ContentReady", "SaveRestored")).to.equal("booting");
-    expect(stageAfter("Scheduled", "ContentReady", "SaveRestored", "PodReady")).to.equal("connecting");
+    expect(stepAfter("Scheduled")).to.equal("downloading");
+    expect(stepAfter("Scheduled", "ContentReady")).to.equal("restoring");
+    expect(stepAfter("Scheduled", "ContentReady", "SaveRestored")).to.equal("booting");
+    expect(stepAfter("Scheduled", "ContentReady", "SaveRestored", "PodReady")).to.equal("connecting");
   });
 
-  it("gives the progress of this version's download on the session's node", () => {
+  it("returns the progress of this version's download on the session's node", () => {
     const entries = [
       { digest: "b".repeat(64), state: "Downloading", bytes: 0, progressPercent: 90, inUse: false },
       { digest: aDigest, state: "Downloading", bytes: 0, progressPercent: 30, inUse: true },

@@ -8,16 +8,16 @@ const stopping = aGameSession({ spec: { desiredState: "Stopped" }, status: aRunn
 const finished = aGameSession({ status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
 
 describe("currentStatus", () => {
-  it("believes the cluster where the row is a moment behind", () => {
+  it("prefers the cluster's status where the row lags behind", () => {
     expect(currentStatus({ status: "starting" }, running)).to.equal("running");
     expect(currentStatus({ status: "running" }, stopping)).to.equal("stopping");
   });
 
-  it("does not call a session ended before its result can be asked for", () => {
+  it("shows a session as ended only when its result can be read", () => {
     expect(currentStatus({ status: "running" }, finished)).to.equal("stopping");
   });
 
-  it("never goes back from what the row says", () => {
+  it("never returns a status before the row's", () => {
     const late = ["stopping", "stopped", "error"] satisfies PublicStatus[];
     for (const status of late) expect(currentStatus({ status }, running)).to.equal(status);
     expect(currentStatus({ status: "running" }, aGameSession())).to.equal("running");
@@ -26,7 +26,7 @@ describe("currentStatus", () => {
 });
 
 describe("presentStop", () => {
-  it("rounds to hundredths and turns what is unknown into zero", () => {
+  it("rounds to hundredths and presents unknown figures as zero", () => {
     const row = {
       id: "gs-1", status: "stopped", gameSlug: "g", gameTitle: "G", startedAt: new Date(), readyAt: null, expiresAt: null, stopReason: null,
       durationSeconds: 1.23456, cpuSeconds: null, peakMemoryMb: 300, saveNotice: null,

@@ -9,11 +9,11 @@ describe("slugOf", () => {
     expect(slugOf("  Émile's  Ünïcode — 2  ")).to.equal("emiles-unicode-2");
   });
 
-  it("gives up when too little is left", () => {
+  it("returns undefined when too little is left", () => {
     for (const title of ["", "!", "日本語", "x"]) expect(slugOf(title), title).to.be.undefined;
   });
 
-  it("gives a valid slug or none, whatever the title", () => {
+  it("returns a valid slug or none, whatever the title", () => {
     fc.assert(fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), (title) => {
       const made = slugOf(title);
       return made === undefined || slug.safeParse(made).success;

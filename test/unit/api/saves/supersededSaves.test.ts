@@ -29,7 +29,7 @@ describe("findSupersededSaves", () => {
     expect(judge([first, second, third, last], last)).to.deep.equal({ removed: [first], nextInHours: 0.5 });
   });
 
-  it("holds the later life of a packer to be newer where two counted to the same sequence", () => {
+  it("treats the packer's later attempt as newer where two have the same sequence", () => {
     const [former, later] = [aSave(1, "a", 2, 3, 1), aSave(1, "a", 2, 2, 2)];
     expect(judge([former, later], later)).to.deep.equal({ removed: [former], nextInHours: undefined });
     expect(judge([former, later], former), "about to be recorded").to.deep.equal({ removed: [], nextInHours: undefined });
@@ -37,19 +37,19 @@ describe("findSupersededSaves", () => {
     expect(judge([aSave(1, "a", 2, 3, 9), next], next).removed, "the sequence comes first").to.have.length(1);
   });
 
-  it("keeps an earlier session's last save for as long as it says after the next session's first one", () => {
+  it("keeps an earlier session's last save for its retention after the next session's first one", () => {
     const [old, recent] = [aSave(1, "a", 5, 5000), aSave(2, "b", 3, 24)];
     expect(judge([aSave(1, "a", 4, 5001), old, recent], recent)).to.deep.equal({ removed: [aSave(1, "a", 4, 5001)], nextInHours: 6 * 24 });
     const current = aSave(2, "b", 3, 7 * 24);
     expect(judge([old, current], current).removed).to.deep.equal([old]);
   });
 
-  it("keeps what is newer than the slot's save, for it is about to be recorded", () => {
+  it("keeps a save newer than the slot's, which is about to be recorded", () => {
     const current = aSave(2, "b", 1, 100);
     expect(judge([current, aSave(2, "b", 2, 90), aSave(3, "c", 1, 5000)], current)).to.deep.equal({ removed: [], nextInHours: undefined });
   });
 
-  it("gives up what lost the race for the slot when it is old", () => {
+  it("removes an old save that lost the race for the slot", () => {
     const [current, late] = [aSave(2, "b", 1, 200), aSave(2, "a", 7, 24)];
     expect(judge([current, late], current)).to.deep.equal({ removed: [], nextInHours: 6 * 24 });
     expect(judge([current, aSave(2, "a", 7, 200)], current).removed).to.have.length(1);
@@ -61,7 +61,7 @@ describe("findSupersededSaves", () => {
     expect(judge(saves, aSave(3, "c", 1, 0))).to.deep.equal({ removed: [], nextInHours: undefined });
   });
 
-  it("leaves alone what was not named by us", () => {
+  it("keeps objects whose names are not a save's", () => {
     const current = aSave(2, "b", 1, 5000);
     const strange = ["saves/slot-1/notes.txt", "saves/slot-1/1-gs-a-1.tar.gz.bak", "saves/slot-1/x/1-gs-a-1.tar.gz"].map((key) => ({ key, storedAt: new Date(0) }));
     expect(judge([current, ...strange], current).removed).to.be.empty;

@@ -83,7 +83,7 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ["nothing at all", nothing, "nothing"],
 ];
 
-describe("What a node does next for a session", () => {
+describe("The next step of a node for a session", () => {
   for (const [title, world, step] of cases) it(`is ${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
 
   it("needs the spool's volume to take a pod for one of this release", () => expect(runningPod.spec?.volumes).to.deep.equal([{ name: podVolumes.spool }]));

@@ -4,7 +4,7 @@ import { createChunksInUse } from "#node-agent/unpack/chunksInUse.ts";
 const done = Promise.resolve();
 
 describe("chunks in use", () => {
-  it("give their memory back only when nothing reads or fills it any more", async () => {
+  it("free their memory only when nothing reads or fills it any more", async () => {
     const chunks = createChunksInUse();
     const [shared, next] = [Buffer.allocUnsafeSlow(1000), Buffer.allocUnsafeSlow(1000)];
     await chunks.add(shared.subarray(0, 400), done);
@@ -29,7 +29,7 @@ describe("chunks in use", () => {
     expect(slow.length).to.equal(0);
   });
 
-  it("tell of a failed write", async () => {
+  it("report a failed write", async () => {
     const chunks = createChunksInUse();
     await chunks.add(Buffer.allocUnsafeSlow(10), Promise.reject(new Error("The disk is full.")));
     const [result] = await Promise.allSettled([chunks.drain()]);

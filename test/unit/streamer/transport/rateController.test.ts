@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createRateController } from "#streamer/transport/rateController.ts";
-import type { TransportFeedback } from "#streamer/transport/transportFeedback.ts";
+import type { TransportFeedback } from "#streamer/rtp/transportFeedback.ts";
 
 const packetBytes = 1_200;
 const feedbackEveryMs = 66;

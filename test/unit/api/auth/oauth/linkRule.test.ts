@@ -6,7 +6,7 @@ const owner = { id: "owner", isDisabled: false };
 const namesake = { id: "namesake", isDisabled: false, isEmailVerified: true };
 
 describe("judgeIdentity", () => {
-  const refusals: [string, Partial<Standing>, string][] = [
+  const rejected: [string, Partial<Standing>, string][] = [
     ["a known identity that another user wants linked", { owner, linkTo: "me" }, "OAuthAccountNotLinked"],
     ["a known identity of a disabled user", { owner: { ...owner, isDisabled: true } }, "AccessDenied"],
     ["an address in use, not verified by the provider", { namesake, profile: { email: "a@b.test", isEmailVerified: false } }, "OAuthAccountNotLinked"],
@@ -16,7 +16,7 @@ describe("judgeIdentity", () => {
     ["an unused address that is not verified", { profile: { email: "a@b.test", isEmailVerified: false } }, "OAuthCreateAccount"],
     ["no address", { profile: { email: undefined, isEmailVerified: false } }, "OAuthCreateAccount"],
   ];
-  for (const [what, standing, reason] of refusals) {
+  for (const [what, standing, reason] of rejected) {
     it(`refuses ${what}`, () => expect(judgeIdentity({ ...nobody, ...standing })).to.deep.equal({ kind: "refuse", reason }));
   }
 
@@ -29,11 +29,11 @@ describe("judgeIdentity", () => {
     expect(judgeIdentity({ ...nobody, linkTo: "me", namesake, profile: { email: undefined, isEmailVerified: false } })).to.deep.equal({ kind: "link", userId: "me" });
   });
 
-  it("links by address when provider, trust and account all vouch for it", () => {
+  it("links by address when the provider verified it, is trusted, and the user proved it", () => {
     expect(judgeIdentity({ ...nobody, namesake })).to.deep.equal({ kind: "link", userId: "namesake" });
   });
 
-  it("makes an account of a verified, unused address, trusted provider or not", () => {
+  it("creates a user of a verified, unused address, trusted provider or not", () => {
     for (const trustsEmail of [true, false]) expect(judgeIdentity({ ...nobody, trustsEmail })).to.deep.equal({ kind: "create", email: "a@b.test" });
   });
 });

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { EventBody } from "#api/gameSessions/events/eventBody.ts";
 
 describe("EventBody", () => {
-  it("hands everything on in order and ends", async () => {
+  it("delivers everything in order and ends", async () => {
     const body = new EventBody(() => expect.fail("nobody was slow"));
     const texts: string[] = [];
     body.setEncoding("utf8").on("data", (text: string) => texts.push(text));
@@ -16,7 +16,7 @@ describe("EventBody", () => {
     expect(texts.join("")).to.equal("ab");
   });
 
-  it("drops a reader that takes nothing, once, and holds no more than its bound for it", () => {
+  it("drops a stalled reader, once, and buffers no more than its bound for it", () => {
     let drops = 0;
     const body = new EventBody(() => drops++);
     const stuck = new Writable({ highWaterMark: 1, write: () => undefined });

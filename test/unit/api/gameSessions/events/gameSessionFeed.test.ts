@@ -52,7 +52,7 @@ describe("GameSessionFeed", () => {
     feed.take(row);
   }
 
-  it("begins with how things stand and tells each change once", () => {
+  it("begins with the current state and sends each change once", () => {
     const { events, names } = follow();
     feed.look();
     shown = { stage: "downloading", progressPercent: 10 };
@@ -64,7 +64,7 @@ describe("GameSessionFeed", () => {
     expect(events.map(({ data }) => ("progressPercent" in data ? data.progressPercent : undefined))).to.deep.equal([undefined, 10, 20]);
   });
 
-  it("tells the end and lets go of its followers", () => {
+  it("sends the end and releases its followers", () => {
     const { names, hasEnded } = follow();
     run(1800);
     row = { ...row, status: "stopping" };
@@ -79,7 +79,7 @@ describe("GameSessionFeed", () => {
     expect(late.hasEnded()).to.equal(true);
   });
 
-  it("is silent about keepalives, and about what the last event said", () => {
+  it("sends nothing for keepalives, and nothing that the last event said", () => {
     const first = follow();
     run(1800);
     run(1900);
@@ -89,7 +89,7 @@ describe("GameSessionFeed", () => {
     expect(follow("made up").names()).to.deep.equal(["running"]);
   });
 
-  it("warns at each lead before the idle end, of the end as it is then", async () => {
+  it("warns at each lead time before the idle end, with the current end", async () => {
     const { events, names } = follow();
     run(1800);
     await clock.advance(1_499_000);
@@ -102,7 +102,7 @@ describe("GameSessionFeed", () => {
     expect(events.at(-1)?.data).to.include({ secondsLeft: 60 });
   });
 
-  it("does not warn when a keepalive has put the end off, and takes a warning back when one does later", async () => {
+  it("does not warn when a keepalive has postponed the end, and revokes a warning when one does later", async () => {
     const { names } = follow();
     run(1800);
     await clock.advance(1_400_000);
@@ -115,7 +115,7 @@ describe("GameSessionFeed", () => {
     expect(names().slice(2)).to.deep.equal(["expiring", "running"]);
   });
 
-  it("gives a warning once to a follower that comes back, here or to another process", async () => {
+  it("sends a warning once to a follower that reconnects, here or to another process", async () => {
     run(200);
     const first = follow();
     expect(first.names()).to.deep.equal(["running", "expiring"]);

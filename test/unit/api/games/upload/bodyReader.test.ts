@@ -50,11 +50,11 @@ describe("BodyReader", () => {
     }
   });
 
-  it("says that nothing came of an empty body", async () => {
+  it("reads nothing of an empty body", async () => {
     expect((await readAll(new PassThrough().end())).lengths).to.deep.equal([]);
   });
 
-  it("takes no more than the memory holds while none is given", async () => {
+  it("reads no more than the given memory holds", async () => {
     const body = new PassThrough({ highWaterMark: 1000 });
     const reader = new BodyReader(body, patient, never);
     const filled = reader.fill(Buffer.alloc(100));
@@ -68,14 +68,14 @@ describe("BodyReader", () => {
     reader.close();
   });
 
-  it("ends a sender that falls silent, and one that trickles, but not one that keeps up", async () => {
+  it("ends a silent sender and a slow one, but not one that keeps the minimal rate", async () => {
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(100)), { pace }))).to.be.instanceOf(TooSlow);
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(100), Buffer.alloc(99)).end(), { pace: { ...pace, idleMs: 10_000 } }))).to.be.instanceOf(TooSlow);
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(99)), { memoryBytes: 99, pace: { ...pace, idleMs: 10_000 } })), "though it fills the memory").to.be.instanceOf(TooSlow);
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(100), Buffer.alloc(200)).end(), { pace }))).to.be.undefined;
   });
 
-  it("does not count the time in which nothing is asked of the sender", async () => {
+  it("does not count time in which nothing is read", async () => {
     const body = bodyOf(Buffer.alloc(100));
     const reader = new BodyReader(body, { idleMs: 20, windowMs: 20, minBytesPerWindow: 1000 }, never);
     await reader.fill(Buffer.alloc(100));
@@ -86,7 +86,7 @@ describe("BodyReader", () => {
     reader.close();
   });
 
-  it("tells of a body that is cut off, before and while it is waited for", async () => {
+  it("throws for a body that is cut off, before and during a read", async () => {
     const cut = bodyOf(Buffer.alloc(50)).destroy(new Error("reset"));
     expect(await failureOf(readAll(cut))).to.be.instanceOf(CutOff);
     const body = bodyOf(Buffer.alloc(150));
@@ -96,7 +96,7 @@ describe("BodyReader", () => {
     expect(await failure).to.be.instanceOf(CutOff);
   });
 
-  it("ends with the reason of an abort, before and while it waits", async () => {
+  it("throws the reason of an abort, before and during a read", async () => {
     const controller = new AbortController();
     const reader = new BodyReader(bodyOf(), patient, controller.signal);
     const failure = failureOf(reader.fill(Buffer.alloc(100)));
@@ -107,7 +107,7 @@ describe("BodyReader", () => {
     reader.close();
   });
 
-  it("leaves the rest to others once it is closed", async () => {
+  it("leaves the rest of the body unread once it is closed", async () => {
     const body = new PassThrough();
     const reader = new BodyReader(body, patient, never);
     const filled = reader.fill(Buffer.alloc(100));

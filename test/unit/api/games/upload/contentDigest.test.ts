@@ -13,7 +13,7 @@ function mismatchOf(...headers: (string | undefined)[]): string | undefined {
 }
 
 describe("content digests", () => {
-  it("match the body they were made of", () => {
+  it("match the body they were computed from", () => {
     expect(mismatchOf(undefined, undefined)).to.be.undefined;
     expect(mismatchOf(formatSha256Digest(sha256))).to.be.undefined;
     expect(mismatchOf(`sha-512=:${sha512.toString("base64")}:`, formatSha256Digest(sha256))).to.be.undefined;

@@ -11,7 +11,7 @@ describe("the OpenAPI document", () => {
     const { document, routes } = wholeInterface();
     const problems = await lintFromString({ source: JSON.stringify(document), config: await createConfig({ extends: ["recommended"] }) });
     // Providers send browsers to an address that only ever sends them on.
-    const onlyRedirects = new Set(routes.filter(({ answers }) => Object.keys(answers).every((status) => status.startsWith("3"))).map(({ name }) => name));
+    const onlyRedirects = new Set(routes.filter(({ responses }) => Object.keys(responses).every((status) => status.startsWith("3"))).map(({ name }) => name));
     expect([...onlyRedirects]).to.deep.equal(["finishProviderSignIn"]);
     const left = problems.filter(({ ruleId, location }) => !(ruleId === "operation-2xx-response"
       && location.some(({ pointer }) => pointer === "#/paths/~1api~1auth~1callback~1{provider}/get/responses")));
@@ -28,7 +28,7 @@ describe("the OpenAPI document", () => {
     expect(layers).to.have.length(new Set(layers).size).and.above(25);
   });
 
-  it("says of every operation who may call it, what it is for and what it may refuse", () => {
+  it("states of every operation who may call it, what it is for and which errors it may return", () => {
     const { document, routes } = wholeInterface();
     for (const { method, path, access, name } of routes) {
       const operation = operationOf(document, method, path);
@@ -39,16 +39,16 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("says of every answer that can be 304 which header asks for it", () => {
+  it("names the conditional header of every operation that can respond with 304", () => {
     const { document, routes } = wholeInterface();
-    const cacheable = routes.filter(({ answers }) => 304 in answers);
+    const cacheable = routes.filter(({ responses }) => 304 in responses);
     expect(cacheable.map(({ name }) => name)).to.include.members(["listGames", "getGame", "getOpenApi"]);
     for (const { method, path, name } of cacheable) {
       expect(operationOf(document, method, path).parameters?.map((parameter) => parameter.name), name).to.include("If-None-Match");
     }
   });
 
-  it("names this service's address, and its cookie as it is called there", () => {
+  it("names this service's address, and the name of its cookie there", () => {
     const dev = buildDocument(wholeInterface().routes, configWith({ BASE_URL: "http://127.0.0.1:8080" }));
     expect(dev.servers).to.deep.equal([{ url: "http://127.0.0.1:8080" }]);
     expect(dev.components?.securitySchemes?.["session"]).to.include({ in: "cookie", name: "auth.session-token" });
@@ -61,7 +61,7 @@ describe("the OpenAPI document", () => {
     expect(createRoutes(configWith()).map(({ path }) => path)).to.include.members(["/openapi.json", "/healthz", "/readyz"]);
   });
 
-  it("does not forbid fields that a later version may add to an answer, but those that a request must not have", () => {
+  it("allows additional fields in responses, and forbids them in requests", () => {
     const { schemas = {} } = wholeInterface().document.components ?? {};
     expect(schemas["Game"]).to.not.have.property("additionalProperties");
     expect(schemas["RegisterGameRequest"]).to.include({ additionalProperties: false });

@@ -3,7 +3,7 @@ import type { GameSessionSpec, GameSessionStatus } from "#contracts/crd/gameSess
 import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
-import { anAccount, aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
+import { aTerminationReport, aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
 import { planFor } from "#operator/controllers/gameSession/decide.ts";
 import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
 
@@ -104,8 +104,8 @@ describe("planFor", () => {
     ["the game ended before it could be played", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: ended(0) } }, toEnd, "GameEndedEarly"],
     ["the game crashed before it could be played", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: ended(1) } }, toEnd, "GameCrashed"],
     ["out of memory, by the kubelet", { status: aRunningStatus(), pod: { status: ended(137, "", "OOMKilled") } }, toEnd, "OutOfMemory"],
-    ["out of memory, by the account", { status: aRunningStatus(), pod: { status: ended(137, anAccount({ reason: "out-of-memory", exitCode: 137 })) } }, toEnd, "OutOfMemory"],
-    ["the display did not come", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: ended(70, anAccount({ reason: "no-display", exitCode: 70 })) } }, toEnd, "StreamerFailed"],
+    ["out of memory, by the account", { status: aRunningStatus(), pod: { status: ended(137, aTerminationReport({ reason: "out-of-memory", exitCode: 137 })) } }, toEnd, "OutOfMemory"],
+    ["the display did not come", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: ended(70, aTerminationReport({ reason: "no-display", exitCode: 70 })) } }, toEnd, "StreamerFailed"],
     ["evicted", { status: aRunningStatus(), pod: { status: { phase: "Failed", reason: "Evicted", message: "disk" } } }, toEnd, "PodEvicted"],
     ["taken by a taint", { status: aRunningStatus(), pod: { status: { ...running, conditions: [{ type: "DisruptionTarget", status: "True", message: "taint" }] }, metadata: { deletionTimestamp: createdAt } } }, toEnd, "PodEvicted"],
     ["the pod was deleted by somebody", { status: aRunningStatus(), pod: { metadata: { deletionTimestamp: createdAt } } }, toEnd, "PodDeleted"],

@@ -38,6 +38,17 @@ describe("buildPod", () => {
     }
   });
 
+  it("lets a game write to nothing but memory that has a size", () => {
+    const { spec, game } = podOf();
+    const writable = (game.volumeMounts ?? []).filter(({ readOnly }) => readOnly !== true).map(({ name }) => name);
+    expect(writable).to.include.members(["saves", "game-tmp"]);
+    for (const name of writable) {
+      const volume = spec.volumes?.find((candidate) => candidate.name === name);
+      expect(volume?.emptyDir, name).to.have.all.keys("medium", "sizeLimit");
+      expect(volume?.emptyDir, name).to.include({ medium: "Memory" });
+    }
+  });
+
   it("is pinned by affinity, so that the scheduler counts, and gives an unreachable node up after 30 s", () => {
     const { spec } = podOf();
     expect(spec).to.not.have.property("nodeName");

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import type { Node } from "#kube/builtin.ts";
 import { aGameSession, after, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
-import { anAccount, aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
+import { aTerminationReport, aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
 import { usageOf } from "#operator/controllers/gameSession/usage.ts";
 
 const running = aGameSession({ status: aRunningStatus() });
-const game = JSON.parse(anAccount()) as unknown;
+const game = JSON.parse(aTerminationReport()) as unknown;
 const streamerAccount = JSON.stringify({ state: "ended", reason: "stopped", connections: 1, game, cpuSeconds: 1, peakMemoryBytes: 1, wallSeconds: 1 });
 
 /** A node of four processors. */
@@ -22,7 +22,7 @@ describe("usageOf", () => {
     expect(usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))).to.include({ cpuSeconds: 12.5 });
   });
 
-  for (const [what, message] of [["none", ""], ["cut", anAccount().slice(0, 40)], ["another program's", "Killed"], ["of another shape", "{\"cpuSeconds\":-1}"]]) {
+  for (const [what, message] of [["none", ""], ["cut", aTerminationReport().slice(0, 40)], ["another program's", "Killed"], ["of another shape", "{\"cpuSeconds\":-1}"]]) {
     it(`is unknown when the account is ${what ?? ""}`, () => {
       expect(usageOf(running, { pod: aSessionPod(running, { status: ended(1, message) }), node }, after(300))).to.equal(undefined);
     });
@@ -38,7 +38,7 @@ describe("usageOf", () => {
   });
 
   describe("of a game that claims more than can be", () => {
-    const claim = anAccount({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
+    const claim = aTerminationReport({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
     /** Its container ran for a minute; the kubelet may have cut off most of a second. */
     function claimed(of: Node | undefined, limits?: Record<string, string>) {
       const status = { ...ended(), containerStatuses: [containerStatus("game", { terminated: {
