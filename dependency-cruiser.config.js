@@ -32,7 +32,7 @@ const rooms = {
     // What the node reports, what its sessions need, and what their packers and the cluster's policies ask for.
     "status", "sessions", "spool", "metrics.ts", "cache",
     // Archives, the object store, the disk, and what is watched.
-    "unpack", "objectStore", "disk", "cluster", "resources.ts", "config.ts", "rbac.ts",
+    "unpack", "objectStore", "disk", "cluster", "config.ts", "rbac.ts",
   ],
   streamer: [
     // The program, and what it says of itself.
@@ -52,6 +52,26 @@ const rooms = {
     "program.ts", "healthServer.ts", "readEnvironment.ts", "createLogger.ts", "logConsole.ts", "compactHeap.ts", "helperThreads.ts",
     // What its parts share.
     "backgroundJob.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
+  ],
+  operator: [
+    // Programs, and what puts the controllers together.
+    "main.ts", "networkTest", "operator.ts",
+    // One controller per kind.
+    "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
+    // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster.
+    "networkProbe", "content", "nodes", "cluster", "sessionPods",
+    "throttle.ts", "metrics.ts", "config.ts", "rbac.ts",
+  ],
+  kube: [
+    "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",
+    // Controllers, and the caches that wake them.
+    "controller.ts", "source.ts", "reflector.ts", "cache.ts", "workQueue.ts", "tokenBuckets.ts",
+    // Objects of one kind.
+    "finalizers.ts", "resourceClient.ts", "pages.ts", "watchEvent.ts",
+    // Requests.
+    "transport.ts", "authentication.ts", "responseError.ts", "retry.ts", "request.ts", "lines.ts",
+    // The conventions of the Kubernetes API.
+    "decode.ts", "callOptions.ts", "builtin.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts", "time.ts",
   ],
 };
 
@@ -74,6 +94,15 @@ function roomRules() {
     to: { path: `^${name}/src/(${order.slice(0, index + 1).join("|")})(/|$)` },
   })));
 }
+
+/** Controllers know each other's objects only: what two of them need is a room below both. */
+const controllerRule = {
+  name: "operator-controllers-import-no-other-controller",
+  comment: "What two controllers need has a room of its own below them in operator/src, such as content, nodes or sessionPods.",
+  severity: "error",
+  from: { path: "^operator/src/controllers/([^/]+)/" },
+  to: { path: "^operator/src/controllers/", pathNot: "^operator/src/controllers/$1/" },
+};
 
 /** A file or folder that no list names has no place yet. */
 function placeRules() {
@@ -106,6 +135,7 @@ export default {
     },
     ...packageRules(),
     ...roomRules(),
+    controllerRule,
     ...placeRules(),
   ],
   options: {

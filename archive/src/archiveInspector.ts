@@ -13,7 +13,7 @@ export interface ArchiveEntry {
   mtimeSeconds: number;
 }
 
-/** What an archive turned out to hold. */
+/** The size of an archive that passed the rules. */
 export interface ArchiveSummary {
   /** Files and directories, directories that are only named by a path included. */
   entries: number;
@@ -21,11 +21,11 @@ export interface ArchiveSummary {
   unpackedBytes: number;
 }
 
-/** Judges an archive's entries as they pass; throws ArchiveRefused. */
+/** Checks an archive's entries as they are read; throws ArchiveRefused. */
 export interface ArchiveInspector {
-  /** Undefined for the root directory itself, which needs nothing done. */
+  /** Returns undefined for the root directory itself, which needs no work. */
   entry(header: TarEntry): ArchiveEntry | undefined;
-  /** Call at intervals with how much was read of the packed archive and how much came out of it. */
+  /** Checks the ratio; call at intervals with the bytes read of the packed archive and the bytes unpacked from it. */
   progress(packedBytes: number, unpackedBytes: number): void;
   finish(): ArchiveSummary;
 }

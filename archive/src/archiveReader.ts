@@ -2,22 +2,22 @@ import { createArchiveInspector, type ArchiveEntry, type ArchiveSummary } from "
 import type { ArchiveRules } from "./archiveRules.ts";
 import { createTarReader } from "./tarReader.ts";
 
-/** Receives what passed the rules: an entry, its bytes in pieces (views of what was written), its end. */
+/** Receives what passed the rules: an entry, its bytes in chunks (views of what was written), its end. */
 export interface ArchiveSink {
   entry?(entry: ArchiveEntry): void;
   data?(bytes: Buffer): void;
   endEntry?(): void;
 }
 
-/** A tar reader under Joypod's rules: the one way in which uploads are judged and archives are unpacked. */
+/** A tar reader that enforces Joypod's rules; uploads are checked and archives are unpacked with it alone. */
 export interface ArchiveReader {
-  /** Takes the next uncompressed bytes; `packedBytes` is how much of the packed archive was read so far. */
+  /** Reads the next uncompressed bytes; `packedBytes` counts those read of the packed archive so far. */
   write(bytes: Buffer, packedBytes: number): void;
-  /** Call after the last byte. */
+  /** Returns the summary; call after the last byte. */
   finish(): ArchiveSummary;
 }
 
-/** Reads synchronously and keeps only the names; every method throws ArchiveRefused, after which the reader is of no more use. */
+/** Returns a reader that is synchronous and keeps only the names in memory. Every method throws ArchiveRefused; after that the reader cannot be used. */
 export function createArchiveReader(rules: ArchiveRules, sink: ArchiveSink = {}): ArchiveReader {
   const inspector = createArchiveInspector(rules);
   let isPassed = false;

@@ -1,8 +1,8 @@
-/** An archive breaks a rule of Joypod; the message says which, and names the entry when one is to blame. */
+/** An archive breaks a rule of Joypod; the message says which, and names the entry if one breaks it. */
 export class ArchiveRefused extends Error {
-  /** What is wrong, without the entry that it is about. */
+  /** The broken rule, without the entry. */
   readonly rule: string;
-  /** Path of the entry as far as it could be read; undefined when the archive as a whole is refused. */
+  /** Path of the entry as far as it could be read; undefined when the archive as a whole breaks the rule. */
   readonly entry: string | undefined;
 
   constructor(rule: string, options: { entry?: string | undefined; cause?: unknown } = {}) {
@@ -14,7 +14,7 @@ export class ArchiveRefused extends Error {
   }
 }
 
-/** The entry's name as one printable line of bounded length: names come from strangers and end up in logs and status. */
+/** Returns the entry's name as one printable line of bounded length: names come from outside and reach logs and status. */
 export function quoteEntry(entry: string): string {
   const quoted = JSON.stringify(entry).replace(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escapeCharacter);
   return quoted.length <= 200 ? quoted : `${quoted.slice(0, 140)}…${quoted.slice(-55)}`;

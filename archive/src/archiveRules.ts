@@ -1,36 +1,36 @@
 import { limits } from "#contracts/limits.ts";
 
-/** The numbers an archive is held to. */
+/** The limits of an archive. */
 export interface ArchiveLimits {
   /** Bytes of all files together. */
   unpackedBytes: number;
   /** Files and directories, directories that are only named by a path included. */
   entries: number;
-  /** Unpacked to packed bytes, judged once more than `ratioFreeBytes` are unpacked. */
+  /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
   ratio: number;
   ratioFreeBytes: number;
 }
 
-/** What an archive must be. */
+/** The rules for an archive. */
 export interface ArchiveRules {
   limits: ArchiveLimits;
   /**
-   * `portable`: names that mean the same on every file system (NFC, no twins by case, no backslash or drive letter).
-   * `posix`: whatever a game may call its own saves, as long as it stays inside the directory.
+   * `portable`: names that mean the same on every file system (NFC, no two that differ only by case, no backslash or drive letter).
+   * `posix`: any name that stays inside the directory, as games choose the names of their own saves.
    */
   names: "portable" | "posix";
-  /** A non-empty file that must be at the root. */
+  /** Name of a non-empty file that must be at the root. */
   launcher?: string | undefined;
-  /** A directory that must be at the root. */
+  /** Name of a directory that must be at the root. */
   engineDir?: string | undefined;
 }
 
-/** The rules of a game's archive, the same at upload and on the node. */
+/** Returns the rules for a game's archive, the same at upload and on the node. */
 export function gameArchiveRules(game: { launcher?: string | undefined; engineDir?: string | undefined }): ArchiveRules {
   return { limits: limits.archive, names: "portable", ...game };
 }
 
-/** The rules of a stored save. Saves may be all zeros, so the ratio judges later than for games. */
+/** The rules for a stored save. A save may be all zeros, so that its ratio is not limited. */
 export const saveArchiveRules: ArchiveRules = {
   limits: { ...limits.save, ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes },
   names: "posix",

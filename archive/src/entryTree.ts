@@ -7,13 +7,13 @@ interface TreeNode {
   name: string;
   /** Undefined for a file. */
   children: Map<string, TreeNode> | undefined;
-  /** The archive has an entry for it; false for a directory that so far is only part of paths. */
+  /** Whether the archive has an entry for it; false for a directory that so far is only part of paths. */
   isListed: boolean;
 }
 
-/** The names seen so far, as a tree: refuses duplicates, twins by case and files under files. */
+/** The names read so far, as a tree, which rejects duplicates, names that differ only by case, and files under files. */
 export interface EntryTree {
-  /** Adds an entry; gives the number of names that were new, directories on the way included. */
+  /** Adds an entry; returns the number of new names, those of its parent directories included. Throws ArchiveRefused. */
   add(components: readonly string[], isDirectory: boolean): number;
   /** Whether the root has this directory. */
   hasDirectory(name: string): boolean;

@@ -2,15 +2,15 @@ import type { TransformOptions } from "node:stream";
 import { createGunzip, type Gunzip, type ZlibOptions } from "node:zlib";
 import { ArchiveRefused } from "./archiveRefused.ts";
 
-/** Hashing and unpacking by the megabyte is twice as fast as by what one read of a socket gives. */
+/** Bytes of a chunk: hashing and unpacking by the megabyte is twice as fast as by what one read of a socket returns. */
 export const chunkBytes = 1024 * 1024;
 
 /**
- * A gunzip that takes exactly one member and nothing after it, with pieces of 1 MiB: four times as fast as the default
- * size. `bytesWritten` is how much of the packed archive it has read. Pass its errors through `toArchiveRefused`.
+ * Returns a gunzip that accepts exactly one member and nothing after it, in chunks of 1 MiB, which is four times as fast as the default
+ * size. `bytesWritten` counts the bytes it has read of the packed archive. Pass its errors through `toArchiveRefused`.
  */
 export function createStrictGunzip(): Gunzip {
-  // Some pieces may wait for the consumer, so that the threads need not take turns; as objects they are not joined into one.
+  // Some chunks may wait for the consumer, so that the threads work at the same time; in object mode they are not joined.
   const options: ZlibOptions & TransformOptions = { chunkSize: chunkBytes, rejectGarbageAfterEnd: true, readableObjectMode: true, readableHighWaterMark: 4 };
   return createGunzip(options);
 }
@@ -22,7 +22,7 @@ const rules: Readonly<Record<string, string>> = {
   ERR_TRAILING_JUNK_AFTER_STREAM_END: "goes on after the end of the gzip stream; only one member is allowed",
 };
 
-/** ArchiveRefused for an error of the gunzip stream, any other error as it is. */
+/** Returns ArchiveRefused for an error of the gunzip stream, any other error as it is. */
 export function toArchiveRefused(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const rule = typeof code === "string" ? rules[code] : undefined;

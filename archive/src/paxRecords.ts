@@ -1,14 +1,14 @@
 import { ArchiveRefused } from "./archiveRefused.ts";
 import { decodeUtf8 } from "./tarHeader.ts";
 
-/** What an extended header changes of the entry after it. */
+/** The fields of the next entry that an extended header overrides. */
 export interface PaxOverrides {
   path?: string;
   size?: number;
   mtimeSeconds?: number;
 }
 
-/** The overrides of an extended header; throws ArchiveRefused for damaged records and for sparse files. */
+/** Returns the overrides in an extended header; throws ArchiveRefused for damaged records and for sparse files. */
 export function parsePaxRecords(body: Buffer): PaxOverrides {
   const overrides: PaxOverrides = {};
   for (const [key, value] of records(body)) {
@@ -23,7 +23,7 @@ export function parsePaxRecords(body: Buffer): PaxOverrides {
   return overrides;
 }
 
-/** A global header may carry a comment, as `git archive` writes, but must not rename or resize what follows. */
+/** Throws ArchiveRefused for a global header that renames or resizes entries; it may carry a comment, as `git archive` writes. */
 export function checkGlobalPaxRecords(body: Buffer): void {
   for (const [key] of records(body)) {
     if (["path", "size", "linkpath", "hdrcharset"].includes(key) || key.startsWith("GNU.")) {
@@ -44,7 +44,7 @@ function* records(body: Buffer): Generator<[key: string, value: Buffer]> {
       throw new ArchiveRefused("is damaged: an extended header cannot be read");
     }
     const key = decodeUtf8(rest.subarray(space + 1, equals));
-    // GNU tar passes over blanks before a key, others take them as part of it: they would read different names.
+    // GNU tar skips blanks before a key, others take them as part of it: they would read different names.
     if (!/^[^\s\0]+$/.test(key)) throw new ArchiveRefused("is damaged: an extended header has no proper key");
     yield [key, rest.subarray(equals + 1, length - 1)];
     rest = rest.subarray(length);
@@ -57,7 +57,7 @@ function wholeNumber(text: string): number {
   return value;
 }
 
-/** Times before 1970 and nonsense count as the beginning: nothing depends on them. */
+/** Returns 0 for times before 1970 and for what is not a number: nothing depends on them. */
 function seconds(text: string): number {
   const value = /^[0-9]{1,12}(\.[0-9]*)?$/.test(text) ? Number(text) : 0;
   return Math.floor(value);

@@ -6,7 +6,7 @@ export interface RawTarHeader {
   size: number;
   mode: number;
   mtimeSeconds: number;
-  /** The type flag's character; NUL is given as `0`. */
+  /** The type flag's character; NUL is returned as `0`. */
   type: string;
 }
 
@@ -14,7 +14,7 @@ export const tarBlockBytes = 512;
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Text of a name or an extended record; throws ArchiveRefused when it is not UTF-8. */
+/** Returns the text of a name or an extended record; throws ArchiveRefused when it is not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes);
@@ -23,7 +23,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Reads a header block; throws ArchiveRefused when it is none of POSIX or GNU tar. */
+/** Returns a header block's fields; throws ArchiveRefused when it is neither POSIX nor GNU tar. */
 export function parseTarHeader(block: Buffer): RawTarHeader {
   if (checksumOf(block) !== octal(block, 148, 8)) throw new ArchiveRefused("is not a tar archive, or is damaged: a header's checksum is wrong");
   const magic = block.toString("latin1", 257, 265);
@@ -42,13 +42,13 @@ export function parseTarHeader(block: Buffer): RawTarHeader {
   };
 }
 
-/** Whether the block holds zeros only, as the two at an archive's end do. */
+/** Whether the bytes are all zero, as those of the two blocks at an archive's end are. */
 export function isZeroBlock(bytes: Uint8Array): boolean {
   for (const byte of bytes) if (byte !== 0) return false;
   return true;
 }
 
-/** The sum of the block's bytes with the checksum field itself counted as spaces. */
+/** Returns the sum of the block's bytes, with the checksum field itself counted as spaces. */
 function checksumOf(block: Buffer): number {
   let sum = 8 * 0x20;
   for (let index = 0; index < tarBlockBytes; index += 1) {
@@ -63,7 +63,7 @@ function cString(block: Buffer, start: number, length: number): Buffer {
   return Buffer.from(end < 0 ? field : field.subarray(0, end));
 }
 
-/** Octal digits, or GNU's base-256 when the first bit is set. */
+/** Reads octal digits, or GNU's base-256 when the first bit is set. */
 function number(block: Buffer, start: number, length: number, what: string): number {
   const value = ((block[start] ?? 0) & 0x80) === 0 ? octal(block, start, length) : base256(block, start, length);
   if (value === undefined) throw new ArchiveRefused(`is damaged: a header's ${what} is not a number`);

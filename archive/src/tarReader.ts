@@ -5,28 +5,28 @@ import { decodeUtf8, isZeroBlock, parseTarHeader, tarBlockBytes, type RawTarHead
 /** An entry with its effective name and size. */
 export interface TarEntry {
   name: string;
-  /** Type flag: `0` a file, `5` a directory, others are refused by the inspector. */
+  /** Type flag: `0` a file, `5` a directory, the inspector rejects others. */
   type: string;
   size: number;
   mode: number;
   mtimeSeconds: number;
 }
 
-/** Receives an archive's content in order: an entry, its bytes in pieces, its end. Pieces are views of what was written. */
+/** Receives an archive's content in order: an entry, its bytes in chunks, its end. Chunks are views of what was written. */
 export interface TarSink {
   entry(entry: TarEntry): void;
   data(bytes: Buffer): void;
   endEntry(): void;
 }
 
-/** Extended headers are held in memory whole. */
+/** Extended headers are kept in memory as a whole. */
 const maxExtendedBytes = 64 * 1024;
 /** Writers pad the end with zeros, usually to 10 KiB. */
 const maxTrailingBytes = 1024 * 1024;
 
 type Section = { kind: "header" } | { kind: "body" } | { kind: "extended"; type: string; parts: Buffer[] } | { kind: "padding" } | { kind: "end" };
 
-/** A strict, synchronous reader of uncompressed tar: what it does not know for certain it refuses with ArchiveRefused. */
+/** A strict, synchronous reader of uncompressed tar, which throws ArchiveRefused for whatever is not well defined. */
 export interface TarReader {
   write(bytes: Buffer): void;
   /** Call after the last byte; throws when the archive stops before its end marker. */
@@ -115,11 +115,11 @@ export function createTarReader(sink: TarSink): TarReader {
   }
 
   function readBody(bytes: Buffer): number {
-    const piece = bytes.length <= left ? bytes : bytes.subarray(0, left);
-    sink.data(piece);
-    left -= piece.length;
+    const chunk = bytes.length <= left ? bytes : bytes.subarray(0, left);
+    sink.data(chunk);
+    left -= chunk.length;
     if (left === 0) endBody();
-    return piece.length;
+    return chunk.length;
   }
 
   function endBody(): void {
@@ -128,11 +128,11 @@ export function createTarReader(sink: TarSink): TarReader {
   }
 
   function readExtended(bytes: Buffer, { type, parts }: Section & { kind: "extended" }): number {
-    const piece = bytes.subarray(0, left);
-    parts.push(Buffer.from(piece));
-    left -= piece.length;
+    const chunk = bytes.subarray(0, left);
+    parts.push(Buffer.from(chunk));
+    left -= chunk.length;
     if (left === 0) endExtended(type, Buffer.concat(parts));
-    return piece.length;
+    return chunk.length;
   }
 
   function endExtended(type: string, body: Buffer): void {
@@ -140,7 +140,7 @@ export function createTarReader(sink: TarSink): TarReader {
     if (type === "g") checkGlobalPaxRecords(body);
     else if (type === "x") overrides = merged(overrides, parsePaxRecords(body));
     else if (type === "L") overrides = merged(overrides, { path: decodeUtf8(withoutNul(body)) });
-    // "K" names a link's target; the link itself is refused by its own header.
+    // "K" names a link's target; the link itself is rejected by its own header.
   }
 
   function readPadding(bytes: Buffer): number {
@@ -164,7 +164,7 @@ export function createTarReader(sink: TarSink): TarReader {
   return { write, finish };
 }
 
-/** Two extended headers that name one entry differently are a trick: readers disagree about which one counts. */
+/** Rejects two extended headers that name one entry differently: readers disagree about which one counts. */
 function merged(known: PaxOverrides, added: PaxOverrides): PaxOverrides {
   if (known.path !== undefined && added.path !== undefined && known.path !== added.path) {
     throw new ArchiveRefused("is given two names", { entry: added.path });

@@ -23,6 +23,9 @@ export const whep = {
   dataChannel: "input",
 } as const;
 
+/** Port of a streamer's signalling, probes and status on its pod's address. */
+export const signalPort = 8080;
+
 /** The `client` parameter of a WHEP request. */
 export const WhepClientId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/);
 

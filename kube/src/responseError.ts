@@ -5,16 +5,16 @@ import { DeadlineExceeded } from "#runtime/deadline.ts";
 import { KubeError } from "./errors.ts";
 import { parseRetryAfter } from "./retry.ts";
 
-/** The error an answer other than 2xx stands for. */
-export async function errorOfAnswer({ statusCode, headers, body }: Dispatcher.ResponseData, clock: Clock): Promise<KubeError> {
+/** Returns the error that a response other than 2xx stands for. */
+export async function responseError({ statusCode, headers, body }: Dispatcher.ResponseData, clock: Clock): Promise<KubeError> {
   const text = await body.text();
   const header = headers["retry-after"];
   const retryAfterSeconds = parseRetryAfter(Array.isArray(header) ? header[0] : header, clock.now());
-  return errorOfStatus(parseStatus(text), statusCode, retryAfterSeconds, text);
+  return statusError(parseStatus(text), statusCode, retryAfterSeconds, text);
 }
 
-/** The error a Status object stands for, be it a whole answer or an ERROR event of a watch. */
-export function errorOfStatus(
+/** Returns the error that a Status object stands for, be it a whole response or an ERROR event of a watch. */
+export function statusError(
   status: unknown, fallbackCode: number, retryAfterSeconds?: number, text = "",
 ): KubeError {
   const { reason, message, code, details } = isRecord(status) ? status : {};
@@ -27,8 +27,8 @@ export function errorOfStatus(
   });
 }
 
-/** What a failure without an answer is to the caller: their own abort, or a KubeError without status. */
-export function errorOfTransport(error: unknown, what: string, signal: AbortSignal | undefined): unknown {
+/** Returns what a caller sees of a request without response: the reason of their own abort, or a KubeError without status. */
+export function transportError(error: unknown, what: string, signal: AbortSignal | undefined): unknown {
   if (error instanceof KubeError) return error;
   if (signal?.aborted) return signal.reason;
   const isTimeout = error instanceof DeadlineExceeded || (error instanceof Error && /Timeout/.test(error.name));
@@ -40,7 +40,7 @@ function parseStatus(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A proxy in between answers in its own words; they go into the message.
+    // A proxy in between responds with a text of its own, which goes into the message.
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
 import { Controller } from "#kube/controller.ts";
 import { EventRecorder } from "#kube/eventRecorder.ts";
 import { fromCache } from "#kube/source.ts";
@@ -79,7 +80,7 @@ export class Agent {
     });
     this.#cache = new ContentCache({
       files: createObjectFiles(this.#paths), objectStore: this.#objectStore, budgetBytes: config.cacheBudgetBytes, readDiskSpace: () => readDiskSpace(root),
-      inUse: () => contentInUse(this.#watches.gameSessions.store, this.#watches.pods.store, this.#paths.objects), clock, random, logger, metrics,
+      inUse: () => contentInUse(this.#watches.gameSessions.cache, this.#watches.pods.cache, this.#paths.objects), clock, random, logger, metrics,
     });
     this.#remover = new TreeRemover({ trash: this.#paths.trash, clock, random, logger });
     this.#kept = createKeptFolders(this.#paths.keptSessions, this.#remover);
@@ -100,7 +101,7 @@ export class Agent {
     await this.#remover.start();
     await this.#kept.open();
     this.#left = await this.#files.load();
-    this.#watches.gameNode.store.subscribe(() => this.#onGameNodeChange());
+    this.#watches.gameNode.cache.subscribe(() => this.#onGameNodeChange());
     for (const reflector of Object.values(this.#watches)) reflector.start();
     this.#probe.start();
     this.#reporter.start();
@@ -137,12 +138,12 @@ export class Agent {
     const clients = this.#clients;
     return new Controller({
       name: "gameSession",
-      sources: [fromCache(gameSessions), fromCache(pods), fromDisk(namespace, () => this.#left), this.#watcher, fromContent(this.#cache, gameSessions.store)],
+      sources: [fromCache(gameSessions), fromCache(pods), fromDisk(namespace, () => this.#left), this.#watcher, fromContent(this.#cache, gameSessions.cache)],
       reconcile: createSessionReconciler({
         node, root, cache: this.#cache, files: this.#files, watcher: this.#watcher, objectStore: this.#objectStore, bucket, packFormerSaves,
         gameCaches: clients.gameCaches, gameNode: () => this.#gameNode(), events: this.#events, clock, random,
-        gameSessions: { store: gameSessions.store, client: clients.gameSessions },
-        pods: { store: pods.store, client: clients.pods },
+        gameSessions: { cache: gameSessions.cache, client: clients.gameSessions },
+        pods: { cache: pods.cache, client: clients.pods },
         reporter: createSessionReporter(clients.gameSessions, clock),
         saveIntervalMs, onSaveStored: (outcome) => metrics.saveStored(outcome), onKept: (path, reason) => this.#onKept(path, reason),
       }),
@@ -151,7 +152,7 @@ export class Agent {
   }
 
   #gameNode() {
-    return this.#watches.gameNode.store.get(this.#deps.config.node);
+    return this.#watches.gameNode.cache.get(this.#deps.config.node);
   }
 
   #holdRoot(signal: AbortSignal): Promise<RootLock> {
@@ -180,7 +181,7 @@ export class Agent {
     if (!isReachable) return;
     // Saves that wait for the object store need not sit out their back-off.
     const { sessionsNamespace: namespace } = this.#deps.config;
-    for (const { metadata } of this.#watches.gameSessions.store.list()) this.#sessions.enqueue(`${namespace}/${metadata.name}`);
+    for (const { metadata } of this.#watches.gameSessions.cache.list()) this.#sessions.enqueue(`${namespace}/${metadata.name}`);
   }
 
   /** What was set aside is of use only to an admin who knows of it. */
@@ -191,6 +192,6 @@ export class Agent {
     this.#reporter.changed();
     const gameNode = this.#gameNode();
     if (gameNode === undefined) return;
-    this.#events.record(gameNode, { type: "Warning", reason: "SessionSetAside", action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
+    this.#events.record(gameNode, { type: "Warning", reason: gameNodeEventReasons.sessionSetAside, action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
   }
 }

@@ -15,6 +15,6 @@ const streamer = startStreamer({
 
 onStopSignal(() => void streamer.stop("stopped"));
 onUnhandledError((error) => {
-  log.fatal({ err: error }, "The streamer met an error that nothing handles.");
+  log.fatal({ err: error }, "The streamer stops after an error that nothing handles.");
   void streamer.stop("failed");
 });

@@ -1,14 +1,15 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { Reflector } from "#kube/reflector.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { sessionsNamespace, type Platform } from "#test/e2e/support/platform.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { median } from "./row.ts";
 import type { Launched } from "./session.ts";
 
-const isTrue = (session: GameSession, type: string): boolean => conditionStatus(session, type) === "True";
+const isTrue = (session: GameSession, type: GameSessionConditionType): boolean => conditionStatus(session, type) === "True";
 const containerOf = ({ status }: Pod, name: string) =>
   [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []].find((container) => container.name === name);
 
@@ -22,8 +23,8 @@ const sessionSteps: Record<string, (session: GameSession) => boolean> = {
 const podSteps: Record<string, (pod: Pod) => boolean> = {
   "pod is there": () => true,
   "pod is scheduled": ({ spec }) => spec?.nodeName !== undefined,
-  "streamer runs (kubelet)": (pod) => containerOf(pod, "streamer")?.state?.running !== undefined,
-  "game runs (kubelet)": (pod) => containerOf(pod, "game")?.state?.running !== undefined,
+  "streamer runs (kubelet)": (pod) => containerOf(pod, containerNames.streamer)?.state?.running !== undefined,
+  "game runs (kubelet)": (pod) => containerOf(pod, containerNames.game)?.state?.running !== undefined,
   "pod is ready (kubelet)": ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
 };
 const running = "page is told";
@@ -36,10 +37,10 @@ export class LaunchTimeline {
   readonly #launches: Map<string, number>[] = [];
 
   constructor({ gameSessions, pods }: Platform) {
-    this.#sessions = new Reflector({ client: gameSessions, store: new Store<GameSession>(), namespace: sessionsNamespace });
-    this.#pods = new Reflector({ client: pods, store: new Store<Pod>(), namespace: sessionsNamespace });
-    this.#sessions.store.subscribe(({ object }) => this.#look(object.metadata.name, object, sessionSteps));
-    this.#pods.store.subscribe(({ object }) => this.#look(object.metadata.name, object, podSteps));
+    this.#sessions = new Reflector({ client: gameSessions, cache: new ObjectCache<GameSession>(), namespace: sessionsNamespace });
+    this.#pods = new Reflector({ client: pods, cache: new ObjectCache<Pod>(), namespace: sessionsNamespace });
+    this.#sessions.cache.subscribe(({ object }) => this.#look(object.metadata.name, object, sessionSteps));
+    this.#pods.cache.subscribe(({ object }) => this.#look(object.metadata.name, object, podSteps));
   }
 
   async start(): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
@@ -32,7 +32,7 @@ describe("the end of a session", () => {
     const installed = await platform();
     return eventually(async () => {
       const session = await installed.gameSessionOf(userId);
-      return session !== undefined && conditionStatus(session, "Finished") === "True" ? session : undefined;
+      return session !== undefined && isFinished(session) ? session : undefined;
     }, { timeoutMs: 90_000, intervalMs: 500, what: "the session to be finished" });
   }
 

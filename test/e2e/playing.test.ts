@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { expectPlausible } from "./support/gamePage.ts";

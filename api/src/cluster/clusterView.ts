@@ -6,9 +6,9 @@ import { keyOfRef, type KubeObject, type Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { ResourceType } from "#kube/resourceType.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { gameCaches, gameNodes, gameSessions } from "./resourceTypes.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 
 /** Where and as whom the cluster is watched. */
 export interface ClusterViewOptions {
@@ -28,7 +28,7 @@ export class ClusterView {
     this.#namespace = sessionsNamespace;
     const reflect = <T extends KubeObject>(type: ResourceType<T>): Reflector<T> => new Reflector<T>({
       client: new ResourceClient(transport, type),
-      store: new Store<T>({ logger }),
+      cache: new ObjectCache<T>({ logger }),
       namespace: type.namespaced ? sessionsNamespace : undefined,
       logger,
     });
@@ -59,15 +59,15 @@ export class ClusterView {
 
   /** The game session's object; undefined when the cluster has none (or the copy does not know it yet). */
   gameSession(id: string): Stored<GameSession> | undefined {
-    return this.gameSessions.store.get(keyOfRef({ namespace: this.#namespace, name: id }));
+    return this.gameSessions.cache.get(keyOfRef({ namespace: this.#namespace, name: id }));
   }
 
   gameCache(slug: string): Stored<GameCache> | undefined {
-    return this.gameCaches.store.get(keyOfRef({ namespace: this.#namespace, name: slug }));
+    return this.gameCaches.cache.get(keyOfRef({ namespace: this.#namespace, name: slug }));
   }
 
   gameNode(name: string): Stored<GameNode> | undefined {
-    return this.gameNodes.store.get(name);
+    return this.gameNodes.cache.get(name);
   }
 
   /**
@@ -79,7 +79,7 @@ export class ClusterView {
   ): Promise<boolean> {
     if (isReached(this.gameSession(id))) return true;
     const reached = Promise.withResolvers<boolean>();
-    const unsubscribe = this.gameSessions.store.subscribe(({ object }) => {
+    const unsubscribe = this.gameSessions.cache.subscribe(({ object }) => {
       if (object.metadata.name === id && isReached(this.gameSession(id))) reached.resolve(true);
     });
     const timer = setTimeout(() => reached.resolve(false), deadlineMs);

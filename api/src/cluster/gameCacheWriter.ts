@@ -3,7 +3,7 @@ import { fieldManagers } from "#contracts/crd/names.ts";
 import { isNotFound } from "#kube/errors.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { gameCaches } from "./resourceTypes.ts";
+import { gameCaches } from "#contracts/crd/resources.ts";
 
 const deadlineMs = 3_000;
 

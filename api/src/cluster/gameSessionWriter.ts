@@ -5,7 +5,7 @@ import { removeFinalizer } from "#kube/finalizers.ts";
 import type { Draft, Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { gameSessions } from "./resourceTypes.ts";
+import { gameSessions } from "#contracts/crd/resources.ts";
 
 /** A request in somebody's way is short: the relay and the recorder finish what did not get through. */
 const deadlineMs = 3_000;

@@ -94,7 +94,7 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
 }
 
 function offeredByCluster({ cluster }: LaunchDeps): number {
-  return offeredSlots(cluster.gameNodes.store.list(), cluster.gameSessions.store.list());
+  return offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list());
 }
 
 /** That it was created is for the recorder to note, who sees the object come. */

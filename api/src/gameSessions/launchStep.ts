@@ -1,6 +1,6 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 import type { LaunchStage } from "#contracts/http/gameSessions.ts";
 
 /** Where a launch stands; progressPercent is of the download. */
@@ -23,7 +23,7 @@ export function launchProgressOf(
   return { stage: "connecting" };
 }
 
-function holds(gameSession: GameSession, condition: string): boolean {
+function holds(gameSession: GameSession, condition: GameSessionConditionType): boolean {
   return conditionStatus(gameSession, condition) === "True";
 }
 

@@ -1,3 +1,4 @@
+import { recordedFailureReasons } from "#contracts/crd/reasons.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { recordEnd, removeUnusedSlot } from "./gameSessionRecord.ts";
 
@@ -9,7 +10,7 @@ const nothing = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0 };
  */
 export async function recordLaunchFailure({ postgres }: { postgres: Postgres }, id: string, message: string): Promise<void> {
   await postgres.transaction(async (transaction) => {
-    const end = { ...nothing, status: "error", stopReason: "Failed", failure: { reason: "LaunchFailed", message } } as const;
+    const end = { ...nothing, status: "error", stopReason: "Failed", failure: { reason: recordedFailureReasons.launchFailed, message } } as const;
     const isRecorded = await recordEnd(transaction, id, end, { readyAt: undefined, endedAt: undefined }, undefined);
     if (isRecorded) await removeUnusedSlot(transaction, id);
   });

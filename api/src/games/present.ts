@@ -32,7 +32,7 @@ export function presentPartnerGame(game: PartnerGame, cluster: ClusterView): Par
 export function presentSync({ slug, currentVersion }: PartnerGame, cluster: ClusterView): SyncResponse {
   const digest = currentVersion?.sha256;
   const states = new Map(nodesOf(cluster.gameCache(slug)).map((node) => [node.nodeName, node]));
-  const servers = cluster.gameNodes.store.list().map(({ metadata: { name } }) => {
+  const servers = cluster.gameNodes.cache.list().map(({ metadata: { name } }) => {
     const node = states.get(name);
     const isCached = node?.state === "Cached" && node.digest === digest;
     return { id: name, status: isCached ? "cached" as const : "pending" as const, cachedAt: isCached ? isoOf(node.cachedAt) : null };

@@ -1,8 +1,7 @@
 import { Agent, type Dispatcher } from "undici";
-import { whep } from "#contracts/stream.ts";
+import { signalPort, whep } from "#contracts/stream.ts";
 import { unavailable } from "../errors.ts";
 
-const port = 8080;
 /** In a streamer that is starting, an offer stays pending for less than this (its `pendingOfferMs`). */
 const deadlineMs = 10_000;
 const maxResponseBytes = 4 * whep.maxOfferBytes;
@@ -52,7 +51,7 @@ export class StreamerClient {
     const host = podIp.includes(":") ? `[${podIp}]` : podIp;
     try {
       const { statusCode, headers, body } = await this.#dispatcher.request({
-        origin: `http://${host}:${port}`, ...request, signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
+        origin: `http://${host}:${signalPort}`, ...request, signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
       });
       return {
         status: statusCode,

@@ -1,7 +1,8 @@
+import type { contentReasons } from "#contracts/crd/reasons.ts";
 import { backOffMs, type BackOff } from "#runtime/backOff.ts";
 
-/** Why a download failed, as a CamelCase reason. */
-export type FailureReason = "ChecksumMismatch" | "ArchiveRefused" | "StoreUnreachable" | "SourceMissing" | "InsufficientSpace" | "DownloadFailed";
+/** Why a download failed: one of the reasons of a session's condition ContentReady. */
+export type FailureReason = (typeof contentReasons)["checksumMismatch" | "archiveRefused" | "storeUnreachable" | "sourceMissing" | "insufficientSpace" | "downloadFailed"];
 
 /** How a download failed. */
 export interface Failure {

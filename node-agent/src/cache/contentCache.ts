@@ -1,5 +1,6 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { contentReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -118,7 +119,7 @@ export class ContentCache {
 
   /** Whether a version could not be fetched for want of space. */
   get isShortOfSpace(): boolean {
-    return this.#failed.hasReason("InsufficientSpace");
+    return this.#failed.hasReason(contentReasons.insufficientSpace);
   }
 
   /** Returns the cache as a GameNode's status shows it. */
@@ -157,7 +158,7 @@ export class ContentCache {
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
     if (!await this.#makeRoom(reservedBytes, wanted)) {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
-      this.#fail(digest, { reason: "InsufficientSpace", message, etag: undefined, isFinal: false });
+      this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
       return;
     }
     const download: Download = { digest, isForLaunch, progressPercent: 0, reservedBytes, ended: Promise.resolve() };
@@ -296,5 +297,5 @@ export class ContentCache {
 }
 
 function unexpectedFailure(error: unknown): Failure {
-  return { reason: "DownloadFailed", message: error instanceof Error ? error.message : String(error), etag: undefined, isFinal: false };
+  return { reason: contentReasons.downloadFailed, message: error instanceof Error ? error.message : String(error), etag: undefined, isFinal: false };
 }

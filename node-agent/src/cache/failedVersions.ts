@@ -35,7 +35,7 @@ export class FailedVersions {
     for (const digest of this.#attempts.keys()) if (!digests.has(digest)) this.#attempts.delete(digest);
   }
 
-  /** Makes the version due at once: a player does not sit out the back-off of a background fill. */
+  /** Makes the version due at once, unless it is quarantined: a player does not wait for the back-off of a background fill. */
   retryNow(digest: string): void {
     const attempts = this.#attempts.get(digest);
     if (attempts !== undefined && !attempts.isQuarantined) attempts.retryAtMs = this.#clock.monotonicMs();

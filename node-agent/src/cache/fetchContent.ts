@@ -1,4 +1,5 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import { contentReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { gameArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -85,11 +86,11 @@ function rulesFor({ unpackedSizeBytes }: ArchiveSource): ArchiveRules {
 function describeFailure(error: unknown, etag: string | undefined): Failure {
   const message = error instanceof Error ? error.message : String(error);
   const failure = { message, etag, isFinal: false };
-  if (error instanceof ChecksumMismatch) return { ...failure, reason: "ChecksumMismatch" };
-  if (error instanceof ArchiveRefused) return { ...failure, reason: "ArchiveRefused", isFinal: true };
-  if (error instanceof UnverifiedArchive) return { ...failure, reason: "ArchiveRefused" };
-  if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: "SourceMissing" };
-  if (isObjectStoreUnreachable(error)) return { ...failure, reason: "StoreUnreachable" };
+  if (error instanceof ChecksumMismatch) return { ...failure, reason: contentReasons.checksumMismatch };
+  if (error instanceof ArchiveRefused) return { ...failure, reason: contentReasons.archiveRefused, isFinal: true };
+  if (error instanceof UnverifiedArchive) return { ...failure, reason: contentReasons.archiveRefused };
+  if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: contentReasons.sourceMissing };
+  if (isObjectStoreUnreachable(error)) return { ...failure, reason: contentReasons.storeUnreachable };
   const isFull = error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
-  return { ...failure, reason: isFull ? "InsufficientSpace" : "DownloadFailed" };
+  return { ...failure, reason: isFull ? contentReasons.insufficientSpace : contentReasons.downloadFailed };
 }

@@ -1,13 +1,13 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { pods, type Pod } from "#kube/builtin.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { Store } from "#kube/store.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { gameCaches, gameNodes, gameSessions } from "../resources.ts";
 
 /** What the watches are made of. */
 export interface WatchNodeOptions {
@@ -39,9 +39,9 @@ export function watchNode(clients: NodeClients, { node, namespace, clock, random
   const shared = { clock, random, logger };
   return {
     gameSessions: new Reflector<GameSession>({
-      client: clients.gameSessions, store: new Store<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared,
+      client: clients.gameSessions, cache: new ObjectCache<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared,
     }),
-    pods: new Reflector<Pod>({ client: clients.pods, store: new Store<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared }),
-    gameNode: new Reflector<GameNode>({ client: clients.gameNodes, store: new Store<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared }),
+    pods: new Reflector<Pod>({ client: clients.pods, cache: new ObjectCache<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared }),
+    gameNode: new Reflector<GameNode>({ client: clients.gameNodes, cache: new ObjectCache<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared }),
   };
 }

@@ -1,10 +1,10 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
-import type { StoreReader } from "#kube/store.ts";
-import { isFinished } from "./world.ts";
+import type { CacheReader } from "#kube/cache.ts";
 
-/** Returns the digests that must stay: those of this node's unfinished sessions, and those that its pods have mounted. */
-export function contentInUse(gameSessions: StoreReader<GameSession>, pods: StoreReader<Pod>, objectsPath: string): Set<string> {
+/** Digests that must stay: those of this node's unfinished sessions, and those that its pods have mounted. */
+export function contentInUse(gameSessions: CacheReader<GameSession>, pods: CacheReader<Pod>, objectsPath: string): Set<string> {
   const digests = new Set<string>();
   for (const session of gameSessions.list()) if (!isFinished(session)) digests.add(session.spec.contentDigest);
   for (const { spec, status } of pods.list()) {

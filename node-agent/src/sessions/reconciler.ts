@@ -37,14 +37,14 @@ export function createSessionReconciler(deps: SessionDeps): (key: string, contex
 async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const { gameSessions, pods, files } = deps;
   const { name } = refOf(key);
-  const found = gameSessions.store.get(key);
+  const found = gameSessions.cache.get(key);
   const record = await readRecord(deps, key);
   // Another object under the same name has nothing to do with what lies here.
   const session = found !== undefined && record !== undefined && found.metadata.uid !== record.uid ? undefined : found;
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(files.folder(name), record.uid);
   return {
-    session, record, pod: pods.store.get(key), isOrdered: record?.version === 2 && await files.isOrdered(name),
+    session, record, pod: pods.cache.get(key), isOrdered: record?.version === 2 && await files.isOrdered(name),
     ...formerSaves !== undefined && { formerSaves }, ...spool instanceof SpoolUnreadable ? { spool: {}, unreadable: spool } : { spool },
   };
 }

@@ -1,17 +1,19 @@
 import type { Condition } from "#contracts/crd/condition.ts";
+import type { NodeAgentReasons } from "#contracts/crd/conditionReasons.ts";
 import { gameSessionConditions, type GameSession, type NodeAgentConditionType, type StoredSave } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
+import { unsetReasons } from "#contracts/crd/reasons.ts";
 import type { Clock } from "#runtime/clock.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 
-/** What the agent reports of one condition. */
-export interface Finding {
-  type: NodeAgentConditionType;
+/** What the agent has found about one condition. */
+export interface Finding<T extends NodeAgentConditionType = NodeAgentConditionType> {
+  type: T;
   status: "True" | "False" | "Unknown";
-  reason: string;
+  reason: NodeAgentReasons[T];
   message: string;
 }
 
@@ -65,7 +67,7 @@ function conditionsAfter({ metadata }: Stored<GameSession>, before: Condition[],
   let conditions = before;
   for (const type of gameSessionConditions.nodeAgent) {
     const known = findCondition(conditions, type);
-    const unknown: Finding = { type, status: "Unknown", reason: "NotYet", message: "" };
+    const unknown: Finding = { type, status: "Unknown", reason: unsetReasons.notYet, message: "" };
     const finding = findings.find((other) => other.type === type) ?? (known === undefined ? unknown : undefined);
     if (finding === undefined) continue;
     const update = { ...finding, message: finding.message.slice(0, 1024), ...observedGeneration === undefined ? {} : { observedGeneration } };

@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { CacheReader } from "#kube/cache.ts";
 import type { Source } from "#kube/source.ts";
-import type { StoreReader } from "#kube/store.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 
 /** Returns a source of the sessions whose folders a former process left, whether or not the cluster still has them. */
@@ -13,7 +13,7 @@ export function fromDisk(namespace: string, leftGameSessions: () => readonly str
 }
 
 /** Returns a source of the sessions that wait for a version that has become ready, or has failed. */
-export function fromContent(cache: ContentCache, gameSessions: StoreReader<GameSession>): Source {
+export function fromContent(cache: ContentCache, gameSessions: CacheReader<GameSession>): Source {
   return {
     waitForSync: () => Promise.resolve(),
     subscribe: (enqueue) => cache.subscribe((digest, isProgress) => {

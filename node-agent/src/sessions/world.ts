@@ -1,5 +1,4 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
 import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
@@ -28,17 +27,7 @@ export function isEnding({ spec, status, metadata }: GameSession): boolean {
   return spec.desiredState === "Stopped" || metadata.deletionTimestamp !== undefined || status?.stoppingAt !== undefined;
 }
 
-/** Returns whether the operator has called the session over. */
-export function isFinished(session: GameSession): boolean {
-  return conditionStatus(session, "Finished") === "True";
-}
-
-/** Returns whether the session's conditions say that its game may start. */
-export function isSaidReady(session: GameSession): boolean {
-  return conditionStatus(session, "ContentReady") === "True" && conditionStatus(session, "SaveRestored") === "True";
-}
-
-/** Returns whether the pod's game, or its packer after it, can still change what is to be stored. */
+/** Whether the pod's game, or its packer after it, can still change what is to be stored. */
 export function mayStillPack(pod: Pod): boolean {
   const { phase, initContainerStatuses } = pod.status ?? {};
   if (phase === "Succeeded" || phase === "Failed") return false;

@@ -1,6 +1,7 @@
 import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeConditions, type GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
+import { diskPressureReasons, sessionsSetAsideReasons, storeReachableReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import { toApiTime } from "#kube/time.ts";
@@ -107,13 +108,13 @@ export class NodeReporter {
     const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
     const { isReachable, message } = objectStoreState();
     const withStore = setCondition(before, {
-      type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? "Answers" : "Unreachable", message: message.slice(0, 1024),
+      type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? storeReachableReasons.answers : storeReachableReasons.unreachable, message: message.slice(0, 1024),
     }, now);
     const withKept = setCondition(withStore, keptFolders === 0
-      ? { type: "SessionsSetAside", status: "False", reason: "AllRead", message: "What sessions left on the node could be read." }
-      : { type: "SessionsSetAside", status: "True", reason: "Unreadable", message: `${keptFolders} session folders are set aside for an admin.` }, now);
+      ? { type: "SessionsSetAside", status: "False", reason: sessionsSetAsideReasons.allRead, message: "What sessions left on the node could be read." }
+      : { type: "SessionsSetAside", status: "True", reason: sessionsSetAsideReasons.unreadable, message: `${keptFolders} session folders are set aside for an admin.` }, now);
     return setCondition(withKept, cache.isShortOfSpace
-      ? { type: "DiskPressure", status: "True", reason: "InsufficientSpace", message: "A game does not fit on the node." }
-      : { type: "DiskPressure", status: "False", reason: "SpaceLeft", message: "All games wanted here fit." }, now);
+      ? { type: "DiskPressure", status: "True", reason: diskPressureReasons.insufficientSpace, message: "A game does not fit on the node." }
+      : { type: "DiskPressure", status: "False", reason: diskPressureReasons.spaceLeft, message: "All games wanted here fit." }, now);
   }
 }

@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync } from "node:fs";
+import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
 import { systemErrorCode, SaveError } from "../errors.ts";
@@ -40,13 +41,13 @@ export function finishRestore(paths: RestorePaths): void {
 async function prepareDraft(paths: RestorePaths, save: RestoreOrder["save"]): Promise<Restored> {
   const { draft } = paths;
   try {
-    if (pathExists(paths.saveDirectory)) throw new SaveError("SaveVolumeInUse", "The save volume holds saves already that nobody restored.");
+    if (pathExists(paths.saveDirectory)) throw new SaveError(packerRestoreReasons.saveVolumeInUse, "The save volume holds saves already that nobody restored.");
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
     if (save !== undefined) await unpackSave(`${paths.spool}/${spoolNames.orderedArchive}`, save, draft);
     return { signature: scanSave(draft).signature };
   } catch (error) {
     if (error instanceof SaveError) return { error };
-    return { error: new SaveError("RestoreFailed", `The save directory could not be made: ${systemErrorCode(error) ?? String(error)}.`, { cause: error }) };
+    return { error: new SaveError(packerRestoreReasons.restoreFailed, `The save directory could not be made: ${systemErrorCode(error) ?? String(error)}.`, { cause: error }) };
   }
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
+import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import { saveArchiveRules } from "#archive/archiveRules.ts";
@@ -21,7 +22,7 @@ export async function unpackSave(archive: string, expected: Expected, directory:
     const file = await open(archive, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const { size } = await file.stat();
-      if (size !== expected.bytes) throw new SaveError("ChecksumMismatch", `The save to restore has ${size} bytes instead of ${expected.bytes}.`);
+      if (size !== expected.bytes) throw new SaveError(packerRestoreReasons.checksumMismatch, `The save to restore has ${size} bytes instead of ${expected.bytes}.`);
       const sha256 = await unpackStream(file, directory).catch((error: unknown) => rethrowWithCause(error, archive, expected));
       if (sha256 !== expected.sha256) throw checksumMismatch(expected, sha256);
     } finally {
@@ -70,13 +71,13 @@ async function rethrowWithCause(error: unknown, archive: string, expected: Expec
 }
 
 function checksumMismatch({ sha256: expected }: Expected, actual: string, cause?: unknown): SaveError {
-  return new SaveError("ChecksumMismatch", `The save to restore has the SHA-256 ${actual} instead of ${expected}.`, { cause });
+  return new SaveError(packerRestoreReasons.checksumMismatch, `The save to restore has the SHA-256 ${actual} instead of ${expected}.`, { cause });
 }
 
 function toSaveError(error: unknown): SaveError {
   if (error instanceof SaveError) return error;
-  if (error instanceof ArchiveRefused) return new SaveError("SaveRefused", error.message, { cause: error });
+  if (error instanceof ArchiveRefused) return new SaveError(packerRestoreReasons.saveRefused, error.message, { cause: error });
   const code = systemErrorCode(error);
-  if (code === "ENOSPC" || code === "EDQUOT") return new SaveError("SaveVolumeFull", "The save to restore does not fit into the session's save volume.", { cause: error });
-  return new SaveError("RestoreFailed", `The save could not be restored: ${code ?? String(error)}.`, { cause: error });
+  if (code === "ENOSPC" || code === "EDQUOT") return new SaveError(packerRestoreReasons.saveVolumeFull, "The save to restore does not fit into the session's save volume.", { cause: error });
+  return new SaveError(packerRestoreReasons.restoreFailed, `The save could not be restored: ${code ?? String(error)}.`, { cause: error });
 }

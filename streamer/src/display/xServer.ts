@@ -13,11 +13,11 @@ export interface XServerOptions {
   onExit: (name: string) => void;
 }
 
-/** Starts the virtual display; undefined when it does not answer in time. */
+/** Starts the virtual display; resolves with undefined when it does not accept connections in time. */
 export async function startXServer({ display, width, height, env, log, onExit }: XServerOptions): Promise<ServerProcess | undefined> {
   const number = display.slice(1);
   const socket = `/tmp/.X11-unix/X${number}`;
-  // The pod's volumes outlive a restarted container, and a lock left there keeps the server from starting.
+  // The pod's volumes outlive a restarted container, and a lock that is left there keeps the server from starting.
   for (const stale of [`/tmp/.X${number}-lock`, socket]) removeStale(stale, log);
   const server = startServerProcess({
     name: "display",

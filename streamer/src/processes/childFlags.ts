@@ -1,2 +1,2 @@
-/** Node flags of the children: loading a native module from ESM still warns, at every start. */
+/** Node's flags for child processes: without this one, loading a native module from ESM prints a warning at every start. */
 export const childFlags = ["--disable-warning=ExperimentalWarning"];

@@ -16,33 +16,33 @@ export interface ServerProcessOptions {
   onExit: (name: string) => void;
 }
 
-/** A program that the session cannot live without. */
+/** A program that the session cannot do without. */
 export interface ServerProcess {
   stop(): void;
 }
 
-/** Starts a program and reports its death with the end of what it said. */
+/** Starts a program; when it ends by itself, logs the end of its error output and calls `onExit`. */
 export function startServerProcess({ name, command, args, env, log, onExit }: ServerProcessOptions): ServerProcess {
-  let stopping = false;
+  let isStopping = false;
   const child = spawn(command, args, { env, stdio: ["ignore", "ignore", "pipe"] });
-  const tail = keepTail(child);
+  const tail = keepOutputTail(child);
   const report = (details: Record<string, unknown>) => {
-    if (stopping) return;
-    stopping = true;
-    log.error({ server: name, ...details, output: tail() }, "A program of the session died.");
+    if (isStopping) return;
+    isStopping = true;
+    log.error({ server: name, ...details, output: tail() }, "A program of the session ended.");
     onExit(name);
   };
   child.on("error", (error) => report({ err: error }));
   child.on("exit", (exitCode, signal) => report({ exitCode, signal }));
   return {
     stop() {
-      stopping = true;
+      isStopping = true;
       child.kill("SIGTERM");
     },
   };
 }
 
-function keepTail(child: ChildProcess): () => string {
+function keepOutputTail(child: ChildProcess): () => string {
   let text = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     text = (text + chunk).slice(-tailLength);
@@ -50,7 +50,7 @@ function keepTail(child: ChildProcess): () => string {
   return () => text.trim();
 }
 
-/** Resolves true once a unix socket accepts connections, false when it does not within the time. */
+/** Resolves with true once a unix socket accepts connections, with false when it does not within this time. */
 export async function waitForSocket(path: string, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {

@@ -4,7 +4,7 @@ const deltaUnitMs = 0.25;
 const vectorFlag = 0x8000;
 const twoBitFlag = 0x4000;
 
-/** One packet of a report: when it arrived, on the browser's clock, or null when it has not. */
+/** One packet of a report: when it arrived, on the browser's clock, or null when it did not. */
 export interface PacketReport {
   /** Transport-wide sequence number, 16 bits. */
   sequence: number;
@@ -17,8 +17,8 @@ export type TransportFeedback = PacketReport[];
 type Symbol = 0 | 1 | 2 | 3;
 
 /**
- * Reads a feedback packet (draft-holmer-rmcat-transport-wide-cc-extensions-01): a base sequence number and time, run-length
- * or vector chunks of packet states, then the arrival deltas. Undefined when it is cut short.
+ * Returns the reports of a feedback packet (draft-holmer-rmcat-transport-wide-cc-extensions-01): a base sequence number and time, run-length
+ * or vector chunks of packet states, then the arrival deltas. Returns undefined when it is truncated.
  */
 export function parseTransportFeedback(packet: Buffer): TransportFeedback | undefined {
   if (packet.length < headerBytes) return undefined;
@@ -53,7 +53,7 @@ function readStates(packet: Buffer, count: number): { symbols: Symbol[]; end: nu
   return { symbols, end: offset };
 }
 
-/** At most `most` states of one chunk; the last chunk may hold more than there are packets. */
+/** Returns at most `most` states of one chunk; the last chunk may hold more than there are packets. */
 function readChunk(chunk: number, most: number): Symbol[] {
   const at = (shift: number, mask: number) => ((chunk >> shift) & mask) as Symbol; // masked to two bits at most
   if ((chunk & vectorFlag) === 0) return new Array<Symbol>(Math.min(chunk & 0x1fff, most)).fill(at(13, 3));

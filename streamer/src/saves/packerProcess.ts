@@ -41,7 +41,7 @@ export function startPacker({ saves, launchSettled, log, now, random }: PackerPr
   let isFinishing = false;
   let isClosed = false;
   let restartTimer: NodeJS.Timeout | undefined;
-  let child = beginNewPlaythrough(saves.place) ? undefined : spawn();
+  let child = beginNewPlaythrough(saves.paths) ? undefined : spawn();
   void launchSettled.then(() => {
     if (!isClosed) child ??= spawn();
   });

@@ -4,7 +4,7 @@ import { removeStale } from "../processes/staleSocket.ts";
 
 const startDeadlineMs = 15_000;
 
-/** The sink games play into; its monitor is what the player hears. */
+/** The sink that games play to; its monitor is what the player hears. */
 export const soundSink = "game";
 
 export interface SoundServerOptions {
@@ -14,7 +14,7 @@ export interface SoundServerOptions {
   onExit: (name: string) => void;
 }
 
-/** Starts the sound server on a unix socket; undefined when it does not answer in time. */
+/** Starts the sound server on a unix socket; resolves with undefined when it does not accept connections in time. */
 export async function startSoundServer({ socket, env, log, onExit }: SoundServerOptions): Promise<ServerProcess | undefined> {
   removeStale(socket, log);
   const server = startServerProcess({
@@ -22,7 +22,7 @@ export async function startSoundServer({ socket, env, log, onExit }: SoundServer
     command: "pulseaudio",
     args: [
       "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--disallow-exit=1", "--realtime=no", "--high-priority=no",
-      // From when those below are loaded: there are modules that open connections for whoever asks, and games may ask.
+      // Takes effect once those below are loaded: some modules open connections, and a game could have them loaded.
       "--disallow-module-loading=1",
       "-L", `module-native-protocol-unix socket=${socket} auth-anonymous=1`,
       "-L", `module-null-sink sink_name=${soundSink} rate=48000 channels=2`,

@@ -2,13 +2,14 @@ import { readFileSync } from "node:fs";
 
 const mount = "/sys/fs/cgroup";
 
+/** Processor time and memory of a container. */
 export interface Usage {
   cpuSeconds: number;
   peakMemoryBytes: number;
 }
 
-/** Reads what this container has used so far, cgroup version 1 or 2. Figures that the kernel does not give are 0. */
-export function createUsageReader(read: (path: string) => string | undefined = readIfThere): () => Usage {
+/** Returns a function that reads what this container has used so far, from cgroup version 1 or 2. Figures that the kernel does not have are 0. */
+export function createUsageReader(read: (path: string) => string | undefined = readIfExists): () => Usage {
   let largestSample = 0;
   return () => {
     if (read(`${mount}/cgroup.controllers`) === undefined) return readVersion1(read);
@@ -30,9 +31,9 @@ function readVersion2(read: Read): { cpuSeconds: number; peak: number; current: 
 function readVersion1(read: Read): Usage {
   const file = (controller: string, name: string) => {
     const own = ownPath(read, controller);
-    const places = [`${controller}${own}`, `cpu,${controller}${own}`, controller, `cpu,${controller}`];
-    for (const place of places) {
-      const text = read(`${mount}/${place}/${name}`);
+    const folders = [`${controller}${own}`, `cpu,${controller}${own}`, controller, `cpu,${controller}`];
+    for (const folder of folders) {
+      const text = read(`${mount}/${folder}/${name}`);
       if (text !== undefined) return text;
     }
     return undefined;
@@ -43,7 +44,7 @@ function readVersion1(read: Read): Usage {
   };
 }
 
-/** Path below the controller's mount; with a private cgroup namespace it is the root, and the files lie there. */
+/** Returns the path below the controller's mount; with a private cgroup namespace that is the root, which has the files. */
 function ownPath(read: Read, controller: string): string {
   for (const line of (read("/proc/self/cgroup") ?? "").split("\n")) {
     const [, names, path] = line.split(":");
@@ -57,10 +58,10 @@ function toNumber(text: string | undefined): number {
   return Number.isFinite(value) ? value : 0;
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    return undefined; // another cgroup version, or another layout of it
+    return undefined; // This is another cgroup version, or another layout of it.
   }
 }

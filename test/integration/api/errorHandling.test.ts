@@ -46,7 +46,7 @@ describe("the API withholds internal details", function () {
     });
     operator = operatorOf(api);
     await operator.addNode(1000);
-    await eventually(() => api.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+    await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined));
     healthy = statusesOf(await sendInOrder(await everyRequest(api)));
   });
   beforeEach(() => api.deps.redis.flushall());

@@ -159,7 +159,7 @@ describe("POST /api/game/launch at its limits", function () {
     expect(nobody.headers.get("retry-after")).to.equal("10");
     await fixture.addNode(2);
     await fixture.operator.addNode(9, { capacity: { slots: 9, used: 0, schedulable: false } });
-    await eventually(() => api.deps.cluster.gameNodes.store.size === 2 && api.deps.cluster.gameNodes.store.list().every(({ status }) => status?.capacity !== undefined));
+    await eventually(() => api.deps.cluster.gameNodes.cache.size === 2 && api.deps.cluster.gameNodes.cache.list().every(({ status }) => status?.capacity !== undefined));
     const users = await Promise.all(Array.from({ length: 8 }, () => aUser(api.deps)));
     const statuses = await Promise.all(users.map(async (user) => (await api.as(user).post(path, { gameSlug: game.slug })).status));
     expect(statuses.toSorted()).to.deep.equal([202, 202, 503, 503, 503, 503, 503, 503]);
@@ -191,7 +191,7 @@ describe("POST /api/game/launch while the cluster is unavailable", function () {
 
   it("answers 503 quickly and leaves neither session nor slot behind", async () => {
     const [user, game] = [await aUser(api.deps), await aGame(api.deps)];
-    api.deps.cluster.gameNodes.store.upsert({
+    api.deps.cluster.gameNodes.cache.upsert({
       apiVersion: "joypod.dev/v1alpha1", kind: "GameNode", metadata: { name: "seen", uid: "1", resourceVersion: "1", creationTimestamp: new Date().toISOString() },
       spec: { desired: [] }, status: { capacity: { slots: 1, used: 0, schedulable: true } },
     });

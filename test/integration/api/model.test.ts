@@ -27,7 +27,7 @@ describe("users, games, sessions and uploads, in any order", function () {
     });
     operator = operatorOf(api);
     await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+    await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined));
   });
   after(async () => {
     await operator.removeNodes();

@@ -19,7 +19,7 @@ describe("SQL statements per request", function () {
     fixture = await LaunchFixture.start();
     ({ game } = fixture);
     replica = await startReplica(fixture.api);
-    await eventually(() => replica.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+    await eventually(() => replica.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined));
     log = new StatementLog(replica.deps.postgres.pool);
   });
   beforeEach(async () => {

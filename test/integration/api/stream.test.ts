@@ -35,7 +35,7 @@ describe("/api/stream", function () {
     api = await TestApi.start({ kube: true });
     operator = operatorOf(api);
     await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
+    await eventually(() => api.deps.cluster.gameNodes.cache.size > 0);
     streamer = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));

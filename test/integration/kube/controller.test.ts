@@ -8,7 +8,7 @@ import { ownedBy, refOf } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { fromCache, toOwner } from "#kube/source.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { type KubeApiServer, startKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -33,8 +33,8 @@ class WidgetProgram {
     this.#configMaps = new ResourceClient(transport, configMaps);
     const backOff = { baseMs: 100, maxMs: 1000 };
     this.caches = [
-      new Reflector({ client: this.#widgets, store: new Store(), namespace, backOff }),
-      new Reflector({ client: this.#configMaps, store: new Store(), namespace, backOff }),
+      new Reflector({ client: this.#widgets, cache: new ObjectCache(), namespace, backOff }),
+      new Reflector({ client: this.#configMaps, cache: new ObjectCache(), namespace, backOff }),
     ];
     this.controller = new Controller({
       name: "widgets", workers: 4, logger: silentLogger, backOff: { baseMs: 20, maxMs: 500 },
@@ -54,7 +54,7 @@ class WidgetProgram {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const widget = this.caches[0].store.get(key);
+    const widget = this.caches[0].cache.get(key);
     if (!widget) return;
     if (isDeleting(widget)) {
       if (await this.#configMaps.find(refOf(key), { signal })) await this.#configMaps.delete(refOf(key), { signal });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type ConfigMap, configMaps } from "#kube/builtin.ts";
 import { Reflector, type ReflectorOptions } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { type Change, Store } from "#kube/store.ts";
+import { type Change, ObjectCache } from "#kube/cache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { FaultyApi, listOf, watchOf } from "#test/support/cluster/faultyApi.ts";
@@ -16,7 +16,7 @@ describe("Reflector", () => {
   let api: FaultyApi;
   let direct: ResourceClient<ConfigMap>;
   let namespace: string;
-  let store: Store<ConfigMap>;
+  let cache: ObjectCache<ConfigMap>;
   let changes: string[];
   let drift: number;
   let reflectors: Reflector<ConfigMap>[];
@@ -29,11 +29,11 @@ describe("Reflector", () => {
 
   beforeEach(async () => {
     [api, namespace] = await Promise.all([FaultyApi.start(server), server.createNamespace()]);
-    store = new Store();
+    cache = new ObjectCache();
     changes = [];
     drift = 0;
     reflectors = [];
-    store.subscribe((change) => changes.push(describeChange(change)));
+    cache.subscribe((change) => changes.push(describeChange(change)));
   });
 
   afterEach(async () => {
@@ -44,7 +44,7 @@ describe("Reflector", () => {
   function aReflector(options: Partial<ReflectorOptions<ConfigMap, never>> = {}): Reflector<ConfigMap> {
     // One attempt per call, so that the tests see the reflector's own perseverance and not the transport's.
     const reflector = new Reflector({
-      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), store, namespace, backOff: { baseMs: 20, maxMs: 200 },
+      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), cache, namespace, backOff: { baseMs: 20, maxMs: 200 },
       metrics: {
         listed: () => undefined, watchEnded: () => undefined, rejected: () => undefined, drifted: (objects) => drift += objects,
       },
@@ -66,7 +66,7 @@ describe("Reflector", () => {
   const create = (name: string, value = "1"): Promise<unknown> => direct.create({ metadata: { name, namespace }, data: { value } });
   const update = (name: string, value: string): Promise<unknown> => direct.mergePatch({ name, namespace }, { data: { value } });
   const seen = (change: string): Promise<unknown> => eventually(() => changes.includes(change), { what: `"${change}" among ${String(changes)}` });
-  const names = (): string[] => store.list().map(({ metadata }) => metadata.name).sort();
+  const names = (): string[] => cache.list().map(({ metadata }) => metadata.name).sort();
 
   it("lists, then follows every change", async () => {
     await create("before");
@@ -195,7 +195,7 @@ describe("Reflector", () => {
     await started();
     await create("a", "1");
     await seen("added a 1");
-    const old = store.get(`${namespace}/a`);
+    const old = cache.get(`${namespace}/a`);
     await update("a", "2");
     await seen("updated a 2");
     api.sayToWatches(`${JSON.stringify({ type: "MODIFIED", object: old })}\n`);
@@ -219,7 +219,7 @@ describe("Reflector", () => {
     await held.arrived;
     await reflector.stop();
     held.release();
-    const again = aReflector({ store: new Store() });
+    const again = aReflector({ cache: new ObjectCache() });
     again.start();
     await again.waitForSync();
     await watching();
@@ -286,7 +286,7 @@ describe("Reflector", () => {
     // A read at "0" is served from memory in one piece; one without a version comes in pages.
     api.respondOnce(isList, 410, { reason: "Expired" });
     await started();
-    expect(store.size).to.equal(520);
+    expect(cache.size).to.equal(520);
     expect(api.requests.filter(isList).map(({ query }) => query.has("continue"))).to.deep.equal([false, false, true, false, true]);
   });
 });

@@ -8,7 +8,7 @@ import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/f
 import type { Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { decodeWatchLine } from "#kube/watchEvent.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -75,17 +75,17 @@ describe("ResourceClient", () => {
     }
   });
 
-  it("watches by selectable field: what leaves the selection is deleted from the store", async () => {
-    const store = new Store<Widget>();
-    const reflector = new Reflector({ client, store, namespace, fieldSelector: "status.phase=Running" });
+  it("watches by selectable field: what leaves the selection is deleted from the cache", async () => {
+    const cache = new ObjectCache<Widget>();
+    const reflector = new Reflector({ client, cache, namespace, fieldSelector: "status.phase=Running" });
     reflector.start();
     try {
       await reflector.waitForSync(AbortSignal.timeout(20_000));
       const widget = await aWidget();
       await client.mergePatchStatus(widget.metadata, { status: { phase: "Running" } });
-      await eventually(() => store.size === 1);
+      await eventually(() => cache.size === 1);
       await client.mergePatchStatus(widget.metadata, { status: { phase: "Stopped" } });
-      await eventually(() => store.size === 0);
+      await eventually(() => cache.size === 0);
     } finally {
       await reflector.stop();
     }

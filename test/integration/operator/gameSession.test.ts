@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { StreamerStatus } from "#contracts/stream.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
@@ -9,8 +10,6 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
-const isFinished = (session: GameSession): boolean => conditionStatus(session, "Finished") === "True";
-
 const isFailed = ({ status }: GameSession): boolean => status?.failure?.reason === "NoCapacity";
 
 describe("GameSession controller", function () {
@@ -154,7 +153,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "Finished");
   });
 
-  it("ends an idle session, and not one that is kept alive", async () => {
+  it("stops an idle session, and not one that is kept alive", async () => {
     await set();
     await fixture.startOperator();
     const idle = await fixture.launch({ idleTimeoutSeconds: 600 });
@@ -170,7 +169,7 @@ describe("GameSession controller", function () {
   });
 
   for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
-    it(`ends when the game exits with ${exitCode}`, async () => {
+    it(`stops a session whose game exits with ${exitCode}`, async () => {
       await set();
       await fixture.startOperator();
       const { metadata: { name, namespace } } = await fixture.launch();
@@ -249,7 +248,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "PortTaken");
   });
 
-  it("ends a session whose node is lost, and leaves its pod for the cluster to take", async () => {
+  it("finishes a session whose node is lost, and leaves its pod for the cluster to remove", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -270,7 +269,7 @@ describe("GameSession controller", function () {
     expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
   });
 
-  it("leaves a session alone whose kubelet is silent while its agent is heard", async () => {
+  it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -292,7 +291,7 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("running");
   });
 
-  it("finishes without the last save only after the give-up time, and says so", async () => {
+  it("finishes without the last save only after the give-up time, with failure SaveNotStored", async () => {
     await set();
     fixture.parts.behaviour.isStoreUnavailable = true;
     await fixture.startOperator();

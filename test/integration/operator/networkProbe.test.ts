@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { exitCodes } from "#operator/networkProbe/exitCodes.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
@@ -11,7 +12,6 @@ import { freePort } from "#test/support/processes/childProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
-const isFinished = (session: GameSession): boolean => conditionStatus(session, "Finished") === "True";
 
 const environment = { GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", PROBE_IMAGE: "control-plane:test", POD_IP: "10.0.0.9" };
 const enforced = { control: exitCodes.connected, covered: exitCodes.refused };

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -73,10 +74,6 @@ async function live(fixture: OperatorFixture, diesAfterWrites: number, goOn: (na
     await replacing;
     await fixture.stopOperator(current);
   }
-}
-
-function isFinished(session: GameSession): boolean {
-  return conditionStatus(session, "Finished") === "True";
 }
 
 function summaryOf({ status }: GameSession, pods: number | undefined): unknown {

@@ -26,7 +26,7 @@ describe("the streamer's packer", () => {
   function start(packDeadlineMs = 20_000, launchSettled: Promise<unknown> = Promise.resolve()): PackerProcess {
     const environment = { SAVE_VOLUME: fixture.volume, SPOOL_DIR: fixture.spool, SESSION_UID: packerUid, NODE_COMPILE_CACHE: "" };
     const place = { saveVolume: fixture.volume, spool: fixture.spool, uid: packerUid };
-    return packer = startPacker({ saves: { place, environment, packDeadlineMs }, launchSettled, log: pino({ level: "silent" }), now: () => performance.now(), random: Math.random });
+    return packer = startPacker({ saves: { paths: place, environment, packDeadlineMs }, launchSettled, log: pino({ level: "silent" }), now: () => performance.now(), random: Math.random });
   }
 
   /** The only child that runs the packer for this fixture. */

@@ -12,11 +12,11 @@ import { keyOf, type Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { fromCache } from "#kube/source.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { systemClock } from "#runtime/clock.ts";
 import { aTerminationReport, containerStatus } from "#test/factories/sessionPod.ts";
-import { gameNodes, gameSessions } from "#operator/resources.ts";
-import { nodeOfPod } from "#operator/controllers/gameSession/podState.ts";
+import { gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { nodeOfPod } from "#operator/sessionPods/podState.ts";
 import type { CountedTransport } from "./countedTransport.ts";
 
 /** How the components behave that stand in for the real ones. */
@@ -47,8 +47,8 @@ export class FakeComponents {
     nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
     cached: [], frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
   };
-  readonly #sessionStore = new Store<GameSession>();
-  readonly #podStore = new Store<Pod>();
+  readonly #sessions = new ObjectCache<GameSession>();
+  readonly #pods = new ObjectCache<Pod>();
   readonly #reflectors: { start(): void; stop(): Promise<void>; waitForSync(): Promise<void> }[];
   readonly #controllers: Controller[];
   /** Writes of the API and the node agents, which count as the session's. */
@@ -62,10 +62,10 @@ export class FakeComponents {
   constructor(namespace: string, joypod: CountedTransport, cluster: CountedTransport) {
     this.#joypod = joypod;
     this.#cluster = cluster;
-    const sessions = new Reflector({ client: new ResourceClient(cluster, gameSessions), store: this.#sessionStore, namespace });
-    const pods = new Reflector({ client: new ResourceClient(cluster, podType), store: this.#podStore, namespace });
+    const sessions = new Reflector({ client: new ResourceClient(cluster, gameSessions), cache: this.#sessions, namespace });
+    const pods = new Reflector({ client: new ResourceClient(cluster, podType), cache: this.#pods, namespace });
     this.#reflectors = [sessions, pods];
-    this.#podStore.subscribe(({ object: { metadata } }) => {
+    this.#pods.subscribe(({ object: { metadata } }) => {
       this.podUids.set(metadata.name, (this.podUids.get(metadata.name) ?? new Set()).add(metadata.uid));
     });
     const common = { logger: silentLogger, backOff: { baseMs: 20, maxMs: 200 } };
@@ -105,11 +105,11 @@ export class FakeComponents {
   }
 
   async #playAgent(key: string): Promise<void> {
-    const session = this.#sessionStore.get(key);
+    const session = this.#sessions.get(key);
     const nodeName = session?.status?.nodeName;
     if (!session || nodeName === undefined || this.behaviour.silentNodes.has(nodeName)) return;
     const { conditions } = session.status ?? {};
-    const pod = this.#podStore.get(key);
+    const pod = this.#pods.get(key);
     const isOver = pod !== undefined && isTerminated(pod);
     if (isOver && !isConditionTrue(conditions, "SavePersisted")) {
       const isStored = !this.behaviour.isStoreUnavailable;
@@ -139,11 +139,11 @@ export class FakeComponents {
     const written = await new ResourceClient(this.#joypod, gameSessions).applyStatus(
       { metadata: { name, namespace }, status }, { fieldManager: fieldManagers.nodeAgent });
     // As the real agent, it remembers what it said and does not say it again while the watch lags behind.
-    this.#sessionStore.upsert(written);
+    this.#sessions.upsert(written);
   }
 
   async #playKubelet(key: string): Promise<void> {
-    const pod = this.#podStore.get(key);
+    const pod = this.#pods.get(key);
     if (pod?.metadata.labels?.[labels.networkProbe] !== undefined) return this.#endProbe(pod);
     const nodeName = pod && nodeOfPod(pod);
     if (!pod || nodeName === undefined || this.behaviour.silentNodes.has(nodeName)) return;
@@ -215,7 +215,7 @@ export class FakeComponents {
   }
 
   async #playRecorder(key: string): Promise<void> {
-    const session = this.#sessionStore.get(key);
+    const session = this.#sessions.get(key);
     if (!session || this.behaviour.isRecorderUnavailable || !isConditionTrue(session.status?.conditions, "Finished")) return;
     await removeFinalizer(new ResourceClient(this.#joypod, gameSessions), session, finalizers.recorder);
   }

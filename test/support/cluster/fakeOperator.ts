@@ -6,7 +6,7 @@ import { isNotFound } from "#kube/errors.ts";
 import type { Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { gameCaches, gameNodes, gameSessions } from "#api/cluster/resourceTypes.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { aCondition } from "../../factories/gameSession.ts";
 
 const readyConditions = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"];

@@ -43,7 +43,7 @@ export class FakePlatform {
     const api = await TestApi.start({ kube: true, minio: true, env });
     const operator = operatorOf(api);
     await operator.addNode(1000);
-    await eventually(() => api.deps.cluster.gameNodes.store.size > 0, { what: "the node to be known" });
+    await eventually(() => api.deps.cluster.gameNodes.cache.size > 0, { what: "the node to be known" });
     const streamer = createServer(({ method }, response) => {
       if (method === "POST") response.writeHead(201, { "content-type": "application/sdp", "location": "/whep/connection-1" }).end("v=0 answer");
       else response.end();

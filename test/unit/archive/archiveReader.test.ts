@@ -46,21 +46,21 @@ describe("createArchiveReader", () => {
   const content = ["run.sh*=#!/bin/sh\n", "engine", `engine/a.bin=${"b".repeat(1500)}`, "empty="];
 
   for (const by of [1, 7, 511, 512, 513, 4096, whole.length]) {
-    it(`gives files and directories when written ${by} bytes at a time`, () => expect(read(whole, { by })).to.deep.equal(content));
+    it(`returns files and directories when written ${by} bytes at a time`, () => expect(read(whole, { by })).to.deep.equal(content));
   }
 
-  it("takes names from GNU long names, POSIX prefixes and extended headers", () => {
+  it("reads names from GNU long names, POSIX prefixes and extended headers", () => {
     const long = `${"d".repeat(120)}/${"f".repeat(90)}`;
     expect(read(aTar([{ name: "././@LongLink", type: "L", body: `${long}\0`, magic: "ustar  \0" }, { ...file("cut"), magic: "ustar  \0" }]))).to.deep.equal([`${long}=x`]);
     expect(read(aTar([{ ...file("name"), prefix: "folder" }]))).to.deep.equal(["folder/name=x"]);
     expect(read(aTar([paxHeader({ path: "größe/ä", mtime: "12.5" }), file("other")]))).to.deep.equal(["größe/ä=x"]);
   });
 
-  it("takes the comment that git puts into a global header", () => {
+  it("accepts the comment that git writes to a global header", () => {
     expect(read(aTar([paxHeader({ comment: "0123abcd" }, "g"), file("a")]))).to.deep.equal(["a=x"]);
   });
 
-  it("takes a directory that is listed after a file in it", () => {
+  it("accepts a directory that is listed after a file in it", () => {
     expect(read(aTar([file("a/b"), { name: "a/" }]))).to.deep.equal(["a/b=x", "a"]);
   });
 
@@ -83,7 +83,7 @@ describe("createArchiveReader", () => {
     ["a path upwards by a prefix", [{ ...file("evil"), prefix: ".." }], /has \.\. in its path/, "../evil"],
     ["an empty component", [file("a//b")], /empty or \. component/, "a//b"],
     ["a . component", [file("a/./b")], /empty or \. component/, "a/./b"],
-    ["no name", [file("")], /has no name/, ""],
+    ["an entry without a name", [file("")], /has no name/, ""],
     ["a backslash", [file("a\\b")], /backslash/, "a\\b"],
     ["a drive letter", [file("C:evil")], /drive letter/, "C:evil"],
     ["a newline in a name", [file("a\nb")], /control character/, "a\nb"],
@@ -95,11 +95,11 @@ describe("createArchiveReader", () => {
     ["a file over a directory", [{ name: "a/" }, file("a")], /is there twice/, "a"],
     ["a directory over a file", [file("a"), { name: "a/" }], /is there twice/, "a"],
     ["a file under a file", [file("a"), file("a/b")], /lies under a file/, "a/b"],
-    ["twins by case", [file("README"), file("readme")], /differs only by case/, "readme"],
-    ["directories that are twins by case", [file("Data/a"), file("data/b")], /differs only by case/, "data/b"],
-    ["twins by ß", [file("straße"), file("STRASSE")], /differs only by case/, "STRASSE"],
-    ["twins by capital ß", [file("straẞe"), file("strasse")], /differs only by case/, "strasse"],
-    ["twins by the dotless i", [file("fıle"), file("file")], /differs only by case/, "file"],
+    ["names that differ only by case", [file("README"), file("readme")], /differs only by case/, "readme"],
+    ["directories whose names differ only by case", [file("Data/a"), file("data/b")], /differs only by case/, "data/b"],
+    ["names that differ only by ß and SS", [file("straße"), file("STRASSE")], /differs only by case/, "STRASSE"],
+    ["names that differ only by capital ß and ss", [file("straẞe"), file("strasse")], /differs only by case/, "strasse"],
+    ["names that differ only by the dotless i", [file("fıle"), file("file")], /differs only by case/, "file"],
     ["a file named like a directory", [{ name: "a/", type: "0" }], /named like a directory/, "a/"],
     ["a directory with content", [{ name: "a/", body: "x" }], /directory with content/, "a/"],
     ["two names for one entry", [paxHeader({ path: "a" }), { name: "././@LongLink", type: "L", body: "b\0" }, file("c")], /given two names/, "b"],
@@ -113,14 +113,14 @@ describe("createArchiveReader", () => {
     ["an old format", [{ ...file("a"), magic: "" }], /not a POSIX tar/, undefined],
   ];
   for (const [title, entries, rule, entry] of hostile) {
-    it(`refuses ${title}`, () => {
+    it(`rejects ${title}`, () => {
       const error = refusal(aTar(entries));
       expect(error.message).to.match(rule);
       expect(error.entry).to.equal(entry);
     });
   }
 
-  it("refuses what is not tar, is cut or goes on", () => {
+  it("rejects what is not tar, is truncated, or goes on after its end", () => {
     expect(refusal(Buffer.alloc(2048, "a")).message).to.match(/checksum/);
     expect(refusal(whole.subarray(0, 600)).message).to.match(/ends too early/);
     expect(refusal(whole.subarray(0, -512)).message).to.match(/ends too early/);
@@ -130,7 +130,7 @@ describe("createArchiveReader", () => {
     expect(refusal(Buffer.concat([whole, Buffer.alloc(2 ** 20 + 1)])).message).to.match(/too many bytes/);
   });
 
-  it("refuses a name that is not UTF-8", () => {
+  it("rejects a name that is not UTF-8", () => {
     const header = tarEntry(file("a?b"));
     const sum = header.subarray(0, 512).reduce((total, byte) => total + byte, 0);
     header[1] = 0xff;
@@ -140,7 +140,7 @@ describe("createArchiveReader", () => {
     expect(refusal(header).message).to.match(/not UTF-8/);
   });
 
-  it("counts bytes, entries and the ratio while they pass", () => {
+  it("enforces the limits of bytes, entries and ratio while it reads", () => {
     const small = (overrides: Partial<ArchiveRules["limits"]>): ArchiveRules => ({ ...rules, limits: { ...limits.archive, ...overrides } });
     expect(refusal(aTar([file("a", "xx"), { name: "b", size: 10 ** 9 }]), { withRules: small({ unpackedBytes: 10 ** 9 }) }).entry).to.equal("b");
     expect(read(aTar([file("a", "xx"), file("b", "xx")]), { withRules: small({ unpackedBytes: 4 }) })).to.have.length(2);
@@ -150,7 +150,7 @@ describe("createArchiveReader", () => {
     expect(read(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100_000 }), packedBytes: 500 })).to.have.length(1);
   });
 
-  it("asks for the launcher and the engine's directory at the root", () => {
+  it("requires the launcher and the engine's directory at the root", () => {
     const asked = gameArchiveRules({ launcher: "run.sh", engineDir: "engine" });
     expect(read(aTar(aGameTar()), { withRules: asked })).to.have.length(3);
     expect(read(aTar([file("run.sh"), file("engine/implied")]), { withRules: asked })).to.have.length(2);
@@ -159,13 +159,13 @@ describe("createArchiveReader", () => {
     expect(refusal(aTar([file("run.sh"), file("engine")]), { withRules: asked }).message).to.match(/no directory "engine"/);
   });
 
-  it("lets a game name its saves as it likes, inside its directory", () => {
+  it("accepts any name for saves that stays inside the directory", () => {
     expect(read(aTar([file("Save1"), file("save1"), file("a\\b"), file("u\u0308")]), { withRules: saveArchiveRules })).to.have.length(4);
     expect(refusal(aTar([file("../a")]), { withRules: saveArchiveRules }).message).to.match(/\.\./);
     expect(refusal(aTar([{ name: "a", type: "2" }]), { withRules: saveArchiveRules }).message).to.match(/symbolic link/);
   });
 
-  it("names an entry on one printable line of bounded length", () => {
+  it("quotes an entry's name as one printable line of bounded length", () => {
     const { message } = refusal(aTar([paxHeader({ path: `\u001b[31m\u202e${"x".repeat(900)}` }), file("a")]));
     expect(message).to.have.length.below(300);
     expect(message).to.not.match(/[\u0000-\u001f\u202e]/);

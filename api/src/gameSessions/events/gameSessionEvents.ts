@@ -6,7 +6,7 @@ import { slept, type Clock } from "#runtime/clock.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { jittered } from "#kube/retry.ts";
-import type { Change } from "#kube/store.ts";
+import type { Change } from "#kube/cache.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import { rateLimited, unavailable } from "../../errors.ts";
 import { presentGameSession } from "../present.ts";
@@ -118,8 +118,8 @@ export class GameSessionEvents {
     const controller = new AbortController();
     this.#watching = controller;
     const unsubscribes = [
-      cluster.gameSessions.store.subscribe((change) => this.#sessionChanged(change)),
-      cluster.gameNodes.store.subscribe(() => this.#nodeChanged()),
+      cluster.gameSessions.cache.subscribe((change) => this.#sessionChanged(change)),
+      cluster.gameNodes.cache.subscribe(() => this.#nodeChanged()),
     ];
     controller.signal.addEventListener("abort", () => unsubscribes.forEach((unsubscribe) => unsubscribe()), { once: true });
     const reread = async (): Promise<void> => {

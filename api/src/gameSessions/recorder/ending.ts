@@ -1,5 +1,6 @@
+import { failureReasons } from "#contracts/crd/reasons.ts";
 import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 import { savePatienceMs } from "../../saves/savePatience.ts";
 
 /** Why the cluster says that a session is ending. */
@@ -14,6 +15,6 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
 export function isSavePending(gameSession: GameSession, now: Date): boolean {
   const { failure, finishedAt } = gameSession.status ?? {};
   // A lost node may never return, and its player must not wait for it.
-  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === "NodeLost" || finishedAt === undefined) return false;
+  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === failureReasons.nodeLost || finishedAt === undefined) return false;
   return now.getTime() - new Date(finishedAt).getTime() < savePatienceMs;
 }

@@ -1,6 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
 import { markCreated } from "../gameSessionStore.ts";
@@ -81,10 +82,6 @@ async function repeatStop({ gameSessionWriter }: RecorderDeps, row: RecordedSess
   // The operator ends it by itself already, with a reason of its own.
   if (gameSession.status?.stoppingAt !== undefined) return;
   await gameSessionWriter.requestStop(row.id, row.stopReason ?? "UserRequested");
-}
-
-function isFinished(gameSession: GameSession): boolean {
-  return conditionStatus(gameSession, "Finished") === "True";
 }
 
 function isActive({ status }: RecordedSession): boolean {

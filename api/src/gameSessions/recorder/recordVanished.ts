@@ -1,3 +1,4 @@
+import { recordedFailureReasons } from "#contracts/crd/reasons.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { readRecord, recordEnd, removeUnusedSlot, unlockSlot, type GameSessionEnd, type RecordedSession } from "../gameSessionRecord.ts";
 
@@ -20,5 +21,5 @@ function endOf({ status, readyAt, now }: RecordedSession): GameSessionEnd {
   const unknown = { durationSeconds, cpuSeconds: 0, peakMemoryMb: 0, stopReason: "NodeLost" } as const;
   // Somebody wanted the end anyway, or the game ran; only a launch can fail.
   if (status !== "starting") return { ...unknown, status: "stopped", failure: undefined };
-  return { ...unknown, status: "error", failure: { reason: "Vanished", message: "The session was removed from the cluster." } };
+  return { ...unknown, status: "error", failure: { reason: recordedFailureReasons.vanished, message: "The session was removed from the cluster." } };
 }

@@ -1,4 +1,4 @@
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
@@ -36,12 +36,12 @@ export async function reportSaveFailure({ deps, session, signal }: StepContext, 
   await deps.reporter.report(session, [notFinal(reasonOf(error), error instanceof Error ? error.message : String(error))], undefined, signal);
 }
 
-/** Returns the finding that the last save is not stored yet. */
-export function notFinal(reason: string, message: string): Finding {
+/** Says that the last word on the save has yet to come. */
+export function notFinal(reason: string, message: string): Finding<"SavePersisted"> {
   return { type: "SavePersisted", status: "False", reason, message };
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): SaveReason {
   if (error instanceof SpoolUnreadable) return saveReasons.spoolUnreadable;
   if (isObjectStoreUnreachable(error)) return saveReasons.storeUnreachable;
   return error instanceof ObjectStoreError ? saveReasons.storeRefused : saveReasons.saveFailed;

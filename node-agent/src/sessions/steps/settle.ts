@@ -1,7 +1,7 @@
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveEventReason, saveReasons } from "#contracts/crd/reasons.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { keyOfRef } from "#kube/object.ts";
 import type { SessionRecord } from "../record.ts";
-import { isFinished } from "../world.ts";
 import type { SessionDeps, Step } from "./step.ts";
 
 /** Reasons of outcomes by which nothing is lost. */
@@ -12,7 +12,7 @@ export const settle: Step = async ({ deps, session, record, signal }) => {
   const { outcome, stored } = record;
   if (outcome === undefined) return undefined;
   const isNews = await deps.reporter.report(session, [{ type: "SavePersisted", status: "True", ...outcome }], stored, signal);
-  if (isNews) deps.events.record(session, { type: goodReasons.has(outcome.reason) ? "Normal" : "Warning", reason: eventReason(outcome.reason), action: "Store", note: outcome.message });
+  if (isNews) deps.events.record(session, { type: goodReasons.has(outcome.reason) ? "Normal" : "Warning", reason: saveEventReason(outcome.reason), action: "Store", note: outcome.message });
   if (isFinished(session)) await giveUp(deps, record);
   return undefined;
 };
@@ -35,8 +35,4 @@ export async function giveUp(deps: SessionDeps, { gameSession, namespace, uid, o
   deps.watcher.leave(keyOfRef({ name: gameSession, namespace }));
   if (outcome?.reason === saveReasons.spoolUnreadable) deps.onKept(await deps.files.keep(gameSession), new Error(outcome.message));
   else await deps.files.remove(gameSession);
-}
-
-function eventReason(reason: string): string {
-  return reason.startsWith("Save") ? reason : `Save${reason}`;
 }

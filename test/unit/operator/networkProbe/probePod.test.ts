@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
-import { isSessionPod } from "#operator/controllers/gameSession/podState.ts";
+import { isSessionPod } from "#operator/sessionPods/podState.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
 const config = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", nodeSelector: { gpu: "true" }, target: { host: "10.0.0.9", port: 8081 } } as const;

@@ -9,7 +9,7 @@ describe("networkTestResult", () => {
     expect(networkTestResult(false, false)).to.include({ isEnforced: false });
   });
 
-  it("says which it was", () => {
+  it("says what was found", () => {
     expect(networkTestResult(true, true).sentence).to.contain("does not enforce NetworkPolicies");
     expect(networkTestResult(false, false).sentence).to.contain("is not known");
   });

@@ -10,7 +10,7 @@ function packet(sequence: number, timestamp: number): Buffer {
 
 const numbers = (buffer: Buffer) => [buffer.readUInt16BE(2), buffer.readUInt32BE(4)];
 
-describe("continuity", () => {
+describe("createContinuity", () => {
   let now = 0;
   const apply = (continuity: ReturnType<typeof createContinuity>, sequence: number, timestamp: number) => {
     const buffer = packet(sequence, timestamp);
@@ -22,13 +22,13 @@ describe("continuity", () => {
     now = 0;
   });
 
-  it("leaves the first encoder's numbers alone", () => {
+  it("keeps the sequence numbers and timestamps of the first encoder", () => {
     const continuity = createContinuity(90_000, () => now);
     expect(apply(continuity, 7, 1_000)).to.deep.equal([7, 1_000]);
     expect(apply(continuity, 8, 2_500)).to.deep.equal([8, 2_500]);
   });
 
-  it("puts a new encoder's packets after the old ones, by the time that passed", () => {
+  it("numbers a new encoder's packets after the old ones, with timestamps advanced by the time passed", () => {
     const continuity = createContinuity(90_000, () => now);
     apply(continuity, 100, 5_000);
     now = 500;
@@ -37,7 +37,7 @@ describe("continuity", () => {
     expect(apply(continuity, 40_001, 999_999 + 1_500)).to.deep.equal([102, 5_000 + 46_500]);
   });
 
-  it("wraps like the numbers themselves, over several restarts", () => {
+  it("wraps sequence numbers and timestamps over several restarts", () => {
     const continuity = createContinuity(90_000, () => now);
     apply(continuity, 65_535, 0xffff_ffff);
     continuity.restart();
@@ -47,7 +47,7 @@ describe("continuity", () => {
     expect(apply(continuity, 500, 0)).to.deep.equal([1, 899]);
   });
 
-  it("keeps an encoder's own gaps: they are losses to repair", () => {
+  it("keeps gaps in an encoder's sequence numbers, which are losses to repair", () => {
     const continuity = createContinuity(90_000, () => now);
     apply(continuity, 10, 0);
     continuity.restart();

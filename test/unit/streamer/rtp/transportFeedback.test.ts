@@ -17,35 +17,35 @@ function feedback({ base, count, reference, rest }: { base: number; count: numbe
   return packet;
 }
 
-describe("transport-wide feedback", () => {
-  it("reads a run of small deltas, across the end of the sequence numbers", () => {
+describe("parseTransportFeedback", () => {
+  it("parses a run of small deltas across the wrap of the sequence numbers", () => {
     const packet = feedback({ base: 65_534, count: 3, reference: 2, rest: [0x20, 3, 4, 8, 40] });
     expect(parseTransportFeedback(packet)).to.deep.equal([
       { sequence: 65_534, arrivedAtMs: 129 }, { sequence: 65_535, arrivedAtMs: 131 }, { sequence: 0, arrivedAtMs: 141 },
     ]);
   });
 
-  it("reads a one-bit vector, where missing packets take no delta", () => {
+  it("parses a one-bit vector, in which lost packets have no delta", () => {
     const packet = feedback({ base: 10, count: 4, reference: 0, rest: [0b10101000, 0, 4, 4] });
     expect(parseTransportFeedback(packet)).to.deep.equal([
       { sequence: 10, arrivedAtMs: 1 }, { sequence: 11, arrivedAtMs: null }, { sequence: 12, arrivedAtMs: 2 }, { sequence: 13, arrivedAtMs: null },
     ]);
   });
 
-  it("reads a two-bit vector with large and negative deltas", () => {
+  it("parses a two-bit vector with large and negative deltas", () => {
     const packet = feedback({ base: 1, count: 3, reference: -1, rest: [0b11100001, 0, 0xff, 0xfc, 4] });
     expect(parseTransportFeedback(packet)).to.deep.equal([
       { sequence: 1, arrivedAtMs: -65 }, { sequence: 2, arrivedAtMs: null }, { sequence: 3, arrivedAtMs: -64 },
     ]);
   });
 
-  it("refuses what is cut short", () => {
+  it("returns undefined for a truncated packet", () => {
     const packet = feedback({ base: 0, count: 200, reference: 0, rest: [0x20, 200] });
     expect(parseTransportFeedback(packet)).to.equal(undefined);
     expect(parseTransportFeedback(packet.subarray(0, 12))).to.equal(undefined);
   });
 
-  it("survives any bytes", () => {
+  it("does not throw for arbitrary bytes", () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       parseTransportFeedback(Buffer.from(bytes));
       readRtcp(Buffer.from(bytes));
@@ -53,18 +53,18 @@ describe("transport-wide feedback", () => {
   });
 });
 
-describe("RTCP", () => {
+describe("readRtcp", () => {
   const pictureLoss = Buffer.from([0x81, 206, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2]);
   const fullIntraRequest = Buffer.from([0x84, 206, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2]);
   const nack = Buffer.from([0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 5, 0, 0]);
   const receiverReport = Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]);
 
-  it("gives the events of a compound packet in order", () => {
+  it("returns the events of a compound packet in order", () => {
     const compound = Buffer.concat([receiverReport, nack, pictureLoss, fullIntraRequest, feedback({ base: 0, count: 1, reference: 0, rest: [0x20, 1, 4] })]);
     expect(readRtcp(compound).map(({ type }) => type)).to.deep.equal(["nack", "keyFrameRequest", "keyFrameRequest", "feedback"]);
   });
 
-  it("stops where a packet is cut", () => {
+  it("ignores a truncated packet at the end", () => {
     expect(readRtcp(Buffer.concat([pictureLoss, nack.subarray(0, 10)]))).to.deep.equal([{ type: "keyFrameRequest" }]);
   });
 });

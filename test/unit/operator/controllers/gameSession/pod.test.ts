@@ -18,7 +18,7 @@ const environmentOf = ({ env }: { env?: { name: string; value?: string }[] }): R
   Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
 
 describe("buildPod", () => {
-  it("is named after its session, owned by it, and held until its account is taken", () => {
+  it("is named after its session, owned by it, and kept until its termination report is read", () => {
     const { metadata } = podOf().pod;
     expect(metadata).to.deep.include({ name: "gs-aaaaaaaaaaaaaaaaaaaa", namespace: "joypod-sessions", finalizers: ["joypod.dev/usage"] });
     expect(metadata.ownerReferences).to.deep.equal([{

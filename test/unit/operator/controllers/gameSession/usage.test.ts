@@ -12,18 +12,18 @@ const streamerAccount = JSON.stringify({ state: "ended", reason: "stopped", conn
 const node: Node = { apiVersion: "v1", kind: "Node", metadata: { name: "node1" }, status: { capacity: { cpu: "4" } } };
 
 describe("usageOf", () => {
-  it("takes the game's own account, from Ready to the game's end", () => {
+  it("takes the game's own termination report, from Ready to the game's end", () => {
     expect(usageOf(running, { pod: aSessionPod(running, { status: ended() }), node }, after(300)))
       .to.deep.equal({ durationSeconds: 60, cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
   });
 
-  it("falls back to what the streamer saw of it when the game died without a word", () => {
+  it("falls back to the streamer's report when the game left none", () => {
     const status = { ...ended(137, ""), initContainerStatuses: [containerStatus("streamer", { terminated: { exitCode: 0, message: streamerAccount } })] };
     expect(usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))).to.include({ cpuSeconds: 12.5 });
   });
 
   for (const [what, message] of [["none", ""], ["cut", aTerminationReport().slice(0, 40)], ["another program's", "Killed"], ["of another shape", "{\"cpuSeconds\":-1}"]]) {
-    it(`is unknown when the account is ${what ?? ""}`, () => {
+    it(`is unknown when the termination report is ${what ?? ""}`, () => {
       expect(usageOf(running, { pod: aSessionPod(running, { status: ended(1, message) }), node }, after(300))).to.equal(undefined);
     });
   }

@@ -1,9 +1,15 @@
 import { isIP } from "node:net";
 import { announceAddressAnnotation } from "#contracts/crd/names.ts";
 import type { Node } from "#kube/builtin.ts";
-import type { NodeAddresses } from "../gameSession/placement.ts";
 
-/** The IP addresses the node can be reached on; names are left out, as ICE candidates are addresses. */
+/** What a node says about the addresses browsers can reach it on. */
+export interface NodeAddresses {
+  annotated: string | undefined;
+  external: string | undefined;
+  internal: string | undefined;
+}
+
+/** Returns the IP addresses on which the node can be reached; host names are left out, as ICE candidates are addresses. */
 export function addressesOf(node: Node): NodeAddresses {
   const annotated = node.metadata.annotations?.[announceAddressAnnotation];
   const ofType = (type: string): string | undefined =>

@@ -1,12 +1,12 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 
-/** A game node as the filling of caches sees it. */
+/** A game node, with what decides whether it is filled. */
 export interface FillNode {
   nodeName: string;
   labels: Record<string, string>;
-  /** Kubelet and agent are well. */
-  isWell: boolean;
+  /** Its kubelet and its agent report in time. */
+  isHealthy: boolean;
   entries: readonly CacheEntry[];
 }
 
@@ -15,7 +15,7 @@ export interface Turn {
   hold: boolean;
 }
 
-/** The nodes that shall hold the cache's current version by its policy, and which of them may fetch it now. */
+/** Returns the nodes that shall hold the cache's current version by its policy, and which of them may fetch it now. */
 export function fillOf({ metadata, spec }: GameCache, nodes: readonly FillNode[]): Map<string, Turn> {
   const digest = spec.source.sha256;
   const targets = targetsOf(metadata.name, spec, nodes);
@@ -24,7 +24,7 @@ export function fillOf({ metadata, spec }: GameCache, nodes: readonly FillNode[]
   return new Map(targets.map((node) => [node.nodeName, { hold: unfilled.includes(node) && !active.has(node) }]));
 }
 
-/** State of the version on the node; undefined when its agent does not know it. */
+/** Returns the state of the version on the node; undefined when its agent does not know it. */
 export function stateOn({ entries }: FillNode, digest: string): CacheEntry["state"] | undefined {
   return entries.find((entry) => entry.digest === digest)?.state;
 }
@@ -37,20 +37,20 @@ function targetsOf(name: string, { placement, source }: GameCache["spec"], nodes
   return eligible.sort(byAttachment(name, source.sha256)).slice(0, placement.count ?? 1);
 }
 
-/** Those that hold or fetch it stay chosen; the rest is spread by name of game and node, so that games do not crowd on one node. */
+/** Prefers the nodes that hold or fetch the version, so that they stay chosen; the others are ordered by a hash of game and node, so that games spread over the nodes. */
 function byAttachment(name: string, digest: string): (a: FillNode, b: FillNode) => number {
   const rank = (node: FillNode): number => {
     const state = stateOn(node, digest);
-    return (node.isWell ? 0 : 4) + (state === "Ready" ? 0 : state === "Downloading" ? 1 : state === "Failed" ? 3 : 2);
+    return (node.isHealthy ? 0 : 4) + (state === "Ready" ? 0 : state === "Downloading" ? 1 : state === "Failed" ? 3 : 2);
   };
   return (a, b) => rank(a) - rank(b) || spread(name, a.nodeName) - spread(name, b.nodeName) || compareNames(a, b);
 }
 
-/** Who has begun goes on; nodes that are away or have failed do not take the turns of the others. */
+/** Prefers the nodes that have begun; nodes that do not report or have failed do not take the turns of the others. */
 function byTurn(digest: string): (a: FillNode, b: FillNode) => number {
   const rank = (node: FillNode): number => {
     const state = stateOn(node, digest);
-    return (node.isWell ? 0 : 4) + (state === "Downloading" ? 0 : state === "Failed" ? 2 : 1);
+    return (node.isHealthy ? 0 : 4) + (state === "Downloading" ? 0 : state === "Failed" ? 2 : 1);
   };
   return (a, b) => rank(a) - rank(b) || compareNames(a, b);
 }
@@ -59,7 +59,7 @@ function compareNames(a: FillNode, b: FillNode): number {
   return a.nodeName < b.nodeName ? -1 : 1;
 }
 
-/** FNV-1a: any even and lasting order will do. */
+/** Returns an FNV-1a hash: the order must be even and always the same, nothing more. */
 function spread(name: string, nodeName: string): number {
   let hash = 0x811c9dc5;
   for (const character of `${name}/${nodeName}`) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;

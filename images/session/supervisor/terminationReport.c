@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "account.h"
+#include "terminationReport.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,16 +10,18 @@
 #include "clock.h"
 #include "output.h"
 
+#define FILE_NAME "game.json"
+
 static char path[256], draft[256];
 static long startedMs;
 
-void openAccount(const char *directory) {
-  snprintf(path, sizeof path, "%s/game.json", directory);
-  snprintf(draft, sizeof draft, "%s/game.json.new", directory);
+void openTerminationReport(const char *directory) {
+  snprintf(path, sizeof path, "%s/%s", directory, FILE_NAME);
+  snprintf(draft, sizeof draft, "%s/%s.new", directory, FILE_NAME);
   startedMs = nowMs();
 }
 
-/* Only to a file that it makes itself: a FIFO or a link that the game left in its place is neither waited for nor followed. */
+/* Writes only to a file that it creates: a FIFO or a link that the game left in its place is neither waited for nor followed. */
 static bool writeNew(const char *text, int length) {
   unlink(draft);
   int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
@@ -29,7 +31,7 @@ static bool writeNew(const char *text, int length) {
   return whole;
 }
 
-void writeAccount(const char *reason, int exitCode) {
+void writeTerminationReport(const char *reason, int exitCode) {
   struct usage used = readUsage();
   char end[96], text[512];
   if (reason) snprintf(end, sizeof end, "\"ended\",\"reason\":\"%s\",\"exitCode\":%d", reason, exitCode);
@@ -37,6 +39,6 @@ void writeAccount(const char *reason, int exitCode) {
   int length = snprintf(text, sizeof text,
     "{\"state\":%s,\"cpuSeconds\":%.3f,\"peakMemoryBytes\":%lld,\"oomKills\":%lld,\"wallSeconds\":%.3f}",
     end, used.cpuSeconds, used.peakMemoryBytes, used.oomKills, (nowMs() - startedMs) / 1000.0);
-  if (writeNew(text, length)) rename(draft, path); /* readers never see half an account */
-  if (reason) say("game ended %s", text);
+  if (writeNew(text, length)) rename(draft, path); /* readers never see half a report */
+  if (reason) logLine("game ended %s", text);
 }

@@ -4,28 +4,28 @@ import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { aGameCache, anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
-import { desiredOn } from "#operator/controllers/gameCache/desired.ts";
-import { fillOf, type FillNode } from "#operator/controllers/gameCache/fill.ts";
+import { desiredOn } from "#operator/content/desired.ts";
+import { fillOf, type FillNode } from "#operator/content/fill.ts";
 
 const node = (nodeName: string, state?: CacheEntry["state"], overrides: Partial<FillNode> = {}): FillNode => ({
-  nodeName, labels: {}, isWell: true, entries: state === undefined ? [] : [aCacheEntry({ state })], ...overrides,
+  nodeName, labels: {}, isHealthy: true, entries: state === undefined ? [] : [aCacheEntry({ state })], ...overrides,
 });
 const older = anArchiveSource("c".repeat(64));
 
 describe("fillOf", () => {
   const cases: [string, Partial<GameCacheSpec>, FillNode[], Record<string, boolean>][] = [
-    ["all nodes, two at a time", {}, [node("a"), node("b"), node("c")], { a: false, b: false, c: true }],
-    ["one at a time", { rollout: { maxParallelNodes: 1 } }, [node("a"), node("b")], { a: false, b: true }],
-    ["the next when one is done", { rollout: { maxParallelNodes: 1 } }, [node("a", "Ready"), node("b")], { a: false, b: false }],
-    ["who has begun goes on", { rollout: { maxParallelNodes: 1 } }, [node("a"), node("b", "Downloading")], { a: true, b: false }],
-    ["a failed node comes last", { rollout: { maxParallelNodes: 1 } }, [node("a", "Failed"), node("b")], { a: true, b: false }],
-    ["a node that is away comes last", { rollout: { maxParallelNodes: 1 } }, [node("a", undefined, { isWell: false }), node("b")], { a: true, b: false }],
-    ["nobody fetches while suspended", { suspend: true }, [node("a", "Ready"), node("b")], { a: false, b: true }],
-    ["no node on demand", { placement: { policy: "OnDemand" } }, [node("a")], {}],
-    ["only nodes with the labels", { placement: { policy: "All", nodeSelector: { disk: "fast" } } }, [node("a"), node("b", undefined, { labels: { disk: "fast" } })], { b: false }],
-    ["a number of nodes: holders first", { placement: { policy: "Count", count: 1 } }, [node("a"), node("b"), node("c", "Ready")], { c: false }],
-    ["a number of nodes: not one that is away", { placement: { policy: "Count", count: 1 } }, [node("a", "Ready", { isWell: false }), node("b")], { b: false }],
-    ["a number of nodes: all when there are fewer", { placement: { policy: "Count", count: 5 } }, [node("a")], { a: false }],
+    ["fills all nodes, two at a time", {}, [node("a"), node("b"), node("c")], { a: false, b: false, c: true }],
+    ["fills one node at a time where the rollout says so", { rollout: { maxParallelNodes: 1 } }, [node("a"), node("b")], { a: false, b: true }],
+    ["fills the next node when one is done", { rollout: { maxParallelNodes: 1 } }, [node("a", "Ready"), node("b")], { a: false, b: false }],
+    ["goes on with the node that has begun", { rollout: { maxParallelNodes: 1 } }, [node("a"), node("b", "Downloading")], { a: true, b: false }],
+    ["fills a node that failed last", { rollout: { maxParallelNodes: 1 } }, [node("a", "Failed"), node("b")], { a: true, b: false }],
+    ["fills a node that does not report last", { rollout: { maxParallelNodes: 1 } }, [node("a", undefined, { isHealthy: false }), node("b")], { a: true, b: false }],
+    ["lets no node fetch while the cache is suspended", { suspend: true }, [node("a", "Ready"), node("b")], { a: false, b: true }],
+    ["fills no node for policy OnDemand", { placement: { policy: "OnDemand" } }, [node("a")], {}],
+    ["fills only nodes with the labels", { placement: { policy: "All", nodeSelector: { disk: "fast" } } }, [node("a"), node("b", undefined, { labels: { disk: "fast" } })], { b: false }],
+    ["chooses nodes that hold the version first, for policy Count", { placement: { policy: "Count", count: 1 } }, [node("a"), node("b"), node("c", "Ready")], { c: false }],
+    ["does not choose a node that does not report, for policy Count", { placement: { policy: "Count", count: 1 } }, [node("a", "Ready", { isHealthy: false }), node("b")], { b: false }],
+    ["chooses all nodes when there are fewer than policy Count asks for", { placement: { policy: "Count", count: 5 } }, [node("a")], { a: false }],
   ];
   for (const [what, spec, nodes, holds] of cases) {
     it(what, () => {
@@ -34,7 +34,7 @@ describe("fillOf", () => {
     });
   }
 
-  it("spreads games over nodes, and always alike", () => {
+  it("spreads games over nodes, always in the same way", () => {
     const nodes = ["a", "b", "c", "d"].map((name) => node(name));
     const chosen = (name: string): string[] => [...fillOf(aGameCache({ metadata: { name }, spec: { placement: { policy: "Count", count: 1 } } }), nodes).keys()];
     const games = Array.from({ length: 20 }, (_, index) => `game-${index}`);
@@ -62,7 +62,7 @@ describe("desiredOn", () => {
     expect(list[0]).to.not.have.property("bytesPerSecond");
   });
 
-  it("lifts a session's version out of its turn", () => {
+  it("fetches a session's version out of its turn", () => {
     const list = desiredOn("b", [node("a"), node("b")], [aGameCache({ spec: { rollout: { maxParallelNodes: 1 } } })], [aGameSession({ status: aPlacedStatus({ nodeName: "b" }) })]);
     expect(list).to.have.length(1);
     expect(list[0]).to.include({ priority: 1000, hold: false });
@@ -85,18 +85,18 @@ describe("desiredOn", () => {
     it(`asks for nothing when the session ${what}`, () => expect(desiredOn("a", [where], [onDemand], sessions)).to.deep.equal([]));
   }
 
-  it("drops the wishes of a cache that is being deleted", () => {
+  it("asks for nothing of a cache that is being deleted", () => {
     expect(desiredOn("a", [node("a")], [aGameCache({ metadata: { deletionTimestamp: createdAt } })], [waiting])).to.deep.equal([]);
   });
 
-  it("merges two games that are one archive: the more urgent wish counts", () => {
+  it("merges two games that are one archive: the more urgent one counts", () => {
     const first = aGameCache({ spec: { priority: 1, suspend: true, rollout: { maxParallelNodes: 1, bytesPerSecond: 2000 } } });
     const second = aGameCache({ metadata: { name: "same" }, spec: { priority: 7, pinned: true } });
     expect(desiredOn("a", [node("a")], [first, second], [])).to.deep.equal([
       { digest: aDigest, source: anArchiveSource(), priority: 7, pinned: true, hold: false }]);
   });
 
-  it("keeps to what a GameNode takes, the most urgent first", () => {
+  it("asks for no more versions than a GameNode may list, the most urgent first", () => {
     const caches = Array.from({ length: 300 }, (_, index) =>
       aGameCache({ metadata: { name: `g${index}` }, spec: { priority: index, source: anArchiveSource(index.toString(16).padStart(64, "0")) } }));
     const list = desiredOn("a", [node("a")], caches, []);

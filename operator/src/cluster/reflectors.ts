@@ -8,13 +8,13 @@ import { Reflector } from "#kube/reflector.ts";
 import type { Selection } from "#kube/callOptions.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { ResourceType } from "#kube/resourceType.ts";
-import type { Store } from "#kube/store.ts";
+import type { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Cluster } from "./cluster.ts";
-import { gameCaches, gameNodes, gameSessions } from "./resources.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 
-/** What the watches are made of. */
-export interface CachesDeps {
+/** What the reflectors are made of. */
+export interface ReflectorsDeps {
   transport: KubeTransport;
   cluster: Cluster;
   sessionsNamespace: string;
@@ -23,14 +23,14 @@ export interface CachesDeps {
   metrics: KubeMetrics;
 }
 
-/** The watches that keep the stores like the cluster. */
-export type Caches = ReturnType<typeof createCaches>;
+/** The reflectors that keep the operator's caches up to date. */
+export type Reflectors = ReturnType<typeof createReflectors>;
 
-/** One watch per kind; of pods only those of sessions. */
-export function createCaches({ transport, cluster, sessionsNamespace, clock, logger, metrics }: CachesDeps) {
-  const reflect = <T extends KubeObject, I extends string>(type: ResourceType<T>, store: Store<T, I>, selection: Selection) =>
+/** Creates one reflector per kind, not yet started; of pods it watches only those of sessions. */
+export function createReflectors({ transport, cluster, sessionsNamespace, clock, logger, metrics }: ReflectorsDeps) {
+  const reflect = <T extends KubeObject, I extends string>(type: ResourceType<T>, cache: ObjectCache<T, I>, selection: Selection) =>
     new Reflector({
-      client: new ResourceClient(transport, type), store, ...selection, clock, logger, metrics: metrics.reflector(type.plural),
+      client: new ResourceClient(transport, type), cache, ...selection, clock, logger, metrics: metrics.reflector(type.plural),
     });
   const inSessions = { namespace: sessionsNamespace };
   return {

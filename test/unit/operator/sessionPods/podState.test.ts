@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
-import { isInterrupted } from "#operator/controllers/gameSession/podState.ts";
+import { isInterrupted } from "#operator/sessionPods/podState.ts";
 
 const startedAt = "2030-01-01T10:00:05Z";
 const game = (state: Parameters<typeof containerStatus>[1]) => ({ containerStatuses: [containerStatus("game", state)] });

@@ -2,24 +2,27 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 
-/** Lost takes two witnesses: the kubelet is silent (or the node is gone) and the node agent is silent too. */
-export type NodeHealth = "Well" | "Doubtful" | "Lost";
+/**
+ * What the two health signals of a node say: the kubelet's Ready condition and the node agent's heartbeat. Healthy takes both. Lost takes
+ * the absence of both; the signal of a node that is gone from the cluster is absent. Unknown is everything between.
+ */
+export type NodeHealth = "Healthy" | "Unknown" | "Lost";
 
-/** Judges a node by its two witnesses. */
+/** Returns the health of a node by its two signals. */
 export function healthOf(node: Node | undefined, hasHeartbeat: boolean): NodeHealth {
   const isReady = node !== undefined && isNodeReady(node);
-  if (isReady && hasHeartbeat) return "Well";
-  return isReady || hasHeartbeat ? "Doubtful" : "Lost";
+  if (isReady && hasHeartbeat) return "Healthy";
+  return isReady || hasHeartbeat ? "Unknown" : "Lost";
 }
 
-/** Whether the kubelet reports the node as ready. */
+/** Returns whether the kubelet reports the node as ready. */
 export function isNodeReady(node: Node): boolean {
   return node.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
 }
 
 /**
- * Judges agents by how long their heartbeat has not changed on this process's own clock, so that clocks may differ between
- * machines. A heartbeat first seen counts as fresh: after a restart a silent agent is noticed one period late, never early.
+ * Measures on this process's own clock how long an agent's heartbeat has not changed, so that clocks may differ between machines. A
+ * heartbeat that is seen for the first time counts as fresh: after a restart a silent agent is noticed one period late, never early.
  */
 export class Heartbeats {
   readonly #clock: Clock;
@@ -31,24 +34,24 @@ export class Heartbeats {
     this.#staleMs = staleMs;
   }
 
-  /** Takes note of a GameNode's heartbeat. */
+  /** Notes a GameNode's heartbeat. */
   observe({ metadata, status }: GameNode): void {
     const renewedAt = status?.heartbeat?.renewedAt;
     if (renewedAt === undefined || this.#seen.get(metadata.name)?.renewedAt === renewedAt) return;
     this.#seen.set(metadata.name, { renewedAt, atMs: this.#clock.monotonicMs() });
   }
 
-  /** Forgets a node that is no more. */
+  /** Forgets a node that is gone. */
   forget(nodeName: string): void {
     this.#seen.delete(nodeName);
   }
 
-  /** Whether the node's agent has been heard lately. */
+  /** Returns whether the node's agent has reported in time. */
   isFresh(nodeName: string): boolean {
     return this.staleInMs(nodeName) > 0;
   }
 
-  /** Time until the agent counts as silent unless it is heard; 0 when it does. */
+  /** Returns the milliseconds until the agent counts as silent unless it reports; 0 when it counts as silent already. */
   staleInMs(nodeName: string): number {
     const seen = this.#seen.get(nodeName);
     return seen === undefined ? 0 : Math.max(0, seen.atMs + this.#staleMs - this.#clock.monotonicMs());

@@ -1,14 +1,14 @@
 import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { limits } from "#contracts/limits.ts";
-import { isContentReady, isFinished } from "../gameSession/world.ts";
 import { fillOf, stateOn, type FillNode } from "./fill.ts";
 
-/** A session that waits goes before everything that is filled ahead. */
+/** What a waiting session needs is fetched before everything else. */
 const launchPriority = 1000;
 
-/** What one node shall hold: by the policy of each cache, and what sessions placed there wait for; most urgent first. */
+/** Returns what one node shall hold, by the policy of each cache and for the sessions that wait there; most urgent first. */
 export function desiredOn(
   nodeName: string, nodes: readonly FillNode[], caches: readonly GameCache[], sessions: readonly GameSession[],
 ): DesiredContent[] {
@@ -23,7 +23,7 @@ export function desiredOn(
     .slice(0, limits.node.cacheEntriesReported);
 }
 
-/** The version of the cache that a session plays: the current one, or an older one that is still named. */
+/** Returns the version with this digest, the current one or an older one that the cache still names; undefined for any other. */
 export function sourceOf({ spec }: GameCache, digest: string): ArchiveSource | undefined {
   return [spec.source, ...spec.previousSources ?? []].find(({ sha256 }) => sha256 === digest);
 }
@@ -46,18 +46,18 @@ function byPolicy(cache: GameCache, nodeName: string, nodes: readonly FillNode[]
   return [want(spec.source, turn.hold), ...older.map((source) => want(source, true))];
 }
 
-/** Only until the node has it: from then on the session itself keeps it there, and no write is needed at its end. */
+/** Asks for a session's version only until the node has it: from then on the session itself keeps it there, and no write is needed at its end. */
 function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCache[]): DesiredContent[] {
   const { contentDigest, gameCacheRef } = session.spec;
   const isWaiting = session.status?.nodeName === node.nodeName && !isFinished(session)
-    && session.status.stoppingAt === undefined && !isContentReady(session);
+    && session.status.stoppingAt === undefined && !isPrepared(session);
   if (!isWaiting || stateOn(node, contentDigest) === "Ready") return [];
   const cache = caches.find(({ metadata }) => metadata.name === gameCacheRef.name);
   const source = cache && sourceOf(cache, contentDigest);
   return source ? [{ digest: contentDigest, source, priority: launchPriority, pinned: cache.spec.pinned, hold: false }] : [];
 }
 
-/** Two games may be the same archive: the more urgent wish counts, and a rate limit only when all agree to have one. */
+/** Two games may be the same archive: the more urgent request counts, and a rate limit applies only when both have one. */
 function mergeByDigest(wanted: readonly DesiredContent[]): DesiredContent[] {
   const merged = new Map<string, DesiredContent>();
   for (const next of wanted) {

@@ -1,15 +1,15 @@
-import type { Cluster } from "../../cluster.ts";
-import { healthOf, type Heartbeats } from "../../nodeHealth.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { healthOf, type Heartbeats } from "../nodes/nodeHealth.ts";
 import type { FillNode } from "./fill.ts";
 
-/** The game nodes as the filling of caches sees them. */
+/** Returns the game nodes with what decides which of them are filled. */
 export function fillNodesOf({ gameNodes, nodes }: Cluster, heartbeats: Heartbeats): FillNode[] {
   return gameNodes.list().map(({ metadata: { name }, status }) => {
     const node = nodes.get(name);
     return {
       nodeName: name,
       labels: node?.metadata.labels ?? {},
-      isWell: healthOf(node, heartbeats.isFresh(name)) === "Well",
+      isHealthy: healthOf(node, heartbeats.isFresh(name)) === "Healthy",
       entries: status?.cache?.entries ?? [],
     };
   });

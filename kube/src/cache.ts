@@ -10,25 +10,25 @@ export type Change<T extends KubeObject> =
 /** The values an object is found by in one index. */
 export type IndexFunction<T extends KubeObject> = (object: Stored<T>) => string[];
 
-/** The reading side of a store. Objects belong to the store: copy before changing. */
-export interface StoreReader<T extends KubeObject, I extends string = never> {
+/** The reading side of a cache. Objects belong to the cache: copy before changing. */
+export interface CacheReader<T extends KubeObject, I extends string = never> {
   /** By key, see keyOf. */
   get(key: string): Stored<T> | undefined;
   list(): Stored<T>[];
   byIndex(index: I, value: string): Stored<T>[];
   readonly size: number;
-  /** Calls `handler` at each change from now on; gives the function that ends it. */
+  /** Calls `handler` at each change from now on; returns the function that ends it. */
   subscribe(handler: (change: Change<T>) => void): () => void;
 }
 
-/** How a full list differed from what the store held: what the watch had missed. */
+/** How a full list differed from what the cache held: what the watch had missed. */
 export interface Drift {
   added: number;
   updated: number;
   deleted: number;
 }
 
-export interface StoreOptions<T extends KubeObject, I extends string> {
+export interface CacheOptions<T extends KubeObject, I extends string> {
   indexes?: Record<I, IndexFunction<T>> | undefined;
   logger?: Logger | undefined;
 }
@@ -37,7 +37,7 @@ export interface StoreOptions<T extends KubeObject, I extends string> {
 const maxTombstones = 1000;
 
 /** The last known version of each object, by key and by index; never goes back to an older version. */
-export class Store<T extends KubeObject, I extends string = never> implements StoreReader<T, I> {
+export class ObjectCache<T extends KubeObject, I extends string = never> implements CacheReader<T, I> {
   readonly #objects = new Map<string, Stored<T>>();
   /** The version each key was deleted at. */
   readonly #tombstones = new Map<string, string>();
@@ -45,7 +45,7 @@ export class Store<T extends KubeObject, I extends string = never> implements St
   readonly #handlers = new Set<(change: Change<T>) => void>();
   readonly #logger: Logger;
 
-  constructor({ indexes, logger }: StoreOptions<T, I> = {}) {
+  constructor({ indexes, logger }: CacheOptions<T, I> = {}) {
     this.#indexes = indexEntries(indexes).map(([name, values]) => ({ name, values, keys: new Map<string, Set<string>>() }));
     this.#logger = logger ?? silentLogger;
   }
@@ -73,31 +73,31 @@ export class Store<T extends KubeObject, I extends string = never> implements St
   }
 
   /**
-   * Takes a version of an object, from a watch or from the answer to an own write; gives what changed, or
+   * Takes a version of an object, from a watch or from the response to an own write; returns what changed, or
    * undefined when it is not newer than what is known.
    */
   upsert(object: Stored<T>): Change<T>["type"] | undefined {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
     if (previous === undefined) {
-      if (this.#isBuried(key, object)) return undefined;
+      if (this.#isDeletedSince(key, object)) return undefined;
       this.#put(key, object);
-      this.#tell({ type: "added", object });
+      this.#notify({ type: "added", object });
       return "added";
     }
     const { uid, resourceVersion } = object.metadata;
     if (isOlderVersion(resourceVersion, previous.metadata.resourceVersion)) return undefined;
     if (uid !== previous.metadata.uid) {
       this.#drop(key, previous);
-      this.#tell({ type: "deleted", object: previous });
+      this.#notify({ type: "deleted", object: previous });
       this.#put(key, object);
-      this.#tell({ type: "added", object });
+      this.#notify({ type: "added", object });
       return "added";
     }
     if (resourceVersion === previous.metadata.resourceVersion) return undefined;
     this.#drop(key, previous);
     this.#put(key, object);
-    this.#tell({ type: "updated", object, previous });
+    this.#notify({ type: "updated", object, previous });
     return "updated";
   }
 
@@ -105,27 +105,27 @@ export class Store<T extends KubeObject, I extends string = never> implements St
   remove(object: Stored<T>): boolean {
     const key = keyOf(object);
     const known = this.#objects.get(key);
-    this.#bury(key, object);
+    this.#rememberDeletion(key, object);
     if (known === undefined) return false;
     if (isOlderVersion(object.metadata.resourceVersion, known.metadata.resourceVersion)) return false;
     this.#drop(key, known);
-    // The deletion event carries the final state; whoever asks for the last word gets it.
-    this.#tell({ type: "deleted", object: known.metadata.uid === object.metadata.uid ? object : known });
+    // The deletion event carries the object's final state, unless it is about another object of the name.
+    this.#notify({ type: "deleted", object: known.metadata.uid === object.metadata.uid ? object : known });
     return true;
   }
 
   /** Takes a full list made at `resourceVersion`. Objects that are newer than the list are kept. */
   replace(objects: readonly Stored<T>[], resourceVersion: string): Drift {
     const drift: Drift = { added: 0, updated: 0, deleted: 0 };
-    for (const [key, grave] of this.#tombstones) {
-      if (!isOlderVersion(resourceVersion, grave)) this.#tombstones.delete(key);
+    for (const [key, deletedAt] of this.#tombstones) {
+      if (!isOlderVersion(resourceVersion, deletedAt)) this.#tombstones.delete(key);
     }
     const listed = new Set(objects.map(keyOf));
     for (const [key, object] of this.#objects) {
       if (listed.has(key) || isOlderVersion(resourceVersion, object.metadata.resourceVersion)) continue;
-      this.#bury(key, object);
+      this.#rememberDeletion(key, object);
       this.#drop(key, object);
-      this.#tell({ type: "deleted", object });
+      this.#notify({ type: "deleted", object });
       drift.deleted++;
     }
     for (const object of objects) {
@@ -135,11 +135,11 @@ export class Store<T extends KubeObject, I extends string = never> implements St
     return drift;
   }
 
-  /** Forgets everything, graves included, as when the cluster's storage went back in time. */
+  /** Forgets everything, deletions included, as when the cluster's storage went back in time. */
   clear(): void {
     for (const [key, object] of [...this.#objects]) {
       this.#drop(key, object);
-      this.#tell({ type: "deleted", object });
+      this.#notify({ type: "deleted", object });
     }
     this.#tombstones.clear();
   }
@@ -166,7 +166,7 @@ export class Store<T extends KubeObject, I extends string = never> implements St
     }
   }
 
-  #bury(key: string, { metadata: { resourceVersion } }: Stored<T>): void {
+  #rememberDeletion(key: string, { metadata: { resourceVersion } }: Stored<T>): void {
     this.#tombstones.delete(key);
     this.#tombstones.set(key, resourceVersion);
     if (this.#tombstones.size <= maxTombstones) return;
@@ -175,17 +175,17 @@ export class Store<T extends KubeObject, I extends string = never> implements St
   }
 
   /** The same object may come back: with a selector, "deleted" also means that it left the selection. */
-  #isBuried(key: string, { metadata: { resourceVersion } }: Stored<T>): boolean {
-    const grave = this.#tombstones.get(key);
-    return grave !== undefined && (grave === resourceVersion || isOlderVersion(resourceVersion, grave));
+  #isDeletedSince(key: string, { metadata: { resourceVersion } }: Stored<T>): boolean {
+    const deletedAt = this.#tombstones.get(key);
+    return deletedAt !== undefined && (deletedAt === resourceVersion || isOlderVersion(resourceVersion, deletedAt));
   }
 
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     for (const handler of this.#handlers) {
       try {
         handler(change);
       } catch (error) {
-        this.#logger.error({ err: error, object: keyOf(change.object) }, "A store handler threw; the others go on.");
+        this.#logger.error({ err: error, object: keyOf(change.object) }, "A cache handler threw; the others go on.");
       }
     }
   }
