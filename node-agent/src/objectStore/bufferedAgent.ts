@@ -1,7 +1,7 @@
 import { Agent, type ClientRequestArgs } from "node:http";
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 
-/** One read of a fast connection gives several hundred KiB. */
+/** One read of a fast connection returns several hundred KiB. */
 const readBytes = 1024 * 1024;
 
 /**

@@ -46,7 +46,7 @@ export async function verifyPacked(path: string, save: PackedSave, signal: Abort
   }
 }
 
-/** Returns the digests of all bytes. A pack may have a gigabyte: its pieces are read into the same memory, and what was unpacked gives its own back at once. */
+/** Returns the digests of all bytes. A pack may have a gigabyte: its pieces are read into the same memory, and that of what was unpacked is released at once. */
 async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha256: string; md5: string }> {
   const [sha256, md5] = [createHash("sha256"), createHash("md5")];
   const gunzip = createStrictGunzip();

@@ -1,6 +1,6 @@
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 
-/** The unpacked chunks that are being written, oldest first; each gives its memory back when it is done with. */
+/** The unpacked chunks that are being written, oldest first; each one's memory is released when it is written. */
 export interface ChunksInUse {
   /** Resolves when there is room for another; rejects when a write failed. */
   add(chunk: Buffer, writing: Promise<void>): Promise<void>;

@@ -36,7 +36,7 @@ export async function reportSaveFailure({ deps, session, signal }: StepContext, 
   await deps.reporter.report(session, [notFinal(reasonOf(error), error instanceof Error ? error.message : String(error))], undefined, signal);
 }
 
-/** Says that the last word on the save has yet to come. */
+/** Returns the finding that the last save is not stored yet. */
 export function notFinal(reason: string, message: string): Finding<"SavePersisted"> {
   return { type: "SavePersisted", status: "False", reason, message };
 }

@@ -53,7 +53,7 @@ function hasAwaitedContent({ status }: GameSession): boolean {
   return status?.conditions?.some(({ type, status: said }) => type === "ContentReady" && said === "False") ?? false;
 }
 
-/** Sees that the game's files are here; what is missing is on its way when this resolves. */
+/** Returns whether the game's files are here; what is missing is on its way when this resolves. */
 async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSession>, signal: AbortSignal): Promise<Finding<"ContentReady">> {
   const { cache } = deps;
   const { contentDigest } = spec;
@@ -73,7 +73,7 @@ async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSes
     : finding("False", contentReasons.archiveIncomplete, `The archive has no ${missing} at its root.`);
 }
 
-/** Orders the restore once, and follows the packer's word on it. */
+/** Orders the restore once; returns what the packer has reported of it. */
 async function findSave({ deps, record, world, signal }: StepContext): Promise<Finding<"SaveRestored">> {
   const { files, objectStore, bucket, clock, random } = deps;
   const { baseSave, gameSession, uid } = record;

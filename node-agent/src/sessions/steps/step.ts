@@ -51,7 +51,7 @@ export interface RecordContext {
   logger: Logger;
 }
 
-/** What a step is given. */
+/** What a step works with. */
 export interface StepContext extends RecordContext {
   session: Stored<GameSession>;
 }
