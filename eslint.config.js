@@ -1,5 +1,6 @@
 import tseslint from "typescript-eslint";
 import { documentedExports } from "./tools/lint/documentedExports.js";
+import { fieldTerms } from "./tools/lint/fieldTerms.js";
 import { functionLength } from "./tools/lint/functionLength.js";
 
 /** The programs and what they share; who may import whom among them says dependency-cruiser.config.js. */
@@ -10,12 +11,13 @@ export default tseslint.config(
   {
     files: ["**/*.ts", "**/*.tsx"],
     extends: [...tseslint.configs.strictTypeChecked],
-    plugins: { joypod: { rules: { documentedExports, functionLength } } },
+    plugins: { joypod: { rules: { documentedExports, fieldTerms, functionLength } } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     languageOptions: {
       parserOptions: { project: ["./tsconfig.json", "./web/tsconfig.json"], tsconfigRootDir: import.meta.dirname },
     },
     rules: {
+      "joypod/fieldTerms": "error",
       "@typescript-eslint/no-floating-promises": "error",
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],

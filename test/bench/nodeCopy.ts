@@ -92,7 +92,7 @@ async function copyByAgent(minio: TestMinio, source: Archive, directory: string)
     throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onResume: () => undefined,
   });
   store.close();
-  await clearAway(join(directory, "node"));
+  await removeCopy(join(directory, "node"));
 }
 
 async function copyByPeer({ client }: TestMinio, { bucket, key }: Archive, directory: string): Promise<void> {
@@ -100,13 +100,13 @@ async function copyByPeer({ client }: TestMinio, { bucket, key }: Archive, direc
   await mkdir(target);
   const url = await client.presignedGetObject(bucket, key);
   await run("sh", ["-c", 'curl -sSf "$1" | tar -C "$2" -xz', "sh", url, target]);
-  await clearAway(target);
+  await removeCopy(target);
 }
 
 let clearing = 0;
 
 /** Removing the copy is not part of the copy's time. */
-async function clearAway(path: string): Promise<void> {
+async function removeCopy(path: string): Promise<void> {
   const startedMs = performance.now();
   await rm(path, { recursive: true });
   clearing += performance.now() - startedMs;

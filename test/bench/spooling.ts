@@ -18,8 +18,8 @@ export async function measureSpooling(): Promise<BenchRow> {
   const fixture = createPackerFixture({ volumeMb: 128, spoolSeconds: limits.save.spoolSeconds });
   const busy = Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => spawn(process.execPath, ["-e", "for (;;);"]));
   try {
-    const life = await fixture.play();
-    for (const thread of readdirSync(`/proc/${life.process.pid}/task`)) setPriority(Number(thread), niceness);
+    const run = await fixture.play();
+    for (const thread of readdirSync(`/proc/${run.process.pid}/task`)) setPriority(Number(thread), niceness);
     const tookMs: number[] = [];
     for (let round = 1; round <= rounds; round++) {
       writeFileSync(join(fixture.volume, "random"), randomBytes(32 * mebibyte));

@@ -185,7 +185,7 @@ describe("the catalogue", () => {
     });
 
     for (const path of ["UPPER", "%2e%2e%2f", "a%00b", "-x", "a".repeat(64), "%E0%A4%A"]) {
-      it(`answers ${path.slice(0, 12)} with a refusal, never a fault`, async () => {
+      it(`answers ${path.slice(0, 12)} with an error response, never a fault`, async () => {
         const { status } = await player.get(`/api/games/${path}`);
         expect(status).to.be.oneOf([400, 404]);
       });

@@ -65,8 +65,8 @@ describe("GET /api/game/events", function () {
       expect(response.headers.get("cache-control")).to.match(/no-store/);
     }
     const passed = [aCondition("Scheduled")];
-    const stages = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }], ["PodReady", { stage: "booting" }]] as const;
-    for (const [next, shown] of stages) {
+    const steps = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }], ["PodReady", { stage: "booting" }]] as const;
+    for (const [next, shown] of steps) {
       await operator.report(id, { nodeName: node, conditions: passed });
       for (const stream of streams) await stream.see("stage", shown);
       passed.push(aCondition(next));

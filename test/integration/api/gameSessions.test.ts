@@ -53,9 +53,9 @@ describe("game sessions", function () {
         sessionId: id, status: "starting", stage: "scheduling", serverUrl: `${api.url}/api/stream`, containerUrl: null, gameTitle: game.title,
       });
       const passed = [aCondition("Scheduled")];
-      const stages = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }],
+      const steps = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }],
         ["PodReady", { stage: "booting" }], ["StreamReady", { stage: "connecting" }]] as const;
-      for (const [next, shown] of stages) {
+      for (const [next, shown] of steps) {
         await operator.report(id, { nodeName: node, conditions: passed });
         await eventually(async () => expect(await statusOf(id)).to.include({ status: "starting", ...shown }));
         passed.push(aCondition(next));

@@ -88,7 +88,7 @@ describe("/api/stream", function () {
     expect(seen[0]!.headers).to.not.have.any.keys("cookie", "authorization");
   });
 
-  it("holds the offer for a session that starts, and answers it the moment it runs", async () => {
+  it("keeps an offer pending while its session starts, and answers it the moment that runs", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
@@ -104,7 +104,7 @@ describe("/api/stream", function () {
     expect(seen.map(({ body }) => body)).to.deep.equal(["v=0 offer"]);
   });
 
-  it("refuses the held offer when the session ends before it ran", async () => {
+  it("refuses the pending offer when the session ends before it ran", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();

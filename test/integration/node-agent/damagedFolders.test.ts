@@ -49,7 +49,7 @@ describe("Node agent: damaged and hostile session folders:", function () {
     });
   }
 
-  for (const [what, spoil] of [
+  for (const [what, damage] of [
     ["whose bytes are not those that its manifest names", ({ pack }: Packed) => {
       const bytes = readFileSync(pack);
       bytes[bytes.length - 20]! ^= 0xff;
@@ -73,7 +73,7 @@ describe("Node agent: damaged and hostile session folders:", function () {
       await fixture.packed(name);
       await fixture.killPacker(name);
       const folder = `${fixture.folder(name)}/packed`;
-      spoil({ pack: `${folder}/${fixture.packsOf(name)[0] ?? ""}`, manifest: `${folder}/manifest.json` });
+      damage({ pack: `${folder}/${fixture.packsOf(name)[0] ?? ""}`, manifest: `${folder}/manifest.json` });
       fixture.proxy.fault = undefined;
       await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
       await fixture.condition(name, "SavePersisted", "True", "SpoolUnreadable");

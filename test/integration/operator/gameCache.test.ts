@@ -43,7 +43,7 @@ describe("GameCache controller", function () {
 
   const turns = (all: DesiredContent[][]): (boolean | undefined)[] => all.map((list) => list[0]?.hold);
   const ready = ({ status }: GameCache): string | undefined => status?.conditions?.find(({ type }) => type === "Ready")?.reason;
-  const report = (number: number, ...entries: CacheEntry[]): Promise<void> => fixture.parts.report(fixture.nodeNames[number] ?? "", { entries });
+  const report = (number: number, ...entries: CacheEntry[]): Promise<void> => fixture.components.report(fixture.nodeNames[number] ?? "", { entries });
 
   it("fills node after node, one at a time, and reports progress", async () => {
     await set(3);
@@ -94,7 +94,7 @@ describe("GameCache controller", function () {
   it("fills an on-demand game first where a session waits for it", async () => {
     await set(1);
     const [node = ""] = fixture.nodeNames;
-    fixture.parts.behaviour.nodesWithoutContent.add(node);
+    fixture.components.behaviour.nodesWithoutContent.add(node);
     await fixture.createCache(slug, { placement: { policy: "OnDemand" } });
     expect(ready(await cache((found) => found.status !== undefined, "a status"))).to.equal("OnDemand");
     const { metadata } = await fixture.launch();
@@ -102,7 +102,7 @@ describe("GameCache controller", function () {
     expect(list[0]).to.deep.include({ digest: aDigest, priority: 1000, hold: false, source: anArchiveSource() });
 
     await report(0, aCacheEntry());
-    fixture.parts.behaviour.nodesWithoutContent.delete(node);
+    fixture.components.behaviour.nodesWithoutContent.delete(node);
     await fixture.sessions.mergePatch(metadata, { metadata: { annotations: { look: "again" } } });
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
     await desired((all) => all[0]?.length === 0, "nothing more to be asked for");

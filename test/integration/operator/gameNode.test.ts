@@ -46,7 +46,7 @@ describe("GameNode controller", function () {
     await set({ HEARTBEAT_STALE_SECONDS: "35" });
     fixture.clock.jump(36_000);
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node"))).to.equal("AgentSilent");
-    await fixture.parts.report(name);
+    await fixture.components.report(name);
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === true, "a schedulable node"))).to.equal("NodeAndAgentWell");
   });
 

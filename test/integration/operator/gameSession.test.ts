@@ -60,30 +60,30 @@ describe("GameSession controller", function () {
   it("creates the pod ahead of the save where the files are unpacked, and reports Running only after the restore", async () => {
     await set();
     const [node = ""] = fixture.nodeNames;
-    fixture.parts.behaviour.cached.push(aCacheEntry());
-    fixture.parts.behaviour.nodesWithoutContent.add(node);
+    fixture.components.behaviour.cached.push(aCacheEntry());
+    fixture.components.behaviour.nodesWithoutContent.add(node);
     await fixture.startOperator();
     const { metadata: { name, namespace } } = await fixture.launch();
     await eventually(async () => (await fixture.pods.find({ name, namespace }))?.status?.phase === "Running", { what: "a running pod" });
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("starting");
-    fixture.parts.behaviour.nodesWithoutContent.delete(node);
+    fixture.components.behaviour.nodesWithoutContent.delete(node);
     await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
     await fixture.session(name, isRunning, "running session");
-    expect(fixture.parts.podUids.get(name)?.size).to.equal(1);
+    expect(fixture.components.podUids.get(name)?.size).to.equal(1);
   });
 
   it("replaces a pod made ahead by one on another node when the save cannot be restored, without waiting for a save", async () => {
     await set({ nodes: 2 });
     const [first = "", second = ""] = fixture.nodeNames;
-    fixture.parts.behaviour.cached.push(aCacheEntry());
-    fixture.parts.behaviour.nodesWithoutSaves.add(first).add(second);
+    fixture.components.behaviour.cached.push(aCacheEntry());
+    fixture.components.behaviour.nodesWithoutSaves.add(first).add(second);
     await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
     await fixture.session(name, ({ status }) => status?.podIp !== undefined, "address of the first pod");
     fixture.clock.jump(61_000);
     const moved = await fixture.session(name, ({ status }) => status?.nodeName === second, "session on the second node");
     expect(moved.status).to.not.have.property("podIp");
-    await eventually(() => fixture.parts.podUids.get(name)?.size === 2, { what: "the second pod" });
+    await eventually(() => fixture.components.podUids.get(name)?.size === 2, { what: "the second pod" });
     fixture.clock.jump(61_000);
     const failed = await fixture.session(name, isFinished, "finished session");
     expect(failed.status?.failure?.reason).to.equal("DownloadTimedOut");
@@ -102,7 +102,7 @@ describe("GameSession controller", function () {
       response.end(JSON.stringify(said));
     }).listen(8080, podIp);
     try {
-      fixture.parts.behaviour.frozenStreamerIp = podIp;
+      fixture.components.behaviour.frozenStreamerIp = podIp;
       const { operator } = await fixture.startOperator();
       const { metadata: { name, namespace } } = await fixture.launch();
       await eventually(() => questions > 1, { what: "the streamer to be asked" });
@@ -116,7 +116,7 @@ describe("GameSession controller", function () {
       await fixture.stopOperator(operator);
       await fixture.startOperator();
       await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
-      fixture.parts.behaviour.frozenStreamerIp = undefined;
+      fixture.components.behaviour.frozenStreamerIp = undefined;
       const { metadata: { name: other } } = await fixture.launch({ userId: "user2" });
       await fixture.session(other, isRunning, "another running session");
       expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "the kubelet is late, not the game").to.equal("running");
@@ -131,7 +131,7 @@ describe("GameSession controller", function () {
     await fixture.startOperator();
     const { metadata: { name, namespace } } = await fixture.launch();
     await fixture.session(name, isRunning, "running session");
-    fixture.parts.behaviour.isRecorderUnavailable = true;
+    fixture.components.behaviour.isRecorderUnavailable = true;
     await fixture.sessions.delete({ name, namespace });
     const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ stopReason: "Deleted" });
@@ -174,7 +174,7 @@ describe("GameSession controller", function () {
       await fixture.startOperator();
       const { metadata: { name, namespace } } = await fixture.launch();
       await fixture.session(name, isRunning, "running session");
-      await fixture.parts.endGame(name, fixture.namespace, exitCode);
+      await fixture.components.endGame(name, fixture.namespace, exitCode);
       const finished = await fixture.session(name, isFinished, "finished session");
       expect(finished.status?.stopReason).to.equal(stopReason);
       expect(finished.status?.failure?.reason).to.equal(failure);
@@ -187,7 +187,7 @@ describe("GameSession controller", function () {
   it("tries a second node when the first does not get the files, and fails after that", async () => {
     await set({ nodes: 2 });
     const [first = "", second = ""] = fixture.nodeNames;
-    fixture.parts.behaviour.nodesWithoutContent.add(first);
+    fixture.components.behaviour.nodesWithoutContent.add(first);
     await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
     await fixture.session(name, ({ status }) => status?.nodeName === first, "session on the first node");
@@ -197,7 +197,7 @@ describe("GameSession controller", function () {
     expect(moved.status?.placement).to.deep.include({ attempt: 2, triedNodes: [first] });
     await hasEvents(name, "DownloadTimedOut");
 
-    fixture.parts.behaviour.nodesWithoutContent.add(second);
+    fixture.components.behaviour.nodesWithoutContent.add(second);
     const { metadata: other } = await fixture.launch({ startDeadlineSeconds: 600, userId: "user2" });
     await fixture.session(other.name, ({ status }) => status?.nodeName !== undefined, "placed session");
     fixture.clock.jump(61_000);
@@ -238,7 +238,7 @@ describe("GameSession controller", function () {
 
   it("changes the media port when it is taken on the node", async () => {
     await set();
-    fixture.parts.behaviour.takenPorts.add(20_000);
+    fixture.components.behaviour.takenPorts.add(20_000);
     await fixture.startOperator();
     const { metadata: { name, namespace } } = await fixture.launch();
     const running = await fixture.session(name, isRunning, "running session");
@@ -254,7 +254,7 @@ describe("GameSession controller", function () {
     await fixture.startOperator();
     const { metadata: { name, namespace } } = await fixture.launch();
     await fixture.session(name, isRunning, "running session");
-    fixture.parts.behaviour.silentNodes.add(node);
+    fixture.components.behaviour.silentNodes.add(node);
     await fixture.setNodeReady(node, false);
     await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.schedulable === false, { what: "an unschedulable node" });
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "one witness is not enough").to.equal("running");
@@ -279,7 +279,7 @@ describe("GameSession controller", function () {
     await fixture.setNodeReady(node, false);
     for (const progressPercent of [10, 20, 30]) {
       fixture.clock.jump(20_000);
-      await fixture.parts.report(node, { entries: [aCacheEntry({ state: "Downloading", progressPercent })] });
+      await fixture.components.report(node, { entries: [aCacheEntry({ state: "Downloading", progressPercent })] });
       // Progress and heartbeat come in one report: where the one shows, the other was heard.
       await eventually(async () => {
         const cache = await fixture.caches.get({ name: "the-question", namespace });
@@ -293,7 +293,7 @@ describe("GameSession controller", function () {
 
   it("finishes without the last save only after the give-up time, with failure SaveNotStored", async () => {
     await set();
-    fixture.parts.behaviour.isStoreUnavailable = true;
+    fixture.components.behaviour.isStoreUnavailable = true;
     await fixture.startOperator();
     const { metadata: { name, namespace } } = await fixture.launch();
     await fixture.session(name, isRunning, "running session");
@@ -301,7 +301,7 @@ describe("GameSession controller", function () {
     const waiting = await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "unstored save");
     expect(isFinished(waiting)).to.equal(false);
     fixture.clock.jump(590_000);
-    await fixture.parts.report(fixture.nodeNames[0] ?? "");
+    await fixture.components.report(fixture.nodeNames[0] ?? "");
     expect(isFinished(await fixture.sessions.get({ name, namespace }))).to.equal(false);
     fixture.clock.jump(15_000);
     const finished = await fixture.session(name, isFinished, "finished session");

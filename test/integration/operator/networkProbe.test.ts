@@ -48,7 +48,7 @@ describe("sessions that need the internet", function () {
     expect(await fixture.pods.find({ name, namespace }), "pod before the answer").to.equal(undefined);
     expect(await metricOf(started)).to.equal(undefined);
     // Whoever plays the kubelet looks at the pods when they change.
-    fixture.parts.behaviour.probes = enforced;
+    fixture.components.behaviour.probes = enforced;
     for (const { metadata } of await probePods()) await fixture.pods.mergePatch(metadata, { metadata: { annotations: { seen: "true" } } });
     await fixture.session(name, isRunning, "running session");
     expect((await fixture.pods.get({ name, namespace })).metadata.labels).to.include({ "joypod.dev/network": "internet" });
@@ -58,13 +58,13 @@ describe("sessions that need the internet", function () {
 
   it("are refused where policies are not enforced, until a later round of the probe sees them enforced", async () => {
     fixture = await OperatorFixture.start({ environment });
-    fixture.parts.behaviour.probes = notEnforced;
+    fixture.components.behaviour.probes = notEnforced;
     const started = await fixture.startOperator();
     const first = await fixture.launch(needsInternet);
     expect(await failureReasonOf(first.metadata.name)).to.equal("NetworkNotEnforced");
     expect(await metricOf(started)).to.equal("0");
     await fixture.session((await fixture.launch()).metadata.name, isRunning, "running session without network");
-    fixture.parts.behaviour.probes = enforced;
+    fixture.components.behaviour.probes = enforced;
     fixture.clock.jump(600_000);
     await fixture.reportNodes();
     await eventually(async () => await metricOf(started) === "1", { what: "the next round" });
@@ -84,17 +84,17 @@ describe("sessions that need the internet", function () {
 
   it("are refused when not even the probe that a policy allows can connect", async () => {
     fixture = await OperatorFixture.start({ environment });
-    fixture.parts.behaviour.probes = { control: exitCodes.refused, covered: exitCodes.refused };
+    fixture.components.behaviour.probes = { control: exitCodes.refused, covered: exitCodes.refused };
     await fixture.startOperator();
     expect(await failureReasonOf((await fixture.launch(needsInternet)).metadata.name)).to.equal("NetworkNotEnforced");
   });
 
   it("still start for half an hour when a later round of the probe has no result", async () => {
     fixture = await OperatorFixture.start({ environment });
-    fixture.parts.behaviour.probes = enforced;
+    fixture.components.behaviour.probes = enforced;
     const started = await fixture.startOperator();
     await eventually(async () => await metricOf(started) === "1", { what: "the first round" });
-    fixture.parts.behaviour.probes = undefined;
+    fixture.components.behaviour.probes = undefined;
     fixture.clock.jump(600_000);
     await eventually(async () => (await probePods()).length === 2, { what: "the second round" });
     fixture.clock.jump(61_000);

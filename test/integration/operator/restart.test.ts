@@ -14,7 +14,7 @@ const mostWrites = 12;
 const stories: Record<string, (fixture: OperatorFixture, name: string) => Promise<unknown>> = {
   "is stopped": (fixture, name) =>
     fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } }),
-  "ends with its game": (fixture, name) => fixture.parts.endGame(name, fixture.namespace, 0),
+  "ends with its game": (fixture, name) => fixture.components.endGame(name, fixture.namespace, 0),
   "is deleted": (fixture, name) => fixture.sessions.delete({ name, namespace: fixture.namespace }),
 };
 
@@ -25,7 +25,7 @@ describe("An operator that dies", function () {
     it(`after any write has a successor that brings a session that ${what} to the same end`, async () => {
       const fixture = await OperatorFixture.start();
       // Then the pod is made ahead of the save, as in most launches.
-      fixture.parts.behaviour.cached.push(aCacheEntry());
+      fixture.components.behaviour.cached.push(aCacheEntry());
       try {
         const results: { end: unknown; deaths: number }[] = [];
         for (let writes = 1; writes <= mostWrites; writes++) {
@@ -57,10 +57,10 @@ async function live(fixture: OperatorFixture, diesAfterWrites: number, goOn: (na
   try {
     const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 60 });
     await fixture.session(name, (session) => publicStatusOf(session) === "running", "running session");
-    fixture.parts.behaviour.isRecorderUnavailable = true;
+    fixture.components.behaviour.isRecorderUnavailable = true;
     await goOn(name);
     const finished = await fixture.session(name, isFinished, "finished session");
-    fixture.parts.behaviour.isRecorderUnavailable = false;
+    fixture.components.behaviour.isRecorderUnavailable = false;
     // The recorder looks again; what it looked at by itself in time is gone already.
     await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
@@ -68,7 +68,7 @@ async function live(fixture: OperatorFixture, diesAfterWrites: number, goOn: (na
     fixture.clock.jump(61_000);
     await fixture.gone(name);
     await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
-    return { end: summaryOf(finished, fixture.parts.podUids.get(name)?.size), deaths };
+    return { end: summaryOf(finished, fixture.components.podUids.get(name)?.size), deaths };
   } finally {
     clearInterval(nurse);
     await replacing;

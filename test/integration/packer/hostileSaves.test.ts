@@ -6,19 +6,19 @@ import { limits } from "#contracts/limits.ts";
 import { sessionUserId } from "#contracts/nodeLayout.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { archivesIn, createPackerFixture, type PackerLife, type PackerFixture } from "#test/support/fixtures/packerFixture.ts";
+import { archivesIn, createPackerFixture, type PackerRun, type PackerFixture } from "#test/support/fixtures/packerFixture.ts";
 
 const mib = 2 ** 20;
 
 describe("the packer, given a hostile game's saves,", function () {
   this.timeout(60_000);
   let fixture: PackerFixture;
-  let life: PackerLife;
+  let run: PackerRun;
   let good: PackedSave;
 
   beforeEach(async () => {
     fixture = createPackerFixture({ volumeMb: 64 });
-    life = await fixture.play();
+    run = await fixture.play();
     fixture.game("echo good > a");
     good = await fixture.packed();
   });
@@ -29,25 +29,25 @@ describe("the packer, given a hostile game's saves,", function () {
   async function expectRefused(reason: string): Promise<void> {
     await eventually(() => fixture.manifest()?.refused?.reason === reason, { what: reason });
     expect(fixture.manifest()!.save, "the last good pack").to.deep.equal(good);
-    expect(await life.finish()).to.equal(0);
+    expect(await run.finish()).to.equal(0);
     expect(fixture.manifest()).to.deep.include({ final: true, save: good });
     expect(fixture.manifest()!.refused!.reason).to.equal(reason);
     expect(archivesIn(fixture)).to.have.length(1);
-    expect(life.log()).to.have.length.at.most(3);
+    expect(run.log()).to.have.length.at.most(3);
   }
 
   async function expectLeftOut(example: RegExp, count?: number): Promise<void> {
-    expect(await life.finish()).to.equal(0);
+    expect(await run.finish()).to.equal(0);
     const { save, refused, final } = fixture.manifest()!;
     expect({ refused, final }).to.deep.equal({ refused: undefined, final: true });
     expect(fixture.content(save!)).to.include({ a: "good\n" });
     expect(save!.leftOut?.example).to.match(example);
     if (count !== undefined) expect(save!.leftOut?.count).to.equal(count);
-    expect(life.log()).to.have.length.at.most(3);
+    expect(run.log()).to.have.length.at.most(3);
   }
 
   function residentBytes(): number {
-    return 1024 * Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${life.process.pid}/status`, "utf8"))![1]);
+    return 1024 * Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${run.process.pid}/status`, "utf8"))![1]);
   }
 
   for (const [kind, make] of [["files", "open(f'{n:0200}', 'w').close()"], ["links", "os.symlink('/etc', f'{n:0200}')"]] as const) {
@@ -137,9 +137,9 @@ while True:
     } finally {
       game.kill("SIGKILL");
     }
-    expect(await life.finish()).to.equal(0);
+    expect(await run.finish()).to.equal(0);
     expect(fixture.content(fixture.manifest()!.save!)).to.include({ a: "good\n" });
-    expect(life.log()).to.deep.equal([]);
+    expect(run.log()).to.deep.equal([]);
   });
 
   it("stores times that tar cannot represent as the nearest that it can", async () => {

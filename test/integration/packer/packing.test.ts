@@ -33,9 +33,9 @@ describe("the packer packing saves", () => {
 
   it("makes its last pack when the game is over, and an empty one of a new playthrough", async () => {
     open({ spoolSeconds: 1000 });
-    const life = await fixture.play();
-    expect(await life.finish()).to.equal(0);
-    expect(life.messages).to.deep.equal(["restored", "done"]);
+    const run = await fixture.play();
+    expect(await run.finish()).to.equal(0);
+    expect(run.messages).to.deep.equal(["restored", "done"]);
     const { save, final } = fixture.manifest()!;
     expect(final).to.equal(true);
     expect(fixture.content(save!)).to.deep.equal({});
@@ -43,39 +43,39 @@ describe("the packer packing saves", () => {
 
   it("packs the last writes before the end, and does so at SIGTERM too", async () => {
     open({ spoolSeconds: 1000 });
-    const life = await fixture.play();
+    const run = await fixture.play();
     fixture.game("echo last > save");
-    life.process.kill("SIGTERM");
-    expect(await life.exited).to.equal(0);
+    run.process.kill("SIGTERM");
+    expect(await run.exited).to.equal(0);
     expect(fixture.manifest()!.final).to.equal(true);
     expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ save: "last\n" });
   });
 
   it("packs again when the game ends in the middle of a pack", async () => {
     open({ volumeMb: 128 });
-    const life = await fixture.play();
+    const run = await fixture.play();
     fixture.game("head -c 64M /dev/urandom > large");
     await eventually(() => archivesIn(fixture).some((name) => name.endsWith(".new")));
     fixture.game("rm large; echo last > small");
-    expect(await life.finish()).to.equal(0);
+    expect(await run.finish()).to.equal(0);
     expect(fixture.manifest()).to.include({ final: true });
     expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ small: "last\n" });
     expect(archivesIn(fixture)).to.have.length(1);
-    expect(life.log()).to.deep.equal([]);
+    expect(run.log()).to.deep.equal([]);
   });
 
   it("packs no unchanged save again, not even at the end", async () => {
     open();
-    const life = await fixture.play();
+    const run = await fixture.play();
     fixture.game("echo one > a");
     const save = await fixture.packed();
-    await life.finish();
+    await run.finish();
     expect(fixture.manifest()).to.deep.equal({ version: 1, uid: packerUid, attempt: 1, final: true, save });
   });
 
   it("packs at the end what a memory mapping wrote without a new modification time", async () => {
     open({ volumeMb: 64 });
-    const life = await fixture.play();
+    const run = await fixture.play();
     fixture.game("echo one > a");
     await fixture.packed();
     fixture.game(`python3 -c "
@@ -83,7 +83,7 @@ import mmap
 with open('a', 'r+b') as file:
   mmap.mmap(file.fileno(), 0)[0:3] = b'two'
 "`);
-    await life.finish();
+    await run.finish();
     expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ a: "two\n" });
   });
 
@@ -91,9 +91,9 @@ with open('a', 'r+b') as file:
     const digests: string[] = [];
     for (const names of ["b a c", "c b a"]) {
       open({ spoolSeconds: 1000 });
-      const life = await fixture.play();
+      const run = await fixture.play();
       fixture.game(`for n in ${names}; do mkdir "d$n"; echo "$n" > "d$n/f"; touch -d @1000000 "d$n/f"; done`);
-      await life.finish();
+      await run.finish();
       digests.push(fixture.manifest()!.save!.sha256);
       if (digests.length === 1) fixture.remove();
     }
@@ -102,7 +102,7 @@ with open('a', 'r+b') as file:
 
   it("packs names of every length and script so that the strict reader accepts them", async () => {
     open({ spoolSeconds: 1000 });
-    const life = await fixture.play();
+    const run = await fixture.play();
     fixture.game(`python3 -c "
 import os
 for n in range(1, 256): open('f' * n, 'w').close()
@@ -111,7 +111,7 @@ for n in range(90, 160): os.makedirs('d' * n + '/' + 'e' * 99); open('d' * n + '
 path = '.'
 for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w').close()
 "`);
-    await life.finish();
+    await run.finish();
     const { save } = fixture.manifest()!;
     expect(save!.leftOut).to.equal(undefined);
     expect(Object.keys(fixture.content(save!))).to.have.length(Number(execFileSync("bash", ["-c", "find . -mindepth 1 | wc -l"], { cwd: fixture.saves })));
@@ -136,8 +136,8 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
   it("packs a save of 32 MiB on a busy machine", async function () {
     this.timeout(120_000);
     open({ volumeMb: 64, spoolSeconds: limits.save.spoolSeconds });
-    const life = await fixture.play();
-    for (const thread of readdirSync(`/proc/${life.process.pid}/task`)) setPriority(Number(thread), 5);
+    const run = await fixture.play();
+    for (const thread of readdirSync(`/proc/${run.process.pid}/task`)) setPriority(Number(thread), 5);
     const busy = Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => spawn(process.execPath, ["-e", "for (;;);"]));
     try {
       await eventually(() => fixture.manifest());
@@ -154,14 +154,14 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
 
   it("packs again once a full spool has room, and keeps the last good pack meanwhile", async () => {
     open({ packedMb: 2 });
-    const life = await fixture.play();
+    const run = await fixture.play();
     fixture.game("echo one > a");
     const good = await fixture.packed();
     fixture.game("head -c 3M /dev/urandom > large");
     await eventually(() => fixture.manifest()?.refused?.reason === "SpoolFull");
     expect(fixture.manifest()!.save).to.deep.equal(good);
     expect(archivesIn(fixture)).to.deep.equal([packedArchiveName(good)]);
-    expect(life.log()).to.have.length.at.most(3);
+    expect(run.log()).to.have.length.at.most(3);
     fixture.game("truncate --size 1M large");
     const next = await fixture.packed(({ sequence }) => sequence === 2);
     expect(Object.keys(fixture.content(next))).to.deep.equal(["a", "large"]);

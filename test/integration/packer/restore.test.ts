@@ -17,17 +17,17 @@ describe("the packer restoring saves", () => {
 
   it("creates an empty directory for a new playthrough, and tells its parent", async () => {
     open();
-    const life = await fixture.play();
+    const run = await fixture.play();
     expect(fixture.report()).to.deep.equal({ version: 1, uid: packerUid });
     expect(statSync(fixture.saves)).to.include({ uid: sessionUserId, mode: 0o40700 });
-    await eventually(() => life.messages.includes("restored"));
+    await eventually(() => run.messages.includes("restored"));
   });
 
   it("waits for an order, and refuses one of another session", async () => {
     open();
-    const life = fixture.start();
+    const run = fixture.start();
     fixture.order(undefined, { uid: "somebody-else" });
-    await eventually(() => life.log().length > 0, { what: "a word about the wrong order" });
+    await eventually(() => run.log().length > 0, { what: "a word about the wrong order" });
     expect(fixture.report()).to.equal(undefined);
     expect(existsSync(fixture.saves)).to.equal(false);
     fixture.order();
@@ -36,9 +36,9 @@ describe("the packer restoring saves", () => {
 
   it("ends without a report when no order came", async () => {
     open();
-    const life = fixture.start();
-    await life.finish();
-    expect(life.messages).to.deep.equal(["done"]);
+    const run = fixture.start();
+    await run.finish();
+    expect(run.messages).to.deep.equal(["done"]);
     expect(fixture.manifest()).to.equal(undefined);
   });
 
@@ -69,13 +69,13 @@ describe("the packer restoring saves", () => {
       fixture?.remove(); // eslint-disable-line @typescript-eslint/no-unnecessary-condition
       open({ volumeMb: 4 });
       fixture.order(archive, claims);
-      const life = fixture.start();
+      const run = fixture.start();
       const { refused } = await restored();
       expect(refused?.reason).to.equal(reason);
       expect(refused?.message).to.match(says);
       expect(existsSync(fixture.saves), reason).to.equal(false);
       expect(existsSync(join(fixture.volume, ".restoring")), reason).to.equal(false);
-      expect(await life.finish()).to.equal(0);
+      expect(await run.finish()).to.equal(0);
       expect(existsSync(fixture.saves), reason).to.equal(false);
     }
   });

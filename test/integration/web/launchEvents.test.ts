@@ -50,7 +50,7 @@ describe("a launch on the play page", function () {
     return decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
   }
 
-  async function expectStages(id: string): Promise<void> {
+  async function expectProgress(id: string): Promise<void> {
     const passed = [aCondition("Scheduled")];
     for (const [next, title] of [["ContentReady", "Getting the game"], ["SaveRestored", "Restoring your save"], ["PodReady", "Starting the game"]] as const) {
       await operator.report(id, { nodeName: "node-a", conditions: passed });
@@ -64,7 +64,7 @@ describe("a launch on the play page", function () {
   it("follows the event stream and hardly polls", async () => {
     const id = await play();
     await eventually(() => asked.includes(eventsPath) && api.deps.gameSessionEvents.followers === 1);
-    await expectStages(id);
+    await expectProgress(id);
     expect(asked.filter((path) => path === statusPath).length).to.be.at.most(3);
     await eventually(() => api.deps.gameSessionEvents.followers === 0);
     expect(asked.filter((path) => path === eventsPath)).to.have.length(1);
@@ -72,7 +72,7 @@ describe("a launch on the play page", function () {
 
   it("polls where the event stream is blocked", async () => {
     await page.route(`**${eventsPath}*`, (route) => route.fulfill({ status: 502, contentType: "text/html", body: "" }));
-    await expectStages(await play());
+    await expectProgress(await play());
     expect(asked.filter((path) => path === statusPath).length).to.be.above(2);
   });
 

@@ -72,10 +72,10 @@ export class FakeComponents {
     this.#controllers = [
       new Controller({
         ...common, name: "agent", sources: [fromCache(sessions), fromCache(pods, { keys: (pod) => [keyOf(pod)] })],
-        reconcile: (key) => this.#playAgent(key),
+        reconcile: (key) => this.#reconcileAsAgent(key),
       }),
-      new Controller({ ...common, name: "kubelet", sources: [fromCache(pods)], reconcile: (key) => this.#playKubelet(key) }),
-      new Controller({ ...common, name: "recorder", sources: [fromCache(sessions)], reconcile: (key) => this.#playRecorder(key) }),
+      new Controller({ ...common, name: "kubelet", sources: [fromCache(pods)], reconcile: (key) => this.#reconcileAsKubelet(key) }),
+      new Controller({ ...common, name: "recorder", sources: [fromCache(sessions)], reconcile: (key) => this.#reconcileAsRecorder(key) }),
     ];
   }
 
@@ -104,7 +104,7 @@ export class FakeComponents {
     await this.#terminate({ name, namespace }, exitCode, aTerminationReport({ reason: "exited", exitCode }));
   }
 
-  async #playAgent(key: string): Promise<void> {
+  async #reconcileAsAgent(key: string): Promise<void> {
     const session = this.#sessions.get(key);
     const nodeName = session?.status?.nodeName;
     if (!session || nodeName === undefined || this.behaviour.silentNodes.has(nodeName)) return;
@@ -142,7 +142,7 @@ export class FakeComponents {
     this.#sessions.upsert(written);
   }
 
-  async #playKubelet(key: string): Promise<void> {
+  async #reconcileAsKubelet(key: string): Promise<void> {
     const pod = this.#pods.get(key);
     if (pod?.metadata.labels?.[labels.networkProbe] !== undefined) return this.#endProbe(pod);
     const nodeName = pod && nodeOfPod(pod);
@@ -214,7 +214,7 @@ export class FakeComponents {
     await ignoringRaces(new ResourceClient(this.#cluster, podType).mergePatchStatus(ref, { status }));
   }
 
-  async #playRecorder(key: string): Promise<void> {
+  async #reconcileAsRecorder(key: string): Promise<void> {
     const session = this.#sessions.get(key);
     if (!session || this.behaviour.isRecorderUnavailable || !isConditionTrue(session.status?.conditions, "Finished")) return;
     await removeFinalizer(new ResourceClient(this.#joypod, gameSessions), session, finalizers.recorder);

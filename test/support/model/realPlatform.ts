@@ -47,7 +47,7 @@ export class RealPlatform {
     return response.json<{ id: string; slug: string }>();
   }
 
-  /** Gives the game a good archive, and its checksum. */
+  /** Uploads a good archive of the game; returns its checksum. */
   async upload(slug: string): Promise<string> {
     const response = await this.partner.put(`/api/partners/games/${slug}/upload`, await anArchive(), { "content-type": "application/gzip" });
     expect(response.status, response.text).to.equal(200);

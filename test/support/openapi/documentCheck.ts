@@ -49,10 +49,10 @@ export class DocumentCheck {
     if (isBareErrorResponse(seen)) return bareErrorResponseProblems(seen);
     const [path = ""] = seen.path.split("?", 1);
     const operations = this.#operationsAt(path);
-    if (operations === undefined) return isPage(seen, path) ? [] : this.#refusalProblems(seen, 404, "not_found");
+    if (operations === undefined) return isPage(seen, path) ? [] : this.#errorResponseProblems(seen, 404, "not_found");
     if (method === "OPTIONS") return [...status === 204 ? [] : [`status ${status} instead of 204`], ...headers.has("allow") ? [] : ["no Allow"]];
     const operation = operations[method === "HEAD" ? "get" : method.toLowerCase()];
-    if (operation === undefined) return [...this.#refusalProblems(seen, 405, "method_not_allowed"), ...headers.has("allow") ? [] : ["no Allow"]];
+    if (operation === undefined) return [...this.#errorResponseProblems(seen, 405, "method_not_allowed"), ...headers.has("allow") ? [] : ["no Allow"]];
     const response = operation.responses[String(status)];
     if (response === undefined) return [`the status is not documented: only ${Object.keys(operation.responses).join(", ")}`];
     return [...this.#headerProblems(response, headers), ...this.#bodyProblems(response, seen)];
@@ -83,7 +83,7 @@ export class DocumentCheck {
     return this.#schemaProblems(schema, parse(text), "the body");
   }
 
-  #refusalProblems({ method, status, headers, text }: SeenResponse, expected: number, error: string): string[] {
+  #errorResponseProblems({ method, status, headers, text }: SeenResponse, expected: number, error: string): string[] {
     const body = parse(text);
     const isJson = headers.get("content-type") === "application/json; charset=utf-8";
     const isErrorResponse = typeof body === "object" && body !== null && "error" in body && body.error === error;

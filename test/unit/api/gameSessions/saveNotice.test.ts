@@ -8,8 +8,8 @@ describe("The save notice of an ended session", () => {
     saveNoticeOf(aGameSession({ status: aRunningStatus({ conditions: [aCondition("SavePersisted", { reason })] }) }), isPlayed);
 
   it("is undefined when the save is stored, or is about to be", () => {
-    const well = [saveReasons.stored, saveReasons.unchanged, saveReasons.nothingToSave, saveReasons.playing, saveReasons.storeUnreachable];
-    for (const reason of well) expect([told(reason, true), told(reason, false)], reason).to.deep.equal([undefined, undefined]);
+    const harmless = [saveReasons.stored, saveReasons.unchanged, saveReasons.nothingToSave, saveReasons.playing, saveReasons.storeUnreachable];
+    for (const reason of harmless) expect([told(reason, true), told(reason, false)], reason).to.deep.equal([undefined, undefined]);
   });
 
   it("names what is lost, while that can be helped and afterwards", () => {
