@@ -28,7 +28,7 @@ async function start(): Promise<void> {
   await listen(server, config.port);
   deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "The password threads did not start."));
   for (const doubt of configWarnings(config)) logger.warn({ doubt }, "The configuration looks unsafe.");
-  logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "The API serves.");
+  logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "The API serves requests.");
 }
 
 /** Open requests may finish, for a while. */

@@ -5,5 +5,5 @@ import type { Logger } from "./logger.ts";
 export function logConsole(logger: Logger): void {
   const said = (...words: unknown[]): void => logger.warn({ said: format(...words) }, "Something was written past the log.");
   Object.assign(console, { log: said, info: said, debug: said, warn: said, error: said });
-  process.removeAllListeners("warning").on("warning", (warning) => logger.warn({ err: warning }, "Node warns."));
+  process.removeAllListeners("warning").on("warning", (warning) => logger.warn({ err: warning }, "Node.js emitted a warning."));
 }
