@@ -24,7 +24,15 @@ const rooms = {
     // The nouns.
     "stream", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
     // What knows no noun: HTTP, the cluster, the stores.
-    "http", "cluster", "stores", "errors.ts", "runtime", "rbac.ts", "generated",
+    "http", "cluster", "stores", "errors.ts", "metrics.ts", "rbac.ts", "generated",
+  ],
+  "node-agent": [
+    // The program, and what puts it together.
+    "main.ts", "agent.ts",
+    // What the node reports, what its sessions need, and what their packers and the cluster's policies ask for.
+    "status", "sessions", "spool", "metrics.ts", "cache",
+    // Archives, the object store, the disk, and what is watched.
+    "unpack", "objectStore", "disk", "cluster", "config.ts", "rbac.ts",
   ],
   streamer: [
     // The program, and what it says of itself.
@@ -32,12 +40,18 @@ const rooms = {
     // The stream, from the viewer down to the display.
     "transport", "input", "media", "display", "sound",
     // What knows no part of the stream.
-    "rtp", "processes", "config.ts", "errors.ts", "log.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
+    "rtp", "processes", "config.ts", "errors.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
   ],
   packer: [
     // Two programs: one for the life of a session, one for a single pack.
     "main.ts", "packOnce.ts", "packer.ts", "scanInterval.ts",
-    "restore", "pack", "save", "spool", "config.ts", "errors.ts", "log.ts",
+    "restore", "pack", "save", "spool", "config.ts", "errors.ts",
+  ],
+  runtime: [
+    // A program from its start to its end, and what it shows of itself.
+    "program.ts", "healthServer.ts", "readEnvironment.ts", "createLogger.ts", "logConsole.ts", "compactHeap.ts", "helperThreads.ts",
+    // What its parts share.
+    "backgroundJob.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
   ],
   operator: [
     // Programs, and what puts the controllers together.
@@ -46,7 +60,7 @@ const rooms = {
     "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
     // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster.
     "networkProbe", "content", "nodes", "cluster", "sessionPods",
-    "throttle.ts", "metrics.ts", "config.ts", "rbac.ts", "health.ts", "logger.ts",
+    "throttle.ts", "metrics.ts", "config.ts", "rbac.ts",
   ],
   kube: [
     "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",
@@ -57,7 +71,7 @@ const rooms = {
     // Requests.
     "transport.ts", "authentication.ts", "responseError.ts", "retry.ts", "request.ts", "lines.ts",
     // The conventions of the Kubernetes API.
-    "decode.ts", "callOptions.ts", "builtin.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts",
+    "decode.ts", "callOptions.ts", "builtin.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts", "time.ts",
   ],
 };
 

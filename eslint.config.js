@@ -62,7 +62,7 @@ export default tseslint.config(
   },
   {
     files: ["api/**/*.ts", "operator/**/*.ts", "node-agent/**/*.ts", "packer/**/*.ts", "streamer/**/*.ts", "kube/**/*.ts", "contracts/**/*.ts", "runtime/**/*.ts", "archive/**/*.ts"],
-    ignores: ["**/config.ts", "**/main.ts", "**/packOnce.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts"],
+    ignores: ["**/config.ts", "**/main.ts", "**/packOnce.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts", "runtime/src/program.ts"],
     rules: {
       "no-restricted-properties": ["error",
         { object: "process", property: "env", message: "Configuration is parsed once, in config.ts." },

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
 
@@ -60,7 +61,7 @@ const stores = {
   DATABASE_TIMEOUT_MS: whole(10_000, 100, 600_000),
 };
 
-const Environment = z.object({
+const Variables = z.object({
   ...stores,
   REDIS_URL: redisUrl,
   REDIS_TIMEOUT_MS: whole(200, 10, 10_000),
@@ -127,11 +128,14 @@ const Environment = z.object({
 });
 
 /** What the API is told at its start; nothing deeper looks at the environment. */
-export type Config = ReturnType<typeof parseConfig>;
+export type Config = ReturnType<typeof readConfig>;
 
-/** Reads the configuration; throws one error that names every wrong variable. */
-export function parseConfig(environment: Record<string, string | undefined>) {
-  const env = parse(Environment, environment, "The API's configuration is wrong.");
+/** Keys of log lines that hold a partner's key, or what a sign-in elsewhere hands over: their values are never written. */
+export const secretLogKeys = ["key", "code", "state"];
+
+/** Returns the configuration; throws one error that names every wrong variable. */
+export function readConfig(environment: Environment) {
+  const env = readEnvironment(Variables, environment, "API");
   const isSecure = env.BASE_URL.startsWith("https:");
   return {
     port: env.PORT,
@@ -231,15 +235,18 @@ export function configWarnings({ isSecure, trustedProxies, auth: { bcryptCost } 
   return warnings;
 }
 
-/** What the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended sign-ins. */
-export function parseCliConfig(environment: Record<string, string | undefined>) {
-  const env = parse(z.object({
+/**
+ * Returns what the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended
+ * sign-ins. Throws one error that names every wrong variable.
+ */
+export function readCliConfig(environment: Environment) {
+  const env = readEnvironment(z.object({
     ...stores,
-    PASSWORD_PEPPER: Environment.shape.PASSWORD_PEPPER.optional(),
-    BCRYPT_COST: Environment.shape.BCRYPT_COST,
+    PASSWORD_PEPPER: Variables.shape.PASSWORD_PEPPER.optional(),
+    BCRYPT_COST: Variables.shape.BCRYPT_COST,
     REDIS_URL: redisUrl.optional(),
-    TOKEN_LIFETIME_SECONDS: Environment.shape.TOKEN_LIFETIME_SECONDS,
-  }), environment, "The environment is wrong.");
+    TOKEN_LIFETIME_SECONDS: Variables.shape.TOKEN_LIFETIME_SECONDS,
+  }), environment, "command line");
   return {
     postgres: { url: env.DATABASE_URL, poolSize: 2, timeoutMs: env.DATABASE_TIMEOUT_MS },
     pepper: env.PASSWORD_PEPPER,
@@ -247,10 +254,4 @@ export function parseCliConfig(environment: Record<string, string | undefined>) 
     redisUrl: env.REDIS_URL,
     tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
   };
-}
-
-function parse<T>(schema: z.ZodType<T>, environment: Record<string, string | undefined>, sentence: string): T {
-  const parsed = schema.safeParse(environment);
-  if (!parsed.success) throw new Error(`${sentence}\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
 }

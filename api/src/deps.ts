@@ -11,7 +11,7 @@ import type { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Lockout } from "./auth/lockout.ts";
-import type { Metrics } from "./runtime/metrics.ts";
+import type { Metrics } from "./metrics.ts";
 import type { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
 import type { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import type { ObjectStore } from "./stores/objectStore.ts";

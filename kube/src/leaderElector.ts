@@ -1,5 +1,6 @@
 import { type Lease, leases } from "./builtin.ts";
-import { type Clock, slept, systemClock, toApiMicroTime } from "#runtime/clock.ts";
+import { type Clock, slept, systemClock } from "#runtime/clock.ts";
+import { toApiMicroTime } from "./time.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "./errors.ts";
 import { type Logger, silentLogger } from "#runtime/logger.ts";
 import type { Stored } from "./object.ts";

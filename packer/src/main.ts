@@ -1,14 +1,15 @@
 import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
-import { parseConfig } from "./config.ts";
-import { createLogger } from "./log.ts";
+import { createLogger } from "#runtime/createLogger.ts";
+import { onStopSignal, orExit } from "#runtime/program.ts";
+import { readConfig } from "./config.ts";
 import { runPacker } from "./packer.ts";
 
-const config = parseConfig(process.env);
-const log = createLogger();
+const config = orExit(() => readConfig(process.env));
+const log = createLogger({ program: "packer", level: "info" });
 const ended = new AbortController();
 
 process.umask(0o077);
-for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => ended.abort());
+onStopSignal(() => ended.abort());
 process.on("message", ({ t }: PackerCommand) => {
   // This is the only command, but a later release's parent may send others.
   if (t === "ended") ended.abort(); // eslint-disable-line @typescript-eslint/no-unnecessary-condition

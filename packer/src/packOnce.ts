@@ -1,11 +1,12 @@
 /** Packs a folder once, as the last pack of its session, and exits: for saves that are on the node's disk. */
-import { parsePackOnceConfig } from "./config.ts";
-import { createLogger } from "./log.ts";
+import { createLogger } from "#runtime/createLogger.ts";
+import { orExit } from "#runtime/program.ts";
+import { readPackOnceConfig } from "./config.ts";
 import { createSavePacker } from "./pack/savePacker.ts";
 import { openSpool } from "./spool/spool.ts";
 
-const config = parsePackOnceConfig(process.env);
-const log = createLogger();
+const config = orExit(() => readPackOnceConfig(process.env));
+const log = createLogger({ program: "packer", level: "info" });
 
 process.umask(0o077);
 // Not awaited here: in a bundle, modules that are loaded later wait for the end of this one.

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { PackerReport } from "#contracts/packerMessages.ts";
 import type { PackerConfig } from "./config.ts";
-import type { Logger } from "./log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { createSavePacker, type SavePacker } from "./pack/savePacker.ts";
 import { nextScanDelayMs } from "./scanInterval.ts";
 import { restorePaths, type RestorePaths } from "./restore/restorePaths.ts";

@@ -5,7 +5,7 @@ export interface BackOff {
 }
 
 /**
- * The wait before try number `failures` + 1: exponential, with the upper half random, so that many who failed
+ * Returns the wait before try number `failures` + 1, in milliseconds: exponential, with the upper half random, so that many who failed
  * together do not come back together and none comes back at once.
  */
 export function backOffMs({ baseMs, maxMs }: BackOff, failures: number, random: () => number): number {

@@ -5,7 +5,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Time as the runtime sees it; programs pass `systemClock`, unit tests a clock they move by hand. */
+/** Time as the programs see it; they pass `systemClock`, unit tests a clock they move by hand. */
 export interface Clock {
   /** Wall-clock time, for what other programs read. */
   now(): Date;
@@ -36,7 +36,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Sleeps like Clock.sleep, but gives false when the signal was aborted first. */
+/** Sleeps like Clock.sleep; returns false when the signal was aborted first. */
 export async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, signal);
@@ -45,14 +45,4 @@ export async function slept(clock: Clock, ms: number, signal: AbortSignal): Prom
     if (signal.aborted) return false;
     throw error;
   }
-}
-
-/** A time as the API keeps it: RFC 3339 in whole seconds. */
-export function toApiTime(time: Date): string {
-  return time.toISOString().replace(/\.\d+Z$/, "Z");
-}
-
-/** A time as leases and events keep it: RFC 3339 with microseconds. */
-export function toApiMicroTime(time: Date): string {
-  return time.toISOString().replace(/Z$/, "000Z");
 }

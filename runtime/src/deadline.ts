@@ -1,6 +1,6 @@
-import type { Clock } from "./clock.ts";
+import { systemClock, type Clock } from "./clock.ts";
 
-/** Ran out of time; a caller may look for it with instanceof. */
+/** Something took longer than it may. */
 export class DeadlineExceeded extends Error {
   constructor(what: string, ms: number) {
     super(`${what} took longer than ${Math.round(ms)} ms.`);
@@ -10,7 +10,7 @@ export class DeadlineExceeded extends Error {
 
 /**
  * Runs `work` with a signal that is aborted when `ms` have passed (DeadlineExceeded) or when the caller's signal is.
- * Own timer and listener rather than AbortSignal.any, so that a long-lived caller's signal keeps nothing of it.
+ * Returns the work's result. Own timer and listener rather than AbortSignal.any, so that a long-lived caller's signal keeps nothing of it.
  */
 export async function withDeadline<T>(
   { clock, ms, what, signal }: { clock: Clock; ms: number; what: string; signal?: AbortSignal | undefined },
@@ -29,7 +29,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** The work's result, or the signal's reason as soon as it is aborted, for work that may not heed its signal. */
+/** Returns the work's result; throws the signal's reason as soon as it is aborted, for work that may not heed its signal. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
@@ -39,5 +39,16 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
     return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Returns the work's result; throws DeadlineExceeded after `ms`. The work itself goes on: use it where that cannot be cancelled. */
+export async function withTimeout<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
+  const exceeded = Promise.withResolvers<never>();
+  const timer = systemClock.setTimer(ms, () => exceeded.reject(new DeadlineExceeded(what, ms)));
+  try {
+    return await Promise.race([work, exceeded.promise]);
+  } finally {
+    timer.cancel();
   }
 }

@@ -1,15 +1,17 @@
 /** One log line: keys first, then a constant sentence. */
 export type LogLine = (fields: Record<string, unknown>, sentence: string) => void;
 
-/** What the runtime needs of a logger; a pino logger satisfies it. */
+/** What the programs need of a logger; a pino logger satisfies it. */
 export interface Logger {
   debug: LogLine;
   info: LogLine;
   warn: LogLine;
   error: LogLine;
+  /** The program ends because of it. */
+  fatal: LogLine;
   /** Whether such lines are written at all, for those that cost something to put together. */
   isLevelEnabled(level: "debug"): boolean;
-  /** A logger that adds `bindings` to each line. */
+  /** Returns a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
 
@@ -19,6 +21,7 @@ export const silentLogger: Logger = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
+  fatal: () => undefined,
   isLevelEnabled: () => false,
   child: () => silentLogger,
 };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { socketNames } from "#contracts/nodeLayout.ts";
 import { signalPort, VideoCodec } from "#contracts/stream.ts";
 import { gameReportFile } from "#contracts/termination.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 /** A variable that the pod sets to an empty text counts as absent. */
@@ -13,7 +14,7 @@ const codecs = z.string()
   .transform((list) => list.split(",").map((codec) => codec.trim()))
   .pipe(z.array(VideoCodec).min(1));
 
-const Environment = z.object({
+const Variables = z.object({
   DISPLAY: z.string().regex(/^:\d{1,5}$/, "must look like :99").default(":99"),
   SIGNAL_PORT: port.default(signalPort),
   UDP_PORT: port,
@@ -47,7 +48,7 @@ const Environment = z.object({
 const workDir = "/tmp/joypod-streamer";
 
 /** The configuration in the environment, checked and typed. */
-export type Config = ReturnType<typeof parseConfig>;
+export type Config = ReturnType<typeof readConfig>;
 
 /** Where a session's saves are, and how they are packed. */
 export interface SavesConfig {
@@ -58,7 +59,7 @@ export interface SavesConfig {
   packDeadlineMs: number;
 }
 
-function savesOf(env: z.infer<typeof Environment>): SavesConfig | undefined {
+function savesOf(env: z.infer<typeof Variables>): SavesConfig | undefined {
   const { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE, PACK_DEADLINE_SECONDS } = env;
   if (SAVE_VOLUME === undefined && SPOOL_DIR === undefined && SESSION_UID === undefined) return undefined;
   if (SAVE_VOLUME === undefined || SPOOL_DIR === undefined || SESSION_UID === undefined) {
@@ -70,11 +71,9 @@ function savesOf(env: z.infer<typeof Environment>): SavesConfig | undefined {
   };
 }
 
-/** Returns the configuration in the environment. Throws one error that names every variable that is wrong. */
-export function parseConfig(environment: NodeJS.ProcessEnv) {
-  const parsed = Environment.safeParse(environment);
-  if (!parsed.success) throw new Error(`The streamer's environment is wrong:\n${z.prettifyError(parsed.error)}`);
-  const env = parsed.data;
+/** Returns the configuration; throws one error that names every variable that is wrong. */
+export function readConfig(environment: Environment) {
+  const env = readEnvironment(Variables, environment, "streamer");
   const announceAddress = env.ANNOUNCE_ADDRESS ?? env.HOST_IP ?? env.POD_IP;
   if (announceAddress === undefined) {
     throw new Error("The streamer does not know where browsers reach it: set ANNOUNCE_ADDRESS, HOST_IP or POD_IP.");

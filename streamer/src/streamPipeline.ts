@@ -9,7 +9,7 @@ import { startXServer } from "./display/xServer.ts";
 import { createDesktopInput } from "./input/desktopInput.ts";
 import { openGamepad, type Gamepad } from "./input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
-import type { Logger } from "./log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { Encoder } from "./media/encoders.ts";
 import { createMediaSource, type MediaSource } from "./media/mediaSource.ts";
 import { probeEncoders } from "./media/probe.ts";

@@ -3,7 +3,7 @@ import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts
 import type { GameTermination, StreamerTermination } from "#contracts/termination.ts";
 import type { z } from "zod";
 import type { Config } from "./config.ts";
-import type { Logger } from "./log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { startPacker } from "./saves/packerProcess.ts";
 import { createSignalServer } from "./signalling/signalServer.ts";
 import { renderMetrics } from "./status/metrics.ts";

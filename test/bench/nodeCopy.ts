@@ -13,8 +13,8 @@ import { parseArgs, promisify } from "node:util";
 import { systemClock } from "#runtime/clock.ts";
 import { fetchContent } from "#node-agent/cache/fetchContent.ts";
 import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
-import { nodePaths } from "#node-agent/paths.ts";
-import { createObjectStore } from "#node-agent/store/objectStore.ts";
+import { nodePaths } from "#node-agent/disk/nodePaths.ts";
+import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { startMinio, type TestMinio } from "../support/stores/minio.ts";
 import { median } from "./row.ts";
 
@@ -88,7 +88,7 @@ async function copyByAgent(minio: TestMinio, source: Archive, directory: string)
   await files.load();
   const store = createObjectStore(minio);
   await fetchContent({
-    store, files, source, attempt: 1, clock: systemClock, random: Math.random, signal: new AbortController().signal,
+    objectStore: store, files, source, attempt: 1, clock: systemClock, random: Math.random, signal: new AbortController().signal,
     throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onResume: () => undefined,
   });
   store.close();

@@ -6,7 +6,7 @@ import type { Passwords } from "./passwords.ts";
 import type { SignInQueue } from "./signInQueue.ts";
 import { DomainError, rateLimited } from "../errors.ts";
 import type { RateLimits } from "../http/rateLimits.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithPassword } from "./userQueries.ts";
 

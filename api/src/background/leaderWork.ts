@@ -1,7 +1,7 @@
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import type { BackgroundJob } from "../runtime/backgroundJob.ts";
+import type { BackgroundJob } from "#runtime/backgroundJob.ts";
 import { listActiveGameSessionIds } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";

@@ -1,10 +1,9 @@
-import type { BackgroundJob } from "../runtime/backgroundJob.ts";
+import { RepeatedJob, type BackgroundJob, type RepeatedJobOptions } from "#runtime/backgroundJob.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { refreshPopularity } from "./refreshPopularity.ts";
-import { repeat, type RepeatOptions } from "../runtime/repeat.ts";
 
-/** What refreshing `sort=popular` needs. */
-export interface PopularityDeps extends Pick<RepeatOptions, "clock" | "logger"> {
+/** popular` up to date needs=What refreshing `sort=popular` needs=popular` up to date needs. */
+export interface PopularityDeps extends Pick<RepeatedJobOptions, "clock" | "logger"> {
   postgres: Postgres;
 }
 
@@ -12,5 +11,5 @@ const periodMs = 60_000;
 
 /** Returns the job that refreshes `sort=popular` once a minute. */
 export function createPopularityRefresher({ clock, logger, postgres }: PopularityDeps): BackgroundJob {
-  return repeat({ clock, logger, name: "popularity", periodMs, work: () => refreshPopularity(postgres) });
+  return new RepeatedJob({ clock, logger, name: "popularity", periodMs, work: () => refreshPopularity(postgres) });
 }

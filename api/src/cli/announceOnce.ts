@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { announceRevoked } from "../auth/revocations.ts";
-import type { Logger } from "../runtime/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { connectRedis } from "../stores/redis.ts";
 
 const connectMs = 3_000;

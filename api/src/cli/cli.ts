@@ -5,35 +5,35 @@ import { Passwords } from "../auth/passwords.ts";
 import { announceOnce } from "./announceOnce.ts";
 import { exitCodes, toCliError } from "./cliError.ts";
 import { createProgram } from "./program.ts";
-import { parseCliConfig } from "../config.ts";
+import { readCliConfig, secretLogKeys } from "../config.ts";
 import { invalidRequest } from "../errors.ts";
-import { createLogger } from "../runtime/logger.ts";
+import { createLogger } from "#runtime/createLogger.ts";
 import { Audit } from "../audit/audit.ts";
 import { connectPostgres } from "../stores/postgres.ts";
 
 const asJson = process.argv.includes("--json");
-const logger = createLogger({ level: "error", destination: { write: (line) => void process.stderr.write(line) } });
+const logger = createLogger({ program: "api", level: "error", secretKeys: secretLogKeys, destination: { write: (line) => void process.stderr.write(line) } });
 let postgres: ReturnType<typeof connectPostgres> | undefined;
 let passwords: Passwords | undefined;
 
 const program = createProgram({
-  databaseUrl: () => parseCliConfig(process.env).postgres.url,
+  databaseUrl: () => readCliConfig(process.env).postgres.url,
   stores: () => {
-    postgres ??= connectPostgres({ ...parseCliConfig(process.env).postgres, logger });
+    postgres ??= connectPostgres({ ...readCliConfig(process.env).postgres, logger });
     return { postgres, audit: new Audit(postgres, logger) };
   },
   passwords: () => {
-    const { pepper, bcryptCost: cost } = parseCliConfig(process.env);
+    const { pepper, bcryptCost: cost } = readCliConfig(process.env);
     if (pepper === undefined) throw invalidRequest("PASSWORD_PEPPER is not set: it must be the API's own, or the password will not be accepted.");
     return passwords ??= new Passwords({ pepper, cost, workers: 1 });
   },
   announce: async (authSessionIds) => {
-    const { redisUrl, tokenLifetimeSeconds } = parseCliConfig(process.env);
+    const { redisUrl, tokenLifetimeSeconds } = readCliConfig(process.env);
     return redisUrl !== undefined && await announceOnce({ url: redisUrl, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
   },
   readStdin: () => text(process.stdin),
   readLines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
-  bcryptCost: () => parseCliConfig(process.env).bcryptCost,
+  bcryptCost: () => readCliConfig(process.env).bcryptCost,
   print: (result, sentence, json) => console.log(json ? JSON.stringify(result) : sentence),
 });
 

@@ -1,7 +1,7 @@
 import type { ParameterizedContext } from "koa";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { RateLimits } from "./rateLimits.ts";
 

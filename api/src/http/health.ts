@@ -3,7 +3,7 @@ import { unavailable } from "../errors.ts";
 import { json } from "./responses.ts";
 import { NoQuery } from "./input.ts";
 import { publicRouteFor } from "./route.ts";
-import { withTimeout } from "../runtime/withTimeout.ts";
+import { withTimeout } from "#runtime/deadline.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { pingDatabase } from "../stores/queryable.ts";
 

@@ -1,5 +1,5 @@
 import type { Next } from "koa";
-import { randomBase32 } from "../runtime/base32.ts";
+import { randomBase32 } from "#runtime/base32.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 
 /** A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail. */

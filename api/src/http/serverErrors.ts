@@ -2,7 +2,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { headersOfEveryResponse } from "./responseHeaders.ts";
-import { randomBase32 } from "../runtime/base32.ts";
+import { randomBase32 } from "#runtime/base32.ts";
 import type { Logger } from "#runtime/logger.ts";
 
 /** A refused client may read the reason for so long. */

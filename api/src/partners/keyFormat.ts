@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { randomBase32, toBase32 } from "../runtime/base32.ts";
+import { randomBase32, toBase32 } from "#runtime/base32.ts";
 
 /**
  * A partner's API key reads `joypod_live_<keyId>_<secret><check>`: the id finds the row, the secret (200 bits) proves who holds it. The check

@@ -1,5 +1,5 @@
 import { unavailable } from "../errors.ts";
-import { withTimeout } from "../runtime/withTimeout.ts";
+import { withTimeout } from "#runtime/deadline.ts";
 
 /** Returns the object store's response to a request. Throws unavailable when it fails, or does not respond within `ms`. */
 export async function callObjectStore<T>(request: Promise<T>, ms: number, what: string): Promise<T> {

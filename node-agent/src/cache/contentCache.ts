@@ -4,8 +4,8 @@ import { contentReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { ObjectStore } from "../store/objectStore.ts";
-import { createThrottle } from "../store/throttle.ts";
+import type { ObjectStore } from "../objectStore/objectStore.ts";
+import { createThrottle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import { unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
 import { chooseVictims, type Evictable } from "./eviction.ts";
@@ -17,16 +17,17 @@ import { budgetBytes, neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
 import { WantedVersions } from "./wantedVersions.ts";
 
-/** Told of what the cache does. */
+/** Counts what the cache does. */
 export interface CacheMetrics {
   downloaded(outcome: "ready" | "failed", reason: string, seconds: number, packedBytes: number): void;
   resumed(): void;
   evicted(): void;
 }
 
+/** What the cache works with. */
 export interface ContentCacheOptions {
   files: ObjectFiles;
-  store: ObjectStore;
+  objectStore: ObjectStore;
   /** 0 for 80 % of the file system. */
   budgetBytes: number;
   readDiskSpace: () => Promise<DiskSpace>;
@@ -74,13 +75,13 @@ export class ContentCache {
     this.#disk = await this.#options.readDiskSpace();
   }
 
-  /** What the policies want here; replaces what they wanted before. */
+  /** Sets what the policies want here, in place of what they wanted before. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#wants.setDesired(desired);
     this.#pump();
   }
 
-  /** A session needs the version now. Repeating it is harmless. */
+  /** Fetches the version first, as a session waits for it. Repeating it is harmless. */
   demand(gameSession: string, source: ArchiveSource): void {
     const isNew = this.#wants.demand(gameSession, source);
     const running = this.#downloads.get(source.sha256);
@@ -90,12 +91,12 @@ export class ContentCache {
     this.#pump();
   }
 
-  /** The session no longer waits. */
+  /** Ends what the session asked for. */
   release(gameSession: string): void {
     this.#wants.release(gameSession);
   }
 
-  /** Where a version stands; undefined when nobody wants it. */
+  /** Returns where a version stands; undefined when nobody wants it. */
   stateOf(digest: string): ContentState | undefined {
     if (this.#unpacked.has(digest)) return { state: "Ready" };
     const download = this.#downloads.get(digest);
@@ -110,7 +111,7 @@ export class ContentCache {
     await this.#unpacked.markUsed(digest);
   }
 
-  /** Calls `listener` at each change of a version; `isProgress` when it is only a further percent. */
+  /** Calls `listener` at each change of a version, with `isProgress` when it is only a further percent; returns how to end that. */
   subscribe(listener: (digest: string, isProgress: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -121,7 +122,7 @@ export class ContentCache {
     return this.#failed.hasReason(contentReasons.insufficientSpace);
   }
 
-  /** The cache as a GameNode's status shows it. */
+  /** Returns the cache as a GameNode's status shows it. */
   async report(): Promise<NonNullable<GameNodeStatus["cache"]>> {
     this.#disk = await this.#options.readDiskSpace();
     const capacityBytes = this.#budget();
@@ -191,10 +192,10 @@ export class ContentCache {
   }
 
   async #fetch(download: Download, source: ArchiveSource): ReturnType<typeof fetchContent> {
-    const { files, store, clock, random, metrics, logger } = this.#options;
+    const { files, objectStore, clock, random, metrics, logger } = this.#options;
     this.#attemptCount += 1;
     return fetchContent({
-      files, store, source, clock, random,
+      files, objectStore, source, clock, random,
       attempt: this.#attemptCount,
       throttle: createThrottle(clock, () => this.#rateOf(download)),
       signal: this.#stopping.signal,
@@ -210,7 +211,7 @@ export class ContentCache {
     });
   }
 
-  /** A launch runs free; a fill keeps to its rate and pauses while a launch needs the line. */
+  /** Returns bytes per second: a launch is not limited, and a fill keeps to its rate and pauses while a launch needs the line. */
   #rateOf({ digest, isForLaunch }: Download): number | undefined {
     if (isForLaunch) return undefined;
     if ([...this.#downloads.values()].some((other) => other.isForLaunch)) return 0;
@@ -225,7 +226,7 @@ export class ContentCache {
   async #liftQuarantines(): Promise<void> {
     for (const { digest, source } of this.#wanted()) {
       if (!this.#failed.isDueForCheck(digest)) continue;
-      const found = await this.#options.store.stat(source, this.#stopping.signal).catch(() => undefined);
+      const found = await this.#options.objectStore.stat(source, this.#stopping.signal).catch(() => undefined);
       this.#failed.check(digest, found?.etag);
     }
   }
@@ -267,7 +268,7 @@ export class ContentCache {
     return new Set([...this.#options.inUse(), ...this.#wants.demanded()]);
   }
 
-  /** What is wanted and not there yet. */
+  /** Returns what is wanted and not there yet. */
   #wanted(): Wanted[] {
     return this.#wants.list().filter(({ digest }) => !this.#unpacked.has(digest));
   }

@@ -12,12 +12,12 @@ export class FailedVersions {
     this.#random = random;
   }
 
-  /** Why the version's last attempt failed. */
+  /** Returns why the version's last attempt failed; undefined when none has. */
   lastFailure(digest: string): Failure | undefined {
     return this.#attempts.get(digest)?.last;
   }
 
-  /** Whether any version failed for this reason. */
+  /** Returns whether any version failed for this reason. */
   hasReason(reason: Failure["reason"]): boolean {
     return [...this.#attempts.values()].some(({ last }) => last.reason === reason);
   }
@@ -41,19 +41,19 @@ export class FailedVersions {
     if (attempts !== undefined && !attempts.isQuarantined) attempts.retryAtMs = this.#clock.monotonicMs();
   }
 
-  /** Whether the version must not be tried yet. */
+  /** Returns whether the version must not be tried yet. */
   isWaiting(digest: string): boolean {
     const attempts = this.#attempts.get(digest);
     return attempts !== undefined && (attempts.isQuarantined || !this.#isDue(attempts));
   }
 
-  /** Whether it is time to see if a version that was given up was replaced. */
+  /** Returns whether it is time to see if a version that was given up was replaced. */
   isDueForCheck(digest: string): boolean {
     const attempts = this.#attempts.get(digest);
     return attempts?.isQuarantined === true && this.#isDue(attempts);
   }
 
-  /** An object that was replaced since it was given up gets a new chance; `etag` is undefined when none was found. */
+  /** Lets an object be tried again that was replaced since it was given up; `etag` is undefined when none was found. */
   check(digest: string, etag: string | undefined): void {
     const last = this.lastFailure(digest);
     if (last === undefined) return;
@@ -61,7 +61,7 @@ export class FailedVersions {
     else this.add(digest, last);
   }
 
-  /** Until the first of them is due; undefined when there is none. */
+  /** Returns the time until the first of them is due, in milliseconds; undefined when there is none. */
   msToNextTry(): number | undefined {
     if (this.#attempts.size === 0) return undefined;
     return Math.min(...[...this.#attempts.values()].map(({ retryAtMs }) => retryAtMs)) - this.#clock.monotonicMs();

@@ -24,7 +24,7 @@ export type StepName =
   | "resolveAbsence"
   | "nothing";
 
-/** Decides, from what was observed and nothing else, what comes next. */
+/** Returns what comes next, from what was observed and nothing else. */
 export function stepFor(world: SessionWorld): StepName {
   const { session, record, unreadable } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";

@@ -16,7 +16,7 @@ const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, St
   prepare, keepStored, packFormerSaves, storeLast, refuseSpool, reportNothing, settle,
 };
 
-/** Brings what this node holds of a session nearer to what the session needs: looks, decides, takes one step. */
+/** Returns the function that brings what this node holds of a session nearer to what the session needs: it observes, decides, and takes one step. */
 export function createSessionReconciler(deps: SessionDeps): (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined> {
   return async (key, { signal, logger }) => {
     const world = await observe(deps, key);

@@ -19,7 +19,7 @@ export interface Finding<T extends NodeAgentConditionType = NodeAgentConditionTy
 
 /** Writes the agent's part of a session's status. */
 export interface SessionReporter {
-  /** Adds the findings to what was said before, in one write, or in none when they say nothing new; gives whether they did. */
+  /** Adds the findings to what was said before, in one write, or in none when they say nothing new; returns whether they did. */
   report(session: Stored<GameSession>, findings: readonly Finding[], save: StoredSave | undefined, signal: AbortSignal): Promise<boolean>;
   /** Forgets what was said of a session that is over. */
   forget(uid: string): void;
@@ -30,7 +30,7 @@ interface Said {
   save: StoredSave | undefined;
 }
 
-/** The agent's own writes are remembered, as the watch shows them only a moment later. */
+/** Returns a reporter. It remembers the agent's own writes, as the watch shows them only a moment later. */
 export function createSessionReporter(client: ResourceClient<GameSession>, clock: Clock): SessionReporter {
   const said = new Map<string, Said>();
   return {

@@ -10,7 +10,7 @@ export interface SpoolWatcher extends Source {
   close(): void;
 }
 
-/** Creates a watcher that follows nothing yet. All folders share one inotify instance. */
+/** Returns a watcher that follows nothing yet. All folders share one inotify instance. */
 export function createSpoolWatcher(logger: Logger): SpoolWatcher {
   const watchers = new Map<string, FSWatcher>();
   const listeners = new Set<(key: string) => void>();

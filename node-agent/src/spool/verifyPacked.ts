@@ -8,14 +8,14 @@ import { saveArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
 import { limits } from "#contracts/limits.ts";
 import type { PackedSave } from "#contracts/spool.ts";
-import { ringOfPieces } from "../archive/pieces.ts";
-import { releaseMemory } from "../releaseMemory.ts";
+import { ringOfPieces } from "../unpack/pieces.ts";
+import { releaseMemory } from "#runtime/releaseMemory.ts";
 import { openSpoolFile, SpoolUnreadable } from "./readSpool.ts";
 
 /** A pack that can be restored, as its bytes have shown. */
 export interface VerifiedPack {
   sizeBytes: number;
-  /** Base64, for the store to check that it gets the bytes that were verified. */
+  /** Base64, for the object store to check that it gets the bytes that were verified. */
   md5: string;
   /** Returns the bytes from the start. */
   read(): Readable;
@@ -46,7 +46,7 @@ export async function verifyPacked(path: string, save: PackedSave, signal: Abort
   }
 }
 
-/** A pack may have a gigabyte: its pieces are read into the same memory, and what was unpacked gives its own back at once. */
+/** Returns the digests of all bytes. A pack may have a gigabyte: its pieces are read into the same memory, and that of what was unpacked is released at once. */
 async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha256: string; md5: string }> {
   const [sha256, md5] = [createHash("sha256"), createHash("md5")];
   const gunzip = createStrictGunzip();

@@ -3,13 +3,15 @@ import { gameNodeConditions, type GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { diskPressureReasons, sessionsSetAsideReasons, storeReachableReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { toApiTime, type Clock, type Timer } from "#runtime/clock.ts";
+import type { Clock, Timer } from "#runtime/clock.ts";
+import { toApiTime } from "#kube/time.ts";
 import { setCondition } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 
+/** What is reported, and to whom. */
 export interface NodeReporterOptions {
   node: string;
   client: ResourceClient<GameNode>;
@@ -18,7 +20,7 @@ export interface NodeReporterOptions {
   keptFolders: () => Promise<number>;
   agentVersion: string;
   /** Whether the object store answered when it was last asked. */
-  storeState: () => { isReachable: boolean; message: string };
+  objectStoreState: () => { isReachable: boolean; message: string };
   /** What the GameNode says now, for the times of its conditions. */
   gameNode: () => GameNode | undefined;
   clock: Clock;
@@ -52,7 +54,7 @@ export class NodeReporter {
     this.#planWithin(0);
   }
 
-  /** Something besides the cache has changed. */
+  /** Writes the status soon, as something besides the cache has changed. */
   changed(): void {
     if (this.#isStarted) this.#planWithin(settleMs);
   }
@@ -102,9 +104,9 @@ export class NodeReporter {
   }
 
   #conditionsNow(now: Date, keptFolders: number): Condition[] {
-    const { storeState, cache, gameNode } = this.#options;
+    const { objectStoreState, cache, gameNode } = this.#options;
     const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
-    const { isReachable, message } = storeState();
+    const { isReachable, message } = objectStoreState();
     const withStore = setCondition(before, {
       type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? storeReachableReasons.answers : storeReachableReasons.unreachable, message: message.slice(0, 1024),
     }, now);

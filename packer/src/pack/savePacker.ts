@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import type { PackedSave } from "#contracts/spool.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { SaveError } from "../errors.ts";
 import { scanSave, type SaveScan } from "../save/scan.ts";
 import type { Spool } from "../spool/spool.ts";

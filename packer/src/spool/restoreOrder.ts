@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { systemErrorCode } from "../errors.ts";
 import { readSmallFile } from "./spoolFiles.ts";
 

@@ -1,5 +1,5 @@
 import type { WindowEvent } from "x11";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { createEventBudget } from "./eventBudget.ts";
 import { internAtoms, supportedHints, type AtomName, type Atoms } from "./atoms.ts";
 import { isBehind, promised, type XConnection } from "./xConnection.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { startServerProcess, waitForSocket, type ServerProcess } from "../processes/serverProcess.ts";
 import { removeStale } from "../processes/staleSocket.ts";
 

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { removeStale } from "../processes/staleSocket.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { encodeChanges, restingGamepad, type GamepadState } from "./gamepadState.ts";
 
 /** Bounds the memory that a game takes which opens the pad and never reads it. */

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/stream.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "../processes/childFlags.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createContinuity } from "../rtp/continuity.ts";

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 
 const tailLength = 2_000;
 const socketPollMs = 15;

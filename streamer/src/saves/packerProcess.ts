@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { setPriority } from "node:os";
 import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
 import type { SavesConfig } from "../config.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { beginNewPlaythrough } from "#packer/restore/newPlaythrough.ts";
 import { childFlags } from "../processes/childFlags.ts";
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { whep, WhepClientId, type StreamerStatus } from "#contracts/stream.ts";
 import { NotReady, WhepRequestError } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { Viewers } from "../transport/viewers.ts";
 import { readText } from "./body.ts";
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, ftruncateSync, openSync, writeSync } from "node:fs";
 import type { StreamerTermination } from "#contracts/termination.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 
 /** Returns a function that writes a report to where Kubernetes takes a container's termination message from. It logs what goes wrong. */
 export function createTerminationLog(path: string, log: Logger): (report: StreamerTermination) => void {

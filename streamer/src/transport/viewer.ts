@@ -1,6 +1,6 @@
 import type { DataChannel } from "node-datachannel";
 import { whep, type StreamNotice } from "#contracts/stream.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";

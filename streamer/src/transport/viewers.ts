@@ -3,7 +3,7 @@ import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts
 import type { z } from "zod";
 import { InvalidOffer, ViewerActive, WhepRequestError } from "../errors.ts";
 import type { InputRouter } from "../input/inputRouter.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
 import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
 import { reservePort } from "./peer.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConfig } from "#api/config.ts";
+import { readConfig } from "#api/config.ts";
 import { sessionCookieName } from "#api/auth/cookies.ts";
 import { closeDeps, createDeps } from "#api/createDeps.ts";
 import type { Deps } from "#api/deps.ts";
@@ -39,7 +39,7 @@ export async function createBenchFixture({ players: count }: { players: number }
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const directory = mkdtempSync(join(tmpdir(), "joypod-bench-"));
   const env = environment(database.url, redis.url, deadKubeconfig(directory));
-  const deps = createDeps(parseConfig(env), silentLogger);
+  const deps = createDeps(readConfig(env), silentLogger);
   const players = await fill(deps, count);
   const programs: ServedProgram[] = [];
   const start = async (file: string, args: string[], extra: Record<string, string> = {}): Promise<ServedProgram> => {

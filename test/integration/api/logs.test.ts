@@ -168,7 +168,7 @@ describe("the API's log", function () {
 
   it("has no secrets from the first line to the last", async () => {
     await written.stop("SIGTERM");
-    expect(written.output.trimEnd().split("\n").at(-1)).to.contain('"msg":"ended"');
+    expect(written.output.trimEnd().split("\n").at(-1)).to.contain('"msg":"The program has stopped."');
     expectNoSecrets();
     await written.start();
   });

@@ -13,7 +13,7 @@ import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { anEditedTar, badEntries, editedEntries, goodEntries } from "#test/factories/tarArbitrary.ts";
 import { aTar } from "#test/factories/tarArchive.ts";
 import { ArchiveInspection } from "#api/games/upload/archiveInspection.ts";
-import { unpackArchive } from "#node-agent/archive/unpack.ts";
+import { unpackArchive } from "#node-agent/unpack/unpack.ts";
 
 const game = { launcher: "play.sh", engineDir: "engine" };
 const rules = gameArchiveRules(game);

@@ -8,7 +8,7 @@ import { aGameSession } from "#test/factories/gameSession.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { NetworkPolicies, type Connection, type NetworkEnd, type NetworkPolicy } from "#test/support/cluster/networkPolicies.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
-import { parseConfig } from "#operator/config.ts";
+import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 import { buildProbePod, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
@@ -36,7 +36,7 @@ function isNetworkPolicy(manifest: Manifest): manifest is Manifest & NetworkPoli
   return manifest.kind === "NetworkPolicy";
 }
 
-const config = parseConfig({
+const config = readConfig({
   STREAMER_IMAGE: "streamer", GAME_IMAGE: "game", GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "203.0.113.53", PROBE_IMAGE: "control-plane", POD_IP: "10.244.0.9",
 });
 let addresses = 0;

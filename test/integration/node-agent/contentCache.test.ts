@@ -13,8 +13,8 @@ import { silentLogger } from "#runtime/logger.ts";
 import { ContentCache } from "#node-agent/cache/contentCache.ts";
 import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
 import { readDiskSpace } from "#node-agent/cache/space.ts";
-import { nodePaths } from "#node-agent/paths.ts";
-import { createObjectStore, type ObjectStore } from "#node-agent/store/objectStore.ts";
+import { nodePaths } from "#node-agent/disk/nodePaths.ts";
+import { createObjectStore, type ObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { aGameTar, aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { startFaultProxy, type FaultProxy } from "#test/support/cluster/faultProxy.ts";
@@ -54,7 +54,7 @@ describe("ContentCache", function () {
 
   async function aCache({ budgetBytes = 2 ** 30 }: { budgetBytes?: number } = {}): Promise<ContentCache> {
     const cache = new ContentCache({
-      files: createObjectFiles(nodePaths(root)), store, budgetBytes, readDiskSpace: () => readDiskSpace(root), inUse: () => inUse,
+      files: createObjectFiles(nodePaths(root)), objectStore: store, budgetBytes, readDiskSpace: () => readDiskSpace(root), inUse: () => inUse,
       clock: systemClock, random: () => 0, logger: silentLogger,
       metrics: { downloaded: () => undefined, resumed: () => void (resumed += 1), evicted: () => undefined },
     });

@@ -7,8 +7,7 @@ import { expect } from "chai";
 import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import type { TestMinio } from "#test/support/stores/minio.ts";
-import { NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 interface Packed { pack: string; manifest: string }
 
@@ -19,21 +18,12 @@ function rewriteManifest(path: string, change: Partial<PackedSave>): void {
 
 describe("Node agent: damaged and hostile session folders:", function () {
   this.timeout(90_000);
-  let minio: TestMinio;
   let fixture: NodeAgentFixture;
 
-  before(async () => {
-    minio = await NodeAgentFixture.startMinio();
-  });
-
-  after(() => minio.remove());
-
-  beforeEach(async () => {
-    fixture = await NodeAgentFixture.set(minio);
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
     await fixture.createGameNode();
   });
-
-  afterEach(() => fixture.clear());
 
   for (const [what, put] of [
     ["a manifest that is none", (packed: string) => writeFileSync(`${packed}/manifest.json`, "{}")],

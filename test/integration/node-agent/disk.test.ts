@@ -9,7 +9,7 @@ import { silentLogger } from "#runtime/logger.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { createKeptFolders } from "#node-agent/disk/keptFolders.ts";
 import { holdRootLock } from "#node-agent/disk/rootLock.ts";
-import { createTreeRemover, type TreeRemover } from "#node-agent/disk/treeRemover.ts";
+import { TreeRemover } from "#node-agent/disk/treeRemover.ts";
 
 const lockModule = new URL("../../../node-agent/src/disk/rootLock.ts", import.meta.url).href;
 
@@ -20,13 +20,19 @@ describe("Node agent: the disk", function () {
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "joypod-disk-"));
-    remover = await createTreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+    remover = await aRemover();
   });
 
   afterEach(async () => {
     await remover.stop();
     execFileSync("rm", ["-rf", folder]);
   });
+
+  async function aRemover(): Promise<TreeRemover> {
+    const started = new TreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+    await started.start();
+    return started;
+  }
 
   const isTrashEmpty = (): Promise<unknown> => eventually(() => readdirSync(join(folder, "trash")).length === 0, { timeoutMs: 40_000, what: "the trash to be empty" });
 
@@ -54,12 +60,13 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
   it("resumes unfinished removals after a restart", async () => {
     await remover.stop();
     mkdirSync(join(folder, "trash/left/over"), { recursive: true });
-    remover = await createTreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+    remover = await aRemover();
     await isTrashEmpty();
   });
 
   it("keeps at most the 32 newest folders that were set aside, and no more than 4 GiB of them", async () => {
-    const kept = await createKeptFolders(join(folder, "kept"), remover);
+    const kept = createKeptFolders(join(folder, "kept"), remover);
+    await kept.open();
     const take = async (name: string, bytes = 0): Promise<void> => {
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, "file"), "");

@@ -1,27 +1,17 @@
 import { expect } from "chai";
 import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import type { TestMinio } from "#test/support/stores/minio.ts";
-import { NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 
 describe("Node agent: status of its node", function () {
   this.timeout(60_000);
-  let minio: TestMinio;
   let fixture: NodeAgentFixture;
 
-  before(async () => {
-    minio = await NodeAgentFixture.startMinio();
+  beforeEachWithNodeAgent((fresh) => {
+    fixture = fresh;
   });
-
-  after(() => minio.remove());
-
-  beforeEach(async () => {
-    fixture = await NodeAgentFixture.set(minio);
-  });
-
-  afterEach(() => fixture.clear());
 
   it("waits for the GameNode, then reports heartbeat, space and store", async () => {
     await fixture.startAgent();
@@ -38,7 +28,7 @@ describe("Node agent: status of its node", function () {
 
   it("downloads what the operator desires there, and shows each state", async () => {
     const source = await fixture.createGame();
-    const refused = await storeArchive(minio, aTarGz([{ name: "link", type: "2", linkName: "/etc" }]));
+    const refused = await storeArchive(fixture.minio, aTarGz([{ name: "link", type: "2", linkName: "/etc" }]));
     const wanted = [source, refused].map((archive, index) => ({ digest: archive.sha256, source: archive, priority: 5 - index, pinned: false, hold: false }));
     await fixture.createGameNode(wanted);
     await fixture.startAgent();

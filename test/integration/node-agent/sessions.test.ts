@@ -7,27 +7,17 @@ import { limits } from "#contracts/limits.ts";
 import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import type { TestMinio } from "#test/support/stores/minio.ts";
-import { NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
 describe("Node agent: sessions", function () {
   this.timeout(90_000);
-  let minio: TestMinio;
   let fixture: NodeAgentFixture;
 
-  before(async () => {
-    minio = await NodeAgentFixture.startMinio();
-  });
-
-  after(() => minio.remove());
-
-  beforeEach(async () => {
-    fixture = await NodeAgentFixture.set(minio);
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
     await fixture.createGameNode();
   });
-
-  afterEach(() => fixture.clear());
 
   const aRunningSession = (spec?: Parameters<NodeAgentFixture["aRunningSession"]>[0]): Promise<string> => fixture.aRunningSession(spec);
   const savesOf = (name: string): Promise<string[]> => fixture.storedSaves(`slot-${name}`);
@@ -70,7 +60,7 @@ describe("Node agent: sessions", function () {
     await fixture.startAgent();
     const save = aTarGz([{ name: "deep/", mode: 0o700 }, { name: "deep/progress", body: "level 7", mtimeSeconds: 1_600_000_000 }]);
     const objectKey = "saves/old/3-gs-old-1.tar.gz";
-    await minio.client.putObject(minio.bucket, objectKey, save, save.length);
+    await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
     const name = await aRunningSession({ saveSlot: { slotId: "old", number: 2, objectKey, sha256: sha256Of(save), generation: 3 } });
     const file = `${fixture.saves(name)}/deep/progress`;
     expect(readFileSync(file, "utf8")).to.equal("level 7");
@@ -93,7 +83,7 @@ describe("Node agent: sessions", function () {
     const game = await fixture.createGame();
     const good = aTarGz([{ name: "a", body: "b" }]);
     const evil = aTarGz([{ name: "../evil", body: "b" }]);
-    for (const [key, packed] of [["saves/x/good.tar.gz", good], ["saves/x/evil.tar.gz", evil]] as const) await minio.client.putObject(minio.bucket, key, packed, packed.length);
+    for (const [key, packed] of [["saves/x/good.tar.gz", good], ["saves/x/evil.tar.gz", evil]] as const) await fixture.minio.client.putObject(fixture.minio.bucket, key, packed, packed.length);
     const slot = { slotId: "x", number: 1, generation: 1 };
     const wrong = await fixture.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/good.tar.gz", sha256: "f".repeat(64) } });
     await fixture.condition(wrong, "SaveRestored", "False", "ChecksumMismatch");
@@ -155,7 +145,7 @@ describe("Node agent: sessions", function () {
   it("keeps packs while the object store is unavailable, also across a restart, and stores the newest when it is back", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
-    await minio.stop();
+    await fixture.minio.stop();
     try {
       writeFileSync(`${fixture.saves(name)}/progress`, "level 9");
       await fixture.endGame(name);
@@ -164,7 +154,7 @@ describe("Node agent: sessions", function () {
       await fixture.startAgent();
       expect(fixture.packsOf(name)).to.have.length(1);
     } finally {
-      await minio.start();
+      await fixture.minio.start();
     }
     await eventually(async () => (await fixture.session(name)).status?.save?.final === true, { timeoutMs: 40_000, what: "the save to be stored" });
     expect(await savesOf(name)).to.have.length(1);

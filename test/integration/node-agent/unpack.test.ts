@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { packTar } from "modern-tar";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
-import { unpackArchive } from "#node-agent/archive/unpack.ts";
+import { unpackArchive } from "#node-agent/unpack/unpack.ts";
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 

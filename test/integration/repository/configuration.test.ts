@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { parseConfig as parseApiConfig } from "#api/config.ts";
+import { readConfig as readApiConfig } from "#api/config.ts";
 import { readConfig as readAgentConfig } from "#node-agent/config.ts";
-import { parseConfig as parseOperatorConfig } from "#operator/config.ts";
+import { readConfig as readOperatorConfig } from "#operator/config.ts";
 import { programPath, repositoryRoot } from "../../support/processes/programs.ts";
 
 const run = promisify(execFile);
@@ -15,13 +15,13 @@ const text = (path: string): string => readFileSync(join(repositoryRoot, path), 
 const s3 = { S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s" };
 const programs = [
   {
-    title: "API", source: "api/src/config.ts", container: "api", parse: parseApiConfig,
+    title: "API", source: "api/src/config.ts", container: "api", parse: readApiConfig,
     required: {
       ...s3, BASE_URL: "https://play.test", DATABASE_URL: "postgres://db/joypod", REDIS_URL: "redis://redis:6379",
       SIGNING_KEYS: `a:${Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString("base64")}`, PASSWORD_PEPPER: "sixteen or more characters",
     },
   },
-  { title: "Operator", source: "operator/src/config.ts", container: "operator", parse: parseOperatorConfig, required: { STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" } },
+  { title: "Operator", source: "operator/src/config.ts", container: "operator", parse: readOperatorConfig, required: { STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" } },
   { title: "Node agent", source: "node-agent/src/config.ts", container: "node-agent", parse: readAgentConfig, required: { ...s3, NODE_NAME: "node-a" } },
 ] as const;
 

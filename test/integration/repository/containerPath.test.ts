@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { repositoryRoot } from "../../support/programs.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 /** What a container engine answers: nothing at all, nothing from its registry, or everything. */
 type Engine = "silent" | "offline" | "online";

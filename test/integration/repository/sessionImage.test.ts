@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { podPaths, socketNames } from "#contracts/nodeLayout.ts";
 import { stickScale, triggerScale } from "#contracts/stream.ts";
 import { GameEndReason, gameReportFile } from "#contracts/termination.ts";
-import { parseConfig } from "#streamer/config.ts";
+import { readConfig } from "#streamer/config.ts";
 import { captureName, buildVideoPipeline } from "#streamer/media/pipelines.ts";
 import { encoders } from "#streamer/media/encoders.ts";
 import { repositoryRoot } from "../../support/processes/programs.ts";
@@ -29,7 +29,7 @@ describe("the session image's programs in C", () => {
   });
 
   it("have the defaults and file names that contracts and streamer have", () => {
-    const { display } = parseConfig({ UDP_PORT: "30000", POD_IP: "192.0.2.1" });
+    const { display } = readConfig({ UDP_PORT: "30000", POD_IP: "192.0.2.1" });
     expect(supervisor).to.include(`environmentOr("DISPLAY", "${display}")`);
     expect(supervisor).to.include(`"%s/${socketNames.sound}", environmentOr("RUN_DIR", "${podPaths.run}")`);
     expect(supervisor).to.include(`environmentOr("GAME_REPORT_DIR", "${podPaths.gameReport}")`);

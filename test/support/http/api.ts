@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApp } from "#api/app.ts";
 import { createBackground } from "#api/background/background.ts";
-import type { BackgroundJob } from "#api/runtime/backgroundJob.ts";
+import type { BackgroundJob } from "#runtime/backgroundJob.ts";
 import { authSessionIdOf } from "#api/auth/tokens.ts";
 import { sessionCookieName } from "#api/auth/cookies.ts";
-import { parseConfig } from "#api/config.ts";
+import { readConfig, secretLogKeys } from "#api/config.ts";
 import { closeDeps, createDeps } from "#api/createDeps.ts";
 import type { Deps } from "#api/deps.ts";
-import { createLogger } from "#api/runtime/logger.ts";
+import { createLogger } from "#runtime/createLogger.ts";
 import { readWebPages } from "#api/http/serveWeb.ts";
 import { clusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "#api/rbac.ts";
 import { close, createHttpServer, listen } from "#api/http/server.ts";
@@ -79,11 +79,11 @@ export class TestApi {
     const cluster = options.kube === true ? await clusterForApi(options) : { env: { KUBECONFIG: deadKubeconfig(cleanUps) }, kube: undefined };
     const redisUrl = options.redisUrl ?? `${(await sharedRedis()).url}/${nextRedisDatabase++}`;
     const port = await freePort();
-    const config = parseConfig({
+    const config = readConfig({
       ...defaults, BASE_URL: `http://127.0.0.1:${port}`, DATABASE_URL: database.url, REDIS_URL: redisUrl, ...storeEnv(minio), ...cluster.env, ...options.env,
     });
     const logLines: string[] = [];
-    const logger = createLogger({ level: config.logLevel, destination: { write: (line) => keepLine(logLines, line, options.hasFaults) } });
+    const logger = createLogger({ program: "api", level: config.logLevel, secretKeys: secretLogKeys, destination: { write: (line) => keepLine(logLines, line, options.hasFaults) } });
     const deps = createDeps(config, logger, options.clock ?? systemClock);
     const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
     const background = options.kube === true ? createBackground(deps) : undefined;

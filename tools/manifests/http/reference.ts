@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { parseConfig } from "../../../api/src/config.ts";
+import { readConfig } from "#api/config.ts";
 import { buildDocument, type OpenApiDocument } from "#api/http/openapi/document.ts";
 import { errorCodesOf } from "#api/http/openapi/errorResponses.ts";
 import { tagOf, tags } from "#api/http/openapi/tags.ts";
@@ -18,8 +18,8 @@ export function httpReference(): Record<"errors" | "routes" | "shapes", string> 
 }
 
 /** Every default; the stores are named and never asked. */
-function defaultConfig(): ReturnType<typeof parseConfig> {
-  return parseConfig({
+function defaultConfig(): ReturnType<typeof readConfig> {
+  return readConfig({
     BASE_URL: "https://joypod.example", DATABASE_URL: "postgres://none", REDIS_URL: "redis://none", S3_ENDPOINT: "http://none", S3_ACCESS_KEY: "none",
     S3_SECRET_KEY: "none", SIGNING_KEYS: `docs:${randomBytes(32).toString("base64")}`, PASSWORD_PEPPER: randomBytes(16).toString("hex"),
   });

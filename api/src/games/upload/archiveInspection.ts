@@ -3,7 +3,7 @@ import { createArchiveReader, type ArchiveReader } from "#archive/archiveReader.
 import type { ArchiveEntry, ArchiveSummary } from "#archive/archiveInspector.ts";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
-import { releaseMemory } from "./releaseMemory.ts";
+import { releaseMemory } from "#runtime/releaseMemory.ts";
 
 /** How many names at an archive's root are remembered: later changes of launcher or engineDir are checked against them. */
 const maxRootNames = 1000;
@@ -57,7 +57,7 @@ export class ArchiveInspection {
 
   #read(bytes: Buffer): void {
     try {
-      if (this.#unpacked !== undefined && this.#unpacked !== bytes.buffer) releaseMemory(new Uint8Array(this.#unpacked));
+      if (this.#unpacked !== undefined && this.#unpacked !== bytes.buffer) releaseMemory(this.#unpacked);
       this.#unpacked = bytes.buffer;
       this.#reader.write(bytes, this.#gunzip.bytesWritten);
     } catch (error) {

@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { chunkBytes } from "#archive/gunzip.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { callObjectStore } from "../../stores/callObjectStore.ts";
-import { releaseMemory } from "./releaseMemory.ts";
+import { releaseBytes } from "#runtime/releaseMemory.ts";
 
 /** The smallest part that S3 takes, in whole pieces: it needs little memory, and 10,000 of them are far more than an archive may have. */
 const partBytes = 5 * chunkBytes;
@@ -64,7 +64,7 @@ export class ArchiveUpload {
   async complete(): Promise<void> {
     if (this.#filling !== undefined && this.#filling.bytes > 0) this.#startSending(this.#filling);
     // The garbage collector would keep them until the next upload has as many of its own.
-    for (const part of await Promise.all(this.#sending)) releaseMemory(part);
+    for (const part of await Promise.all(this.#sending)) releaseBytes(part);
     const { client, bucket, timeoutMs } = this.#objectStore;
     const completing = client.completeMultipartUpload(bucket, this.#key, this.#uploadId, this.#etags.toSorted((one, other) => one.part - other.part));
     await callObjectStore(completing, timeouts.complete * timeoutMs, "Completing an upload");

@@ -1,5 +1,5 @@
 import { finished, type Readable } from "node:stream";
-import { releaseMemory } from "./releaseMemory.ts";
+import { releaseBytes } from "#runtime/releaseMemory.ts";
 
 /** How slowly a client may send. */
 export interface Pace {
@@ -95,7 +95,7 @@ export class BodyReader {
     this.#uncopied.from += copied;
     if (this.#uncopied.from === bytes.length) {
       this.#uncopied = undefined;
-      releaseMemory(bytes);
+      releaseBytes(bytes);
     }
     if (this.#filling.filled === memory.length) this.#settle();
   }

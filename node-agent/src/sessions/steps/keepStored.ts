@@ -2,7 +2,7 @@ import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
-import { isStoreUnreachable, ObjectStoreError } from "../../store/errors.ts";
+import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import { isStored, storePack } from "./storeSave.ts";
 import type { Step, StepContext } from "./step.ts";
 
@@ -30,24 +30,24 @@ export const keepStored: Step = async (context) => {
   return again;
 };
 
-/** Says why a save could not be stored; it is tried again. */
+/** Reports why a save could not be stored; it is tried again. */
 export async function reportSaveFailure({ deps, session, signal }: StepContext, error: unknown): Promise<void> {
   deps.onSaveStored("failed");
   await deps.reporter.report(session, [notFinal(reasonOf(error), error instanceof Error ? error.message : String(error))], undefined, signal);
 }
 
-/** Says that the last word on the save has yet to come. */
+/** Returns the finding that the last save is not stored yet. */
 export function notFinal(reason: string, message: string): Finding<"SavePersisted"> {
   return { type: "SavePersisted", status: "False", reason, message };
 }
 
 function reasonOf(error: unknown): SaveReason {
   if (error instanceof SpoolUnreadable) return saveReasons.spoolUnreadable;
-  if (isStoreUnreachable(error)) return saveReasons.storeUnreachable;
+  if (isObjectStoreUnreachable(error)) return saveReasons.storeUnreachable;
   return error instanceof ObjectStoreError ? saveReasons.storeRefused : saveReasons.saveFailed;
 }
 
-/** When the next upload may begin, in milliseconds since 1970. */
+/** Returns when the next upload may begin, in milliseconds since 1970. */
 function dueMs({ record: { stored }, deps: { saveIntervalMs } }: StepContext): number {
   return stored === undefined ? 0 : Date.parse(stored.persistedAt) + saveIntervalMs;
 }

@@ -8,16 +8,16 @@ import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/eventRecorder.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import { orderRestore } from "../../spool/orderRestore.ts";
-import { ChecksumMismatch, isStoreUnreachable, ObjectStoreError } from "../../store/errors.ts";
+import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
-/** Makes the game's files ready and orders the restore of the save. Where both are quick they are told together, in one write. */
+/** Makes the game's files ready and orders the restore of the save. Where both are quick they are reported together, in one write. */
 export const prepare: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
-  // Before the order, so that no word of the packer's is missed.
+  // Before the order, so that no report of the packer is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));
   const content = await findContent(deps, session, signal);
   // The order comes last: the save directory that follows it starts the game.
@@ -33,7 +33,7 @@ export const prepare: Step = async (context) => {
   return undefined;
 };
 
-/** What the session starts from, for the node to remember. */
+/** Returns what the session starts from, for the node to remember. */
 export function recordOf({ metadata, spec }: Stored<GameSession>): SessionRecord {
   const { slotId, generation, objectKey, sha256 } = spec.saveSlot;
   return {
@@ -53,7 +53,7 @@ function hasAwaitedContent({ status }: GameSession): boolean {
   return status?.conditions?.some(({ type, status: said }) => type === "ContentReady" && said === "False") ?? false;
 }
 
-/** Sees that the game's files are here; what is missing is on its way when this resolves. */
+/** Returns whether the game's files are here; what is missing is on its way when this resolves. */
 async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSession>, signal: AbortSignal): Promise<Finding<"ContentReady">> {
   const { cache } = deps;
   const { contentDigest } = spec;
@@ -73,9 +73,9 @@ async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSes
     : finding("False", contentReasons.archiveIncomplete, `The archive has no ${missing} at its root.`);
 }
 
-/** Orders the restore once, and follows the packer's word on it. */
+/** Orders the restore once; returns what the packer has reported of it. */
 async function findSave({ deps, record, world, signal }: StepContext): Promise<Finding<"SaveRestored">> {
-  const { files, store, bucket, clock, random } = deps;
+  const { files, objectStore, bucket, clock, random } = deps;
   const { baseSave, gameSession, uid } = record;
   const finding = (status: Finding["status"], reason: RestoreReason, message: string): Finding<"SaveRestored"> => ({ type: "SaveRestored", status, reason, message });
   const { report } = world.spool;
@@ -83,7 +83,7 @@ async function findSave({ deps, record, world, signal }: StepContext): Promise<F
   if (!world.isOrdered) {
     const save = baseSave && { location: { bucket, key: baseSave.objectKey }, sha256: baseSave.sha256 };
     try {
-      await orderRestore({ sessionFolder: files.folder(gameSession), uid, save, store, clock, random, signal });
+      await orderRestore({ sessionFolder: files.folder(gameSession), uid, save, objectStore, clock, random, signal });
     } catch (error) {
       const reason = failureReason(error);
       if (reason === undefined || !(error instanceof Error)) throw error;
@@ -117,12 +117,12 @@ function terminalReasonOf(reason: string): RestoreReason {
 
 function failureReason(error: unknown): RestoreReason | undefined {
   if (error instanceof ChecksumMismatch) return restoreReasons.checksumMismatch;
-  if (isStoreUnreachable(error)) return restoreReasons.storeUnreachable;
+  if (isObjectStoreUnreachable(error)) return restoreReasons.storeUnreachable;
   if (error instanceof ObjectStoreError) return error.failure === "NotFound" ? restoreReasons.saveMissing : restoreReasons.storeRefused;
   return undefined;
 }
 
-/** One event for the whole preparation: done, under way, or what stands in its way. */
+/** Returns one event for the whole preparation: done, under way, or what stands in its way. */
 function eventOf(findings: readonly Finding[], node: string): EventNote {
   const obstacle = findings.find(({ status, reason }) => status === "False" && reason !== contentReasons.downloading);
   if (obstacle !== undefined) return { type: "Warning", reason: obstacle.reason, action: "Prepare", note: obstacle.message };

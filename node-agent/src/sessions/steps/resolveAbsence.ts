@@ -7,7 +7,7 @@ import { giveUp } from "./settle.ts";
 import { retryMs, type RecordContext, type SessionDeps } from "./step.ts";
 import { hasLivePod, storeNewest } from "./storeLast.ts";
 
-/** The session is gone from the cluster, or goes on elsewhere: what it left here is stored all the same. */
+/** Stores what a session left here that is gone from the cluster, or goes on elsewhere; then forgets the session. */
 export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {
   const { deps, record, world, signal } = context;
   const again = { requeueAfterMs: retryMs };

@@ -4,10 +4,10 @@ import { keyOfRef } from "#kube/object.ts";
 import type { SessionRecord } from "../record.ts";
 import type { SessionDeps, Step } from "./step.ts";
 
-/** Outcomes by which nothing is lost. */
+/** Reasons of outcomes by which nothing is lost. */
 const goodReasons: ReadonlySet<string> = new Set([saveReasons.stored, saveReasons.unchanged, saveReasons.nothingToSave]);
 
-/** Says what became of the last save, and gives the folder up when the session is finished. */
+/** Reports what became of the last save, and removes the folder when the session is finished. */
 export const settle: Step = async ({ deps, session, record, signal }) => {
   const { outcome, stored } = record;
   if (outcome === undefined) return undefined;
@@ -17,7 +17,7 @@ export const settle: Step = async ({ deps, session, record, signal }) => {
   return undefined;
 };
 
-/** Says that there is no save, as the game never started. */
+/** Reports that there is no save, as the game never started. */
 export const reportNothing: Step = async ({ deps, session, record, world, signal }) => {
   const finding = { type: "SavePersisted", status: "True", reason: saveReasons.nothingToSave, message: "The game was never started." } as const;
   await deps.reporter.report(session, [finding], undefined, signal);

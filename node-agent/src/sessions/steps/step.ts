@@ -12,7 +12,7 @@ import type { CacheReader } from "#kube/cache.ts";
 import type { ContentCache } from "../../cache/contentCache.ts";
 import type { PackFormerSaves } from "../../spool/packFormerSaves.ts";
 import type { SpoolWatcher } from "../../spool/spoolWatcher.ts";
-import type { ObjectStore } from "../../store/objectStore.ts";
+import type { ObjectStore } from "../../objectStore/objectStore.ts";
 import type { SessionRecord } from "../record.ts";
 import type { SessionReporter } from "../report.ts";
 import type { SessionFiles } from "../sessionFiles.ts";
@@ -25,7 +25,7 @@ export interface SessionDeps {
   cache: ContentCache;
   files: SessionFiles;
   watcher: SpoolWatcher;
-  store: ObjectStore;
+  objectStore: ObjectStore;
   bucket: string;
   gameCaches: ResourceClient<GameCache>;
   gameSessions: { cache: CacheReader<GameSession>; client: ResourceClient<GameSession> };
@@ -51,7 +51,7 @@ export interface RecordContext {
   logger: Logger;
 }
 
-/** What a step is given. */
+/** What a step works with. */
 export interface StepContext extends RecordContext {
   session: Stored<GameSession>;
 }

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { aDigest, aGameSession } from "#test/factories/gameSession.ts";
-import { parseConfig } from "#operator/config.ts";
+import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 
 const images = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 const place = { nodeName: "node1", mediaPort: 20_003, address: "192.0.2.1" };
 
 function podOf(session = aGameSession(), environment: Record<string, string> = {}) {
-  const pod = buildPod(session, place, parseConfig({ GPU_RESOURCE_NAME: "", ...images, ...environment }).sessionPod);
+  const pod = buildPod(session, place, readConfig({ GPU_RESOURCE_NAME: "", ...images, ...environment }).sessionPod);
   const [game] = pod.spec?.containers ?? [];
   const [streamer] = pod.spec?.initContainers ?? [];
   if (!pod.spec || !game || !streamer) throw new Error("The pod has no containers.");
