@@ -27,7 +27,7 @@ async function start(): Promise<void> {
   await health.start(config.metricsPort);
   await listen(server, config.port);
   deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "The password threads did not start."));
-  for (const warning of configWarnings(config)) logger.warn({ doubt: warning }, "The configuration looks unsafe.");
+  for (const warning of configWarnings(config)) logger.warn({ warning }, "The configuration looks unsafe.");
   logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "The API serves requests.");
 }
 

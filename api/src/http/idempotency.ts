@@ -10,10 +10,13 @@ import type { AppContext, HttpDeps } from "./appContext.ts";
 import { parseIdempotencyKey } from "./idempotencyKey.ts";
 
 /**
- * What is kept of a response: its body as text, to the letter. An error response (by the stored name `refusal`) is made anew rather than
- * copied, for its request id is the new one's.
+ * What is kept of a response: its body as text, to the letter. An error response is made anew rather than copied, because its request id
+ * is the new one's.
  */
-type StoredResponse = { status: number; text: string; location?: string } | { refusal: ErrorCode; options: HttpErrorOptions };
+type StoredResponse = { status: number; text: string; location?: string } | { [storedErrorCode]: ErrorCode; options: HttpErrorOptions };
+
+/** By this name rows of earlier releases have an error's code. */
+const storedErrorCode = "refusal";
 
 /** What a route says of its requests and responses. */
 interface Description {
@@ -117,12 +120,12 @@ function stillRunning(): DomainError {
 }
 
 function storedError({ code, message, hasMessage, details, headers, extra }: HttpError): StoredResponse {
-  return { refusal: code, options: { headers, extra, ...(hasMessage && { message }), ...(details !== undefined && { details }) } };
+  return { [storedErrorCode]: code, options: { headers, extra, ...(hasMessage && { message }), ...(details !== undefined && { details }) } };
 }
 
 function replay(ctx: AppContext, response: StoredResponse): void {
   const replayed = { "Idempotency-Replayed": "true" };
-  if ("refusal" in response) throw new HttpError(response.refusal, { ...response.options, headers: { ...response.options.headers, ...replayed } });
+  if (storedErrorCode in response) throw new HttpError(response[storedErrorCode], { ...response.options, headers: { ...response.options.headers, ...replayed } });
   ctx.set({ ...replayed, ...(response.location !== undefined && { Location: response.location }) });
   ctx.status = response.status;
   ctx.type = "json";

@@ -28,7 +28,7 @@ export type IdempotencyClaim =
 
 interface KnownRow {
   isSame: boolean;
-  answer: unknown;
+  response: unknown;
 }
 
 const attemptsMax = 3;
@@ -53,13 +53,13 @@ export async function insertIdempotencyKey(db: Queryable, { principal, route, ke
     if (rowCount === 1) return { kind: "claimed" };
     const { rows: [known] } = await db.query<KnownRow>({
       name: "idempotency.find",
-      text: `SELECT fingerprint = $4 AS "isSame", answer FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3`,
+      text: `SELECT fingerprint = $4 AS "isSame", answer AS response FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3`,
       values: [principal, route, key, fingerprint],
     });
     // It was deleted between the two statements: the key is free again.
     if (known === undefined) continue;
     if (!known.isSame) return { kind: "reused" };
-    return known.answer === null ? { kind: "running" } : { kind: "done", response: known.answer };
+    return known.response === null ? { kind: "running" } : { kind: "done", response: known.response };
   }
   return { kind: "running" };
 }

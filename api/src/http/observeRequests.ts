@@ -5,7 +5,7 @@ import type { AppContext, HttpDeps } from "./appContext.ts";
 /** A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
-/** Gives every request an id, and one log line and one measurement when its response has ended. */
+/** Assigns an id to every request, and writes one log line and one measurement when its response has ended. */
 export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   const { clock, lifecycle } = ctx.deps;
   const startedMs = clock.monotonicMs();

@@ -58,7 +58,7 @@ async function lookAtSpool(folder: string, uid: string): Promise<Spool | SpoolUn
   }
 }
 
-/** A record that a fault of the disk has spoilt is made anew of what the cluster knows; without a session its folder is set aside. */
+/** Rebuilds a record that a fault of the disk has damaged from what the cluster knows; without a session its folder is set aside. */
 async function readRecord({ files, gameSessions, onKept }: SessionDeps, key: string): Promise<SessionRecord | undefined> {
   const { name, namespace } = refOf(key);
   try {

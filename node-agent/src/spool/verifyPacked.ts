@@ -40,8 +40,8 @@ export async function verifyPacked(path: string, save: PackedSave, signal: Abort
   } catch (error) {
     await file.close();
     signal.throwIfAborted();
-    const refusal = toArchiveRefused(error);
-    if (refusal instanceof ArchiveRefused) throw new SpoolUnreadable(`${path}: ${refusal.message}`, error);
+    const cause = toArchiveRefused(error);
+    if (cause instanceof ArchiveRefused) throw new SpoolUnreadable(`${path}: ${cause.message}`, error);
     throw error;
   }
 }

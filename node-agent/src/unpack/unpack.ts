@@ -65,7 +65,7 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
     }
     await Promise.all(feeding);
     gunzip.end();
-    return { ...await judge(unpacked, hash, options.sha256), packedBytes };
+    return { ...await resultOf(unpacked, hash, options.sha256), packedBytes };
   } finally {
     gunzip.destroy();
     await unpacked.catch(() => undefined);
@@ -103,7 +103,8 @@ async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
   });
 }
 
-async function judge(unpacked: Promise<ArchiveSummary>, hash: Hash, expected: string): Promise<ArchiveSummary> {
+/** Returns the summary of a whole archive. Throws ChecksumMismatch when its bytes are others, which may also be why it breaks rules. */
+async function resultOf(unpacked: Promise<ArchiveSummary>, hash: Hash, expected: string): Promise<ArchiveSummary> {
   const [result] = await Promise.allSettled([unpacked]);
   const actual = hash.digest("hex");
   if (result.status === "fulfilled") {

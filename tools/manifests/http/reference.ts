@@ -45,7 +45,7 @@ function errorTable(codes: ReadonlySet<ErrorCode>): string {
   return ["| Status | `error` | Meaning |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** Every named body but the refusals', which all have one form. */
+/** Every named body except those of error responses, which all have one form. */
 function shapes({ components }: OpenApiDocument): string {
   return Object.entries((components?.schemas ?? {}) as Record<string, SchemaNode>)
     .filter(([name]) => !name.endsWith("Error"))

@@ -37,14 +37,14 @@ export function useGameSession(sessionId: string): GameSessionView {
   useGameSessionEvents(sessionId, !isFinal(session, error), setIsSubscribed);
   const refresh = useCallback(() => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }), [client, sessionId]);
   const expiresAt = useKeepalive(sessionId, session, refresh);
-  const ending = useQuery({
+  const ended = useQuery({
     queryKey: ["endedGameSession", sessionId],
     // One request stops the session and returns its statistics; of an ended session it only returns them.
     queryFn: () => stopGameSession(sessionId),
     enabled: session?.status === "stopped",
     staleTime: Infinity,
   });
-  const { refetch: requestEnd } = ending;
+  const { refetch: requestEnd } = ended;
   const stop = useCallback(() => void requestEnd().then(refresh), [requestEnd, refresh]);
-  return { session, error: error ?? ending.error, isStopping: ending.isFetching, statistics: ending.data, refresh, stop, expiresAt };
+  return { session, error: error ?? ended.error, isStopping: ended.isFetching, statistics: ended.data, refresh, stop, expiresAt };
 }

@@ -43,10 +43,10 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   async open({ signal, ...options }: StreamConnectionOptions): Promise<void> {
     try {
       const sdp = await (this.#offer ??= this.#makeOffer());
-      const answer = await postOffer({ ...options, sdp, signal });
-      this.#resourceUrl = answer.resourceUrl;
+      const sdpAnswer = await postOffer({ ...options, sdp, signal });
+      this.#resourceUrl = sdpAnswer.resourceUrl;
       signal.throwIfAborted();
-      await this.#peer.setRemoteDescription({ type: "answer", sdp: answer.sdp });
+      await this.#peer.setRemoteDescription({ type: "answer", sdp: sdpAnswer.sdp });
       this.emit("answered", undefined);
       await this.#opened(signal);
     } catch (error) {

@@ -110,7 +110,7 @@ async function missingPart(content: string, { launcher, engineDir }: GameSession
   return engine?.isDirectory() === true ? undefined : `directory ${engineDir}`;
 }
 
-/** Returns a terminal reason, whatever the packer's is: its refusal is final. */
+/** Returns a terminal reason, whatever the packer's is: it does not try again. */
 function terminalReasonOf(reason: string): RestoreReason {
   return reason === packerRestoreReasons.saveVolumeFull ? restoreReasons.saveVolumeFull : restoreReasons.saveRefused;
 }

@@ -1,5 +1,5 @@
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
-import { stopCauseOf, hasAttemptLeft, hasContentFailed, nodeLost, refusalOf, type StopCause } from "./stopCauses.ts";
+import { stopCauseOf, hasAttemptLeft, hasContentFailed, nodeLost, podRejection, type StopCause } from "./stopCauses.ts";
 import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
 
 /** The steps that bring a session nearer to what is wanted. Each may run twice, and each starts from what it observes. */
@@ -26,8 +26,8 @@ export function planFor(world: SessionWorld): Plan {
 function runningSteps(world: SessionWorld): StepName[] {
   if (world.session.status?.nodeName === undefined) return ["addFinalizer", "assignNode"];
   if (obsoletePod(world) !== undefined) return ["removeObsoletePod"];
-  const refusal = refusalOf(world);
-  if (refusal && hasAttemptLeft(world)) return [refusal.isPortConflict ? "changePort" : "moveToAnotherNode"];
+  const rejected = podRejection(world);
+  if (rejected && hasAttemptLeft(world)) return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];
   if (shouldMove(world)) return ["moveToAnotherNode"];
   // The save is restored by the pod itself, whose game waits for it.
   if (!isContentUnpacked(world) && currentPod(world) === undefined) return ["awaitContent"];

@@ -136,7 +136,7 @@ function startTimedOut(world: SessionWorld): StopCause {
 }
 
 /** Returns why the pod needs another node or port, when the scheduler or the kubelet refuses it. */
-export function refusalOf(world: SessionWorld): { message: string; isPortConflict: boolean } | undefined {
+export function podRejection(world: SessionWorld): { message: string; isPortConflict: boolean } | undefined {
   const pod = currentPod(world);
   const refused = pod && rejection(pod);
   if (refused) return { message: `${refused.reason} ${refused.message}`.trim(), isPortConflict: isPortConflict(refused) };

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { artPattern } from "../../../../web/src/catalog/artPattern.ts";
+import { artPattern } from "#web/catalog/artPattern.ts";
 
 describe("artPattern", () => {
   it("returns the same pattern for the same game and another for another game", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { languageNames } from "../../../../web/src/catalog/languageNames.ts";
+import { languageNames } from "#web/catalog/languageNames.ts";
 
 describe("languageNames", () => {
   it("writes the names of language tags, and a malformed tag as it is", () => {

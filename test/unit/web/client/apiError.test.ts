@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ErrorCode } from "#contracts/http/errors.ts";
-import { ApiError, isApiError, sentenceFor, waitText } from "../../../../web/src/client/apiError.ts";
+import { ApiError, isApiError, sentenceFor, waitText } from "#web/client/apiError.ts";
 
 describe("sentenceFor", () => {
   it("returns a sentence for every error code and never the server's own message", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { countdownText, dateText, durationText, timeAgo } from "../../../../web/src/components/timeText.ts";
+import { countdownText, dateText, durationText, timeAgo } from "#web/components/timeText.ts";
 
 describe("timeText", () => {
   it("says how long ago a moment was", () => {

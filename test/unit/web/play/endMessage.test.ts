@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
-import { endMessageOf } from "../../../../web/src/play/endMessage.ts";
+import { endMessageOf } from "#web/play/endMessage.ts";
 
 describe("endMessageOf", () => {
   it("explains every way a session ends, each differently", () => {

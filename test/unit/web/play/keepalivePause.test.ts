@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { keepalivePauseMs } from "../../../../web/src/play/keepalivePause.ts";
+import { keepalivePauseMs } from "#web/play/keepalivePause.ts";
 
 describe("keepalivePauseMs", () => {
   const pause = (leftMs: number): number => keepalivePauseMs(new Date(1_000_000 + leftMs).toISOString(), 1_000_000);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { newerOf } from "../../../../web/src/play/newerOf.ts";
+import { newerOf } from "#web/play/newerOf.ts";
 
 describe("newerOf", () => {
   function session(status: GameSessionStatusResponse["status"], stage?: GameSessionStatusResponse["stage"]): GameSessionStatusResponse {

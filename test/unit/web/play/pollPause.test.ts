@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { ApiError } from "../../../../web/src/client/apiError.ts";
-import { isFinal, pollPauseMs } from "../../../../web/src/play/pollPause.ts";
+import { ApiError } from "#web/client/apiError.ts";
+import { isFinal, pollPauseMs } from "#web/play/pollPause.ts";
 
 describe("pollPauseMs", () => {
   const unreachable = new ApiError("unreachable", "");

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { localPath } from "../../../../web/src/signIn/localPath.ts";
+import { localPath } from "#web/signIn/localPath.ts";
 
 describe("localPath", () => {
   const origin = "https://joypod.example";

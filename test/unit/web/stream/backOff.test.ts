@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { backOffMs } from "../../../../web/src/stream/backOff.ts";
+import { backOffMs } from "#web/stream/backOff.ts";
 
 describe("backOffMs", () => {
   it("doubles from half a second to eight seconds, of which at least half remain", () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WhepClientId } from "#contracts/stream.ts";
-import { takeClientId } from "../../../../web/src/stream/clientId.ts";
+import { takeClientId } from "#web/stream/clientId.ts";
 
 describe("takeClientId", () => {
   function aTab(copied: [string, string][] = []): { storage: Map<string, string>; page: EventTarget; load: () => string } {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { preferredCodecs } from "../../../../web/src/stream/codecPreference.ts";
+import { preferredCodecs } from "#web/stream/codecPreference.ts";
 
 describe("preferredCodecs", () => {
   const vp8 = { mimeType: "video/VP8" };

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { PadInput, type StreamInput } from "#contracts/stream.ts";
-import { GamepadCapture, padMessage, type PadSample } from "../../../../web/src/stream/gamepadCapture.ts";
+import { GamepadCapture, padMessage, type PadSample } from "#web/stream/gamepadCapture.ts";
 
 function aPad({ index = 0, axes = [0, 0, 0, 0], pressed = [] as number[] } = {}): PadSample {
   return { index, axes, buttons: Array.from({ length: 17 }, (_button, place) => ({ pressed: pressed.includes(place), value: pressed.includes(place) ? 1 : 0 })) };

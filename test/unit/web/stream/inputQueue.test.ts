@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { StreamInput } from "#contracts/stream.ts";
-import { InputQueue } from "../../../../web/src/stream/inputQueue.ts";
+import { InputQueue } from "#web/stream/inputQueue.ts";
 
 function drain(queue: InputQueue): StreamInput[] {
   const messages: StreamInput[] = [];

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { InputSender, type InputChannel } from "../../../../web/src/stream/inputSender.ts";
+import { InputSender, type InputChannel } from "#web/stream/inputSender.ts";
 
 /** A channel whose buffer fills with each message and empties on drain(). */
 class SlowChannel extends EventTarget implements InputChannel {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { KeyInput, type StreamInput } from "#contracts/stream.ts";
-import { KeyboardCapture, isMenuChord, type KeyPress } from "../../../../web/src/stream/keyboardCapture.ts";
+import { KeyboardCapture, isMenuChord, type KeyPress } from "#web/stream/keyboardCapture.ts";
 
 const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, repeat: false, ctrlKey: false, altKey: false, ...more });
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { pointerScale } from "#contracts/stream.ts";
-import { pictureArea, toPointerCoordinates } from "../../../../web/src/stream/pictureArea.ts";
+import { pictureArea, toPointerCoordinates } from "#web/stream/pictureArea.ts";
 
 const picture = { width: 1280, height: 720 };
 

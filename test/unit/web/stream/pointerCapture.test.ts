@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import { PointerCapture, type PointerSample } from "../../../../web/src/stream/pointerCapture.ts";
+import { PointerCapture, type PointerSample } from "#web/stream/pointerCapture.ts";
 
 const at = (clientX: number, clientY: number, buttons = 0): PointerSample => ({ clientX, clientY, movementX: 0, movementY: 0, buttons });
 const by = (movementX: number, movementY: number): PointerSample => ({ clientX: 0, clientY: 0, movementX, movementY, buttons: 0 });

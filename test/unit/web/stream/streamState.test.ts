@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isStillStarting, outcomeOf, stateAfter } from "../../../../web/src/stream/streamState.ts";
+import { isStillStarting, outcomeOf, stateAfter } from "#web/stream/streamState.ts";
 
 describe("stateAfter", () => {
   it("returns no state after a loss, so that it is tried again, until two minutes have passed", () => {

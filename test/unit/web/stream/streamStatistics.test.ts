@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { readCounters, statisticsBetween } from "../../../../web/src/stream/streamStatistics.ts";
+import { readCounters, statisticsBetween } from "#web/stream/streamStatistics.ts";
 
 function aReport(more: Record<string, unknown> = {}): Record<string, unknown>[] {
   return [

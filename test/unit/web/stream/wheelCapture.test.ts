@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import { WheelCapture } from "../../../../web/src/stream/wheelCapture.ts";
+import { WheelCapture } from "#web/stream/wheelCapture.ts";
 
 function sentFor(samples: { deltaX?: number; deltaY?: number; deltaMode?: number }[]): StreamInput[] {
   const sent: StreamInput[] = [];

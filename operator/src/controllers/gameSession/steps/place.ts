@@ -3,7 +3,7 @@ import { limits } from "#contracts/limits.ts";
 import { addFinalizer as putFinalizer, hasFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { Assignment, NoPlace } from "../assignments.ts";
-import { contentFailed, failed, nodeLost, refusalOf, type StopCause } from "../stopCauses.ts";
+import { contentFailed, failed, nodeLost, podRejection, type StopCause } from "../stopCauses.ts";
 import type { SessionWorld } from "../world.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import { noteStopping } from "./stop.ts";
@@ -83,8 +83,8 @@ function nextAttempt({ session }: SessionWorld): number {
 
 /** Returns the most certain cause: that the pod was refused, that the node is lost, or that time has passed. */
 function causeOfMove(world: SessionWorld, nodeName: string): StopCause {
-  const refusal = refusalOf(world);
-  if (refusal) return failed(failureReasons.podRefused, `Node ${nodeName} has no room for the pod: ${refusal.message}`);
+  const rejected = podRejection(world);
+  if (rejected) return failed(failureReasons.podRefused, `Node ${nodeName} has no room for the pod: ${rejected.message}`);
   return world.nodeHealth === "Lost" ? nodeLost(nodeName) : contentFailed(world);
 }
 

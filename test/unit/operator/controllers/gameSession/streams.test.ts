@@ -16,7 +16,7 @@ const starting: Pod["status"] = {
 describe("Streams", () => {
   let clock: FakeClock;
   let pods: ObjectCache<Pod>;
-  let answers: (boolean | Error)[];
+  let responses: (boolean | Error)[];
   let asked: string[];
   let told: string[];
   let streams: Streams;
@@ -31,12 +31,12 @@ describe("Streams", () => {
   beforeEach(() => {
     clock = new FakeClock();
     pods = new ObjectCache<Pod>();
-    [answers, asked, told] = [[], [], []];
+    [responses, asked, told] = [[], [], []];
     const askStreamer = async (podIp: string): Promise<boolean> => {
       asked.push(podIp);
-      const answer = answers.shift() ?? false;
-      if (answer instanceof Error) throw answer;
-      return Promise.resolve(answer);
+      const response = responses.shift() ?? false;
+      if (response instanceof Error) throw response;
+      return Promise.resolve(response);
     };
     streams = new Streams({ pods, askStreamer, clock, logger: silentLogger });
   });
@@ -48,7 +48,7 @@ describe("Streams", () => {
   it("asks a starting pod's streamer until it is playable, and enqueues the session once", async () => {
     follow();
     const pod = podWith(starting);
-    answers = [new Error("refused"), false, true];
+    responses = [new Error("refused"), false, true];
     pods.upsert(pod);
     await clock.advance(0);
     expect([asked.length, told, streams.isPlayable(pod)]).to.deep.equal([1, [], false]);
@@ -85,7 +85,7 @@ describe("Streams", () => {
       const pod = podWith(starting);
       pods.upsert(pod);
       await clock.advance(0);
-      answers = [true];
+      responses = [true];
       end(pod);
       await clock.advance(5000);
       expect([asked.length, told, clock.pendingTimers]).to.deep.equal([1, [], 0]);
