@@ -242,18 +242,24 @@ export class ContentCache {
     if (!this.#stopping.signal.aborted) this.#retryTimer = this.#options.clock.setTimer(ms, () => this.#pump());
   }
 
-  async #makeRoom(bytes: number, { isForLaunch, priority }: Wanted): Promise<boolean> {
+  async #makeRoom(bytes: number, wanted: Wanted): Promise<boolean> {
     this.#disk = await this.#options.readDiskSpace();
-    const request = { bytes, priority: isForLaunch ? undefined : priority };
+    const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority };
     const room = { usedBytes: this.#usedBytes(), budgetBytes: this.#budget(), diskFreeBytes: this.#disk.freeBytes - this.#reservedBytes() };
     const victims = chooseVictims(this.#evictables(), request, room);
     for (const { digest } of victims ?? []) {
-      await this.#unpacked.remove(digest);
-      this.#options.metrics.evicted();
-      this.#options.logger.info({ digest }, "A game was evicted to make room.");
-      this.#tell(digest);
+      // A session may have asked for it, or a policy have pinned it, while the one before was removed: what to give up is chosen anew.
+      if (!this.#evictables().some((version) => version.digest === digest && !version.isInUse && !version.isPinned)) return this.#makeRoom(bytes, wanted);
+      await this.#evict(digest);
     }
     return victims !== undefined;
+  }
+
+  async #evict(digest: string): Promise<void> {
+    await this.#unpacked.remove(digest);
+    this.#options.metrics.evicted();
+    this.#options.logger.info({ digest }, "A game was evicted to make room.");
+    this.#tell(digest);
   }
 
   #evictables(): Evictable[] {

@@ -11,7 +11,7 @@ import { contentDirectory, objectDirectory } from "#contracts/nodeLayout.ts";
 import { systemClock } from "#runtime/clock.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { ContentCache } from "#node-agent/cache/contentCache.ts";
-import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
+import { createObjectFiles, type ObjectFiles } from "#node-agent/cache/objectFiles.ts";
 import { readDiskSpace } from "#node-agent/cache/space.ts";
 import { nodePaths } from "#node-agent/disk/nodePaths.ts";
 import { createObjectStore, type ObjectStore } from "#node-agent/objectStore/objectStore.ts";
@@ -52,9 +52,9 @@ describe("ContentCache", function () {
     rmSync(root, { recursive: true, force: true });
   });
 
-  async function aCache({ budgetBytes = 2 ** 30 }: { budgetBytes?: number } = {}): Promise<ContentCache> {
+  async function aCache({ budgetBytes = 2 ** 30, files = createObjectFiles(nodePaths(root)) }: { budgetBytes?: number; files?: ObjectFiles } = {}): Promise<ContentCache> {
     const cache = new ContentCache({
-      files: createObjectFiles(nodePaths(root)), objectStore: store, budgetBytes, readDiskSpace: () => readDiskSpace(root), inUse: () => inUse,
+      files, objectStore: store, budgetBytes, readDiskSpace: () => readDiskSpace(root), inUse: () => inUse,
       clock: systemClock, random: () => 0, logger: silentLogger,
       metrics: { downloaded: () => undefined, resumed: () => void (resumed += 1), evicted: () => undefined },
     });
@@ -213,6 +213,32 @@ describe("ContentCache", function () {
     expect((await failureOf(cache, second)).reason).to.equal("InsufficientSpace");
     expect(cache.isShortOfSpace).to.equal(true);
     expect(existsSync(contentDirectory(root, first.sha256)) && existsSync(contentDirectory(root, third.sha256))).to.equal(true);
+  });
+
+  it("keeps a game that a session asks for while another one is being evicted", async () => {
+    const [first, second, third] = [await aGame(), await aGame(), await aGame(5_000_000)];
+    const earlier = await aCache({ budgetBytes: 7_000_000 });
+    for (const [index, source] of [first, second].entries()) {
+      earlier.demand(`gs-${index}`, source);
+      await isReady(earlier, source);
+      await createObjectFiles(nodePaths(root)).markUsed(source.sha256, new Date(Date.now() - 3_600_000 + index * 1000));
+    }
+    const files = createObjectFiles(nodePaths(root));
+    const cache = await aCache({
+      budgetBytes: 7_000_000,
+      files: {
+        ...files,
+        async remove(digest) {
+          cache.demand("gs-3", second);
+          await files.remove(digest);
+        },
+      },
+    });
+    cache.demand("gs-4", third);
+    expect((await failureOf(cache, third)).reason).to.equal("InsufficientSpace");
+    expect(cache.stateOf(first.sha256), "evicted").to.equal(undefined);
+    expect(cache.stateOf(second.sha256)?.state, "asked for meanwhile").to.equal("Ready");
+    expect(existsSync(contentDirectory(root, second.sha256))).to.equal(true);
   });
 
   it("removes unfinished and damaged entries at the start", async () => {

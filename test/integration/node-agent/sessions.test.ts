@@ -160,6 +160,20 @@ describe("Node agent: sessions", function () {
     expect(await savesOf(name)).to.have.length(1);
   });
 
+  it("moves the slot's save on when the API server takes writes again, though the game saves nothing more", async () => {
+    await fixture.startAgent();
+    const name = await aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await storedSave(name, 1);
+    await fixture.refuseSessionStatus(true);
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    await eventually(async () => (await savesOf(name)).length === 2, { timeoutMs: 20_000, what: "the second save to be stored" });
+    expect((await fixture.session(name)).status?.save?.sequence, "unreported").to.equal(1);
+    await fixture.refuseSessionStatus(false);
+    const { objectKey } = await storedSave(name, 2);
+    expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
+  });
+
   it("stores a pack found after a restart although its session is gone, and reports it to the admin", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
