@@ -72,9 +72,12 @@ describe("Node agent: damaged and hostile session folders:", function () {
       writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
       await fixture.packed(name);
       await fixture.killPacker(name);
+      // An upload that had begun before would go on with the pack that it has read.
+      await fixture.stopAgent();
       const folder = `${fixture.folder(name)}/packed`;
       damage({ pack: `${folder}/${fixture.packsOf(name)[0] ?? ""}`, manifest: `${folder}/manifest.json` });
       fixture.proxy.fault = undefined;
+      await fixture.startAgent();
       await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
       await fixture.condition(name, "SavePersisted", "True", "SpoolUnreadable");
       expect(await fixture.storedSaves(`slot-${name}`)).to.deep.equal([]);
