@@ -175,7 +175,7 @@ describe("when the object store", function () {
     const endpoint = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const { client } = connectObjectStore({ endpoint, region: "us-east-1", bucket: "none", accessKey: "none", secretKey: "none", timeoutMs: 20 });
     try {
-      expect(await client.bucketExists("none").then(() => undefined, (error: unknown) => error)).to.have.property("message", "The object store fell silent.");
+      expect(await client.bucketExists("none").then(() => undefined, (error: unknown) => error)).to.have.property("message", "The object store does not respond.");
     } finally {
       silent.close();
     }
