@@ -5,12 +5,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-programSources := $(shell find api/src kube/src operator/src node-agent/src packer/src contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)
+programSources := $(shell find api/src runtime/src archive/src kube/src operator/src node-agent/src packer/src contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)
 webSources := $(shell find web contracts/src -type f -not -path 'web/dist/*' 2>/dev/null)
 
 ##@ Run the platform
 .PHONY: up
-up: ready built ## bring everything up: cluster, images, chart, demo player and games; prints where to play
+up: ## bring everything up: cluster, images, chart, demo player and games; prints where to play
 	@tools/platform/up.sh
 
 .PHONY: down
@@ -23,7 +23,7 @@ clean-cluster: ## remove the cluster, its data and its credentials (caches stay)
 
 ##@ Prove it
 .PHONY: test
-test: ready built ## everything: lint, types, generated files, known weaknesses, unit, integration, soak, e2e; ends with `N passed, N failed`
+test: ready built ## everything: lint, types, generated files, known vulnerabilities, unit, integration, soak, e2e; ends with `N passed, N failed`
 	@node tools/test/run.ts
 
 .PHONY: lint
@@ -40,7 +40,7 @@ verify: ready ## generated files are what the generators make
 	@tools/manifests/verify.sh
 
 .PHONY: audit
-audit: ## known weaknesses of the npm packages that the images install, where the registry tells
+audit: ## known vulnerabilities of the npm packages that the images install, where the registry tells
 	@tools/supplyChain/audit.sh
 
 .PHONY: unit
@@ -49,12 +49,12 @@ unit: ready ## unit tests (seconds)
 
 .PHONY: integration
 integration: ready prerequisites ## integration tests on real Postgres, Redis, MinIO, etcd and kube-apiserver
-	@tools/programs/ensure.sh etcd kube-apiserver kubectl helm minio
+	@tools/fromSource/programs/build.sh etcd kube-apiserver kubectl helm minio
 	@npm run --silent integration
 
 .PHONY: soak
 soak: ready built prerequisites ## what takes many minutes by its nature: the longest and the largest uploads
-	@tools/programs/ensure.sh etcd kube-apiserver minio
+	@tools/fromSource/programs/build.sh etcd kube-apiserver minio
 	@npm run --silent soak
 
 .PHONY: e2e
@@ -71,8 +71,8 @@ manifests: ready ## write CRDs, RBAC, field tables and docs/http.md from the cod
 	@npm run --silent manifests
 
 .PHONY: programs
-programs: ## build every program of tools/programs from its pinned Go module
-	@tools/programs/ensure.sh
+programs: ## build every program of tools/fromSource/programs from its pinned Go module
+	@tools/fromSource/programs/build.sh
 
 .PHONY: images
 images: ready built ## build the images whose inputs changed
@@ -93,7 +93,7 @@ prerequisites: ## install the Debian packages that tests need
 .PHONY: help
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@printf '\nVariables: JOYPOD_CLUSTER (name, default joypod; joypod-test for make test), JOYPOD_WEB_PORT, JOYPOD_CACHE, JOYPOD_HELM_VALUES (a file), JOYPOD_KUBE_CONTEXT with JOYPOD_IMAGE_REPOSITORY and JOYPOD_BASE_URL, JOYPOD_KEEP (tests keep their cluster)\n'
+	@printf '\nVariables: JOYPOD_CLUSTER (name, default joypod; joypod-test for make test), JOYPOD_WEB_PORT, JOYPOD_CACHE, JOYPOD_FROM_SOURCE (yes or no; else what the machine can do), JOYPOD_HELM_VALUES (a file), JOYPOD_KUBE_CONTEXT with JOYPOD_IMAGE_REPOSITORY and JOYPOD_BASE_URL, JOYPOD_KEEP (tests keep their cluster)\n'
 
 # node_modules and what is generated into the source tree but not committed.
 .PHONY: ready

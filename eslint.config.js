@@ -1,52 +1,23 @@
 import tseslint from "typescript-eslint";
 import { documentedExports } from "./tools/lint/documentedExports.js";
+import { fieldTerms } from "./tools/lint/fieldTerms.js";
 import { functionLength } from "./tools/lint/functionLength.js";
 
-/** Which packages a package may import by subpath; design §3: everyone → contracts; api, operator, node-agent → kube. */
-const arrows = {
-  contracts: [],
-  kube: [],
-  api: ["#contracts", "#kube"],
-  operator: ["#contracts", "#kube"],
-  "node-agent": ["#contracts", "#kube"],
-  packer: ["#contracts"],
-  // What the streamer does in the packer's place, while a launch cannot wait for that to start.
-  streamer: ["#contracts", "#packer"],
-  web: ["#contracts"],
-};
-
-const packages = Object.keys(arrows);
-
-/** Forbids every arrow that is not in the table, both by subpath and by relative path out of the package. */
-function importArrows(name) {
-  const others = packages.filter((other) => other !== name);
-  const forbidden = ["#contracts", "#kube", "#packer"].filter((subpath) => !arrows[name].includes(subpath) && subpath !== `#${name}`);
-  return {
-    files: [`${name}/**/*.ts`, `${name}/**/*.tsx`],
-    rules: {
-      "no-restricted-imports": ["error", {
-        patterns: [
-          ...forbidden.map((subpath) => ({ group: [`${subpath}/*`], message: `${name} may not import ${subpath}.` })),
-          { group: ["#test/*"], message: "Programs do not import test code." },
-          { regex: "^(\\.\\./)+(test|tools|games|images)/", message: "Programs import neither tests nor tools." },
-          { regex: `^(\\.\\./)+(${others.join("|")})/`, message: "Reach another package by its subpath, along the arrows of design §3." },
-        ],
-      }],
-    },
-  };
-}
+/** The programs and what they share; who may import whom among them says dependency-cruiser.config.js. */
+const packages = ["contracts", "runtime", "archive", "kube", "api", "operator", "node-agent", "packer", "streamer", "web"];
 
 export default tseslint.config(
   { ignores: ["node_modules/", "**/dist/", "api/src/generated/", "test-results/"] },
   {
     files: ["**/*.ts", "**/*.tsx"],
     extends: [...tseslint.configs.strictTypeChecked],
-    plugins: { joypod: { rules: { documentedExports, functionLength } } },
+    plugins: { joypod: { rules: { documentedExports, fieldTerms, functionLength } } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     languageOptions: {
       parserOptions: { project: ["./tsconfig.json", "./web/tsconfig.json"], tsconfigRootDir: import.meta.dirname },
     },
     rules: {
+      "joypod/fieldTerms": "error",
       "@typescript-eslint/no-floating-promises": "error",
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
@@ -67,7 +38,14 @@ export default tseslint.config(
       eqeqeq: ["error", "always"],
     },
   },
-  ...packages.map(importArrows),
+  {
+    files: ["**/*.ts", "**/*.tsx"],
+    rules: {
+      "no-restricted-imports": ["error", {
+        patterns: [{ regex: `^(\\.\\./)+(${packages.join("|")})/src/`, message: "Reach another package by its subpath: #contracts/…, #kube/…." }],
+      }],
+    },
+  },
   {
     files: [...packages, "tools"].flatMap((name) => [`${name}/**/*.ts`, `${name}/**/*.tsx`]),
     ignores: ["**/*.d.ts"],
@@ -83,12 +61,22 @@ export default tseslint.config(
     rules: { "joypod/functionLength": "off" },
   },
   {
-    files: ["api/**/*.ts", "operator/**/*.ts", "node-agent/**/*.ts", "packer/**/*.ts", "streamer/**/*.ts", "kube/**/*.ts", "contracts/**/*.ts"],
-    ignores: ["**/config.ts", "**/main.ts", "**/packOnce.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts"],
+    files: ["api/**/*.ts", "operator/**/*.ts", "node-agent/**/*.ts", "packer/**/*.ts", "streamer/**/*.ts", "kube/**/*.ts", "contracts/**/*.ts", "runtime/**/*.ts", "archive/**/*.ts"],
+    ignores: ["**/config.ts", "**/main.ts", "**/packOnce.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts", "runtime/src/program.ts"],
     rules: {
       "no-restricted-properties": ["error",
         { object: "process", property: "env", message: "Configuration is parsed once, in config.ts." },
         { object: "process", property: "exit", message: "Only main.ts ends the process." }],
+    },
+  },
+  {
+    files: ["api/src/**/*.ts"],
+    ignores: ["api/src/**/*{Queries,Query}.ts", "api/src/stores/*.ts"],
+    rules: {
+      "no-restricted-syntax": ["error", {
+        selector: "CallExpression[callee.property.name=/^(query|find(Unique|First)(OrThrow)?|findMany|(create|update)Many(AndReturn)?|deleteMany)$/]",
+        message: "SQL and Prisma's queries live in the noun's …Queries.ts: docs/decisions/0014-prisma-and-sql.md.",
+      }],
     },
   },
   {
@@ -100,7 +88,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["tools/**/*.ts", "games/**/*.ts", "test/**/*.ts", "api/src/cli.ts"],
+    files: ["tools/**/*.ts", "games/**/*.ts", "test/**/*.ts", "api/src/cli/cli.ts"],
     rules: { "no-console": "off" },
   },
 );

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build.sh game…: makes each game's archive in a container of the game image and prints its path. What is there is not made again.
+# build.sh game…: packs each game in a container of the game image and prints the path of its archive. An archive that exists is not packed again.
 # Environment: JOYPOD_GAME_IMAGE, the game image to pack for and in; without it, tools/images/build.sh makes it.
 set -euo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
@@ -7,7 +7,7 @@ set -euo pipefail
 
 games=$repositoryRoot/games
 
-# What an archive depends on: the recipe, what it compiles, and the libraries that the game image gives.
+# Prints a hash of what an archive depends on: the recipe, what it compiles, and the libraries of the game image.
 contentOf() {
   local recipe=("$games/packing.sh" "$games/$1/pack.sh") source
   while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -name '*.[ch]' -o -name '*.py' | LC_ALL=C sort)
@@ -19,11 +19,11 @@ pack() {
   writeBuildSecrets
   if [ -f "$buildSecrets/ca" ]; then mounts+=(-v "$buildSecrets/ca:/run/secrets/ca:ro"); fi
   if [ -f "$buildSecrets/apt" ]; then mounts+=(-v "$buildSecrets/apt:/etc/apt/apt.conf.d/95build-host:ro"); fi
-  # Twice, as a package mirror may be away for a moment.
+  # Tries twice, as a package mirror may be unavailable for a moment.
   for try in 1 2; do
     nice -n 10 "$containerEngine" run --rm --user 0:0 --network host --entrypoint /bin/bash \
       -v "$games:/games:ro" -v "$(dirname "$archive"):/out" "${mounts[@]}" "$image" /games/packing.sh "$game" "/out/$(basename "$archive")" && return 0
-    echo "Try $try of packing the game $game failed." >&2
+    echo "Attempt $try to pack the game $game failed." >&2
   done
   return 1
 }

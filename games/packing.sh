@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the recipes games/<game>/pack.sh share. Runs as root in a container of the game image: /games is this folder, /out the result's.
-# Rule: an archive carries every shared library that the game image does not have, and regular files and directories only.
+# Functions that the recipes games/<game>/pack.sh share. Runs as root in a container of the game image: /games is this folder, /out the folder for the archive.
+# Rule: an archive has every shared library that the game image does not have, and regular files and directories only.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 recipe=/games/$1
@@ -8,7 +8,7 @@ tree=/tmp/tree
 mkdir "$tree"
 ldconfig -p | awk '/=> /{print $1}' | sort -u >/tmp/provided
 
-# install package[=version]…: the packages a game is taken from or built with; versions may end in *.
+# install package[=version]…: installs the packages that a game is taken from or built with; versions may end in *.
 install() {
   apt-get update -qq
   apt-get install -y -qq --no-install-recommends "$@" >/tmp/apt.log 2>&1 || { tail -n 20 /tmp/apt.log >&2; return 1; }
@@ -23,17 +23,17 @@ bundle() {
   while read -r soname path; do
     grep -qxF "$soname" /tmp/provided || cp -L "$path" "$folder/$soname"
   done </tmp/needed
-  # Only what is bundled must be complete; a library of the image may miss what it never uses.
+  # Checks only what is bundled; a library of the image may lack what it never uses.
   if ldd "$@" 2>/dev/null | grep 'not found'; then echo "A library is missing." >&2; return 1; fi
 }
 
-# writeLauncher name <text: the script that starts the game, at the archive's root.
+# writeLauncher name <text: writes the script that starts the game to the archive's root.
 writeLauncher() {
   cat >"$tree/$1"
   chmod 755 "$tree/$1"
 }
 
-# finish archive: the tree as an archive that is the same whenever its files are.
+# finish archive: packs the tree; the same files make the same archive.
 finish() {
   find "$tree" \( -type l -o ! -type f ! -type d \) -print -quit | grep . && { echo "The tree has links or special files." >&2; return 1; }
   find "$tree" -type d -exec chmod 755 {} +

@@ -1,66 +1,108 @@
 # shellcheck shell=bash
-# The container engine: Docker where it answers, else Debian's podman and buildah with a configuration of our own.
-# Source it after lib.sh.
+# The container engine, and the path that this machine takes to its images and its cluster. Source it after lib.sh.
+#
+# On the ordinary path everything is public: Docker, or podman where there is no Docker, pulls kind's node image and Debian's base image.
+# From source (tools/fromSource) is for machines that reach no image registry: podman, and images made of Debian packages and of
+# programs built from pinned Go modules.
+#
+# The rule: JOYPOD_FROM_SOURCE=yes or no decides. Without it a cluster keeps the path that it was made by, and otherwise the ordinary
+# path is taken where an engine answers and has the node image or pulls the base image. What was found holds for a day, or until a
+# cluster is removed.
 
-# Public kind node image of the Kubernetes minor that tools/programs pins, as kind's own release names it.
+# kind's public node image of the Kubernetes minor that tools/fromSource/programs pins, as kind's own release names it.
 publicNodeImage=kindest/node:v1.35.8@sha256:07b2536e30b803ed61d1677a79df6115f798ce64c80f9e22f6ed45afd09323c0
-export publicNodeImage
+# What the images are made on.
+baseImage=docker.io/library/debian:trixie-slim
+foundPath=$joypodCache/path.env
+export publicNodeImage baseImage foundPath
 
-hasDocker() { command -v docker >/dev/null 2>&1 && timeout 15 docker info >/dev/null 2>&1; }
+answers() { command -v "$1" >/dev/null 2>&1 && timeout 15 "$1" info >/dev/null 2>&1; }
 
-canPullNodeImage() {
-  docker image inspect "$publicNodeImage" >/dev/null 2>&1 ||
-    timeout 600 docker pull --quiet "$publicNodeImage" >/dev/null 2>&1
+reachesRegistry() {
+  "$1" image inspect "$publicNodeImage" >/dev/null 2>&1 || timeout 120 "$1" pull --quiet "$baseImage" >/dev/null 2>&1
 }
 
-# limitUpTo flag most: the shell's hard limit, but no more than that; without CAP_SYS_RESOURCE nothing can be given more than
-# its parent has, and buildah lowers its own limits to 32768.
-limitUpTo() {
-  local hard
-  hard=$(ulimit -H "$1")
-  if [ "$hard" = unlimited ] || [ "$hard" -gt "$2" ]; then echo "$2"; else echo "$hard"; fi
+# findPath engine…: takes the ordinary path with the first engine that answers and reaches its registry, else that from source.
+findPath() {
+  local engine
+  for engine in "$@"; do
+    if answers "$engine" && reachesRegistry "$engine"; then
+      containerEngine=$engine fromSource=no
+      return 0
+    fi
+  done
+  [ "$*" != docker ] || die "Docker does not answer or reaches no image registry; without JOYPOD_ENGINE=docker the images are made from source."
+  containerEngine=podman fromSource=yes
 }
 
-# The machine's own podman configuration stays as it is: this one is ours, given by CONTAINERS_CONF.
-writePodmanConfiguration() {
-  local file=$joypodCache/podman/containers.conf runtime='' files processes
-  mkdir -p "$(dirname "$file")"
-  files=$(limitUpTo -n 16000)
-  processes=$(limitUpTo -u 16000)
-  # crun refuses the mixed hierarchy of cgroup v1 hosts.
-  if [ ! -f /sys/fs/cgroup/cgroup.controllers ]; then runtime='runtime = "runc"'; fi
-  cat >"$file.$$" <<CONF
-[containers]
-default_ulimits = ["nofile=$files:$files", "nproc=$processes:$processes"]
-[engine]
-$runtime
-[network]
-network_backend = "netavark"
-default_subnet = "10.76.0.0/24"
-CONF
-  mv "$file.$$" "$file"
-  export CONTAINERS_CONF=$file BUILDAH_ISOLATION=chroot STORAGE_DRIVER=overlay
+# The engine of the ordinary path when nothing is to be found out.
+ordinaryEngine() {
+  local engine
+  for engine in "$@"; do
+    if answers "$engine"; then
+      containerEngine=$engine fromSource=no
+      return 0
+    fi
+  done
+  die "neither Docker nor podman answers, which JOYPOD_FROM_SOURCE=no needs; start one of them."
 }
 
-usePodman() {
-  [ "$(id -u)" -eq 0 ] || die "no Docker engine with $publicNodeImage answers, and podman needs root here; start Docker or run as root."
-  "$repositoryRoot/tools/ensureDebian.sh" podman netavark aardvark-dns runc buildah mmdebstrap iproute2 iptables
-  mkdir -p /lib/modules
-  writePodmanConfiguration
-  containerEngine=podman
+# Finds the path among the given engines, or reads what was found within the last day.
+rememberedPath() {
+  if [ -z "${JOYPOD_ENGINE:-}" ] && [ -n "$(find "$foundPath" -mmin -1440 2>/dev/null)" ]; then
+    # shellcheck disable=SC1090
+    . "$foundPath"
+    return 0
+  fi
+  findPath "$@"
+  if [ -z "${JOYPOD_ENGINE:-}" ]; then
+    printf 'containerEngine=%s fromSource=%s\n' "$containerEngine" "$fromSource" >"$foundPath.$$"
+    mv "$foundPath.$$" "$foundPath"
+  fi
 }
 
-# useEngine [docker|podman]: sets containerEngine, by what is given (a cluster keeps its engine) or by what answers.
-useEngine() {
-  case ${1:-} in
-    docker) containerEngine=docker ;;
-    podman) usePodman ;;
-    *) if hasDocker && canPullNodeImage; then containerEngine=docker; else usePodman; fi ;;
+# choosePath: sets containerEngine (docker or podman; JOYPOD_ENGINE allows only that one) and fromSource (yes or no) by the rule above.
+choosePath() {
+  local engines=(docker podman)
+  if [ -n "${JOYPOD_ENGINE:-}" ]; then engines=("$JOYPOD_ENGINE"); fi
+  case ${JOYPOD_FROM_SOURCE:-} in
+    yes) containerEngine=podman fromSource=yes ;;
+    no) ordinaryEngine "${engines[@]}" ;;
+    '') rememberedPath "${engines[@]}" ;;
+    *) die "JOYPOD_FROM_SOURCE must be yes or no; it is \"$JOYPOD_FROM_SOURCE\"." ;;
   esac
-  export containerEngine
+  export containerEngine fromSource
+}
+
+# keepPath: everything that the script starts takes the chosen path, also where none of it has left a trace yet.
+keepPath() { export JOYPOD_ENGINE=$containerEngine JOYPOD_FROM_SOURCE=$fromSource; }
+
+# prepareEngine: makes the chosen engine ready to run.
+prepareEngine() {
+  if [ "$fromSource" = yes ]; then
+    # shellcheck source=tools/fromSource/engine.sh
+    . "$repositoryRoot/tools/fromSource/engine.sh"
+    usePodman
+  fi
+}
+
+# useEngine [docker|podman]: the engine and its path for work that belongs to no cluster.
+useEngine() {
+  JOYPOD_ENGINE=${1:-${JOYPOD_ENGINE:-}}
+  choosePath
+  prepareEngine
 }
 
 imageExists() { "$containerEngine" image inspect "$1" >/dev/null 2>&1; }
+
+# ensureBaseImage: has the base image of all our images at hand.
+ensureBaseImage() {
+  if [ "$fromSource" = yes ]; then
+    "$repositoryRoot/tools/fromSource/baseImage.sh" trixie
+  elif ! imageExists "$baseImage"; then
+    step "Pulling $baseImage" base-image "$containerEngine" pull --quiet "$baseImage"
+  fi
+}
 
 # What this machine needs to reach its package registries, handed to builds as secrets and never left in an image:
 # ca (a private CA bundle), npmrc (registries and their credentials) and apt (proxies).
@@ -93,18 +135,20 @@ writeBuildSecrets() {
   rm -rf "$fresh"
 }
 
-# buildImage reference dockerfile context [extra build options]: the same on either engine.
+# buildImage reference dockerfile context [extra build options]: the same with every engine.
 buildImage() {
-  local reference=$1 dockerfile=$2 context=$3 secret
+  local reference=$1 dockerfile=$2 context=$3 secret build
   local options=(--network host -t "$reference" -f "$dockerfile")
   shift 3
   writeBuildSecrets
   for secret in "$buildSecrets"/*; do
     [ -f "$secret" ] && options+=(--secret "id=$(basename "$secret"),src=$secret")
   done
-  if [ "$containerEngine" = docker ]; then
-    DOCKER_BUILDKIT=1 nice -n 10 docker build "${options[@]}" "$@" "$context"
-  else
-    nice -n 10 buildah bud --layers "${options[@]}" "$@" "$context"
-  fi
+  case $containerEngine-$fromSource in
+    # Attestations would make an index of the image, which nodes cannot be given.
+    docker-no) build=(env DOCKER_BUILDKIT=1 docker build --provenance=false --sbom=false) ;;
+    podman-no) build=(podman build --layers) ;;
+    *) build=(buildah bud --layers) ;;
+  esac
+  nice -n 10 "${build[@]}" "${options[@]}" "$@" "$context"
 }

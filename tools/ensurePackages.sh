@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ensurePackages.sh: makes node_modules what package-lock.json says, with npm ci, and leaves it alone when it is. Brings Node along.
+# ensurePackages.sh: makes node_modules what package-lock.json says, with npm ci, and leaves it alone when it is. Installs Debian's Node where there is none.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

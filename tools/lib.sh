@@ -71,6 +71,44 @@ withLock() {
   unset lockDescriptor
 }
 
+# inBackground command…: runs the command beside the script, which waits for it in awaitBackground.
+backgroundProcesses=()
+inBackground() {
+  # What runs in the background of a script does not hear an interrupt from the keyboard.
+  trap 'endBackground; exit 130' INT TERM
+  (
+    backgroundProcesses=()
+    "$@"
+  ) &
+  backgroundProcesses+=("$!")
+}
+
+# awaitBackground: waits for all that runs in the background. When one fails, ends the others and the script.
+awaitBackground() {
+  local _
+  for _ in "${backgroundProcesses[@]}"; do
+    if ! wait -n; then
+      endBackground
+      exit 1
+    fi
+  done
+  backgroundProcesses=()
+  trap - INT TERM
+}
+
+endBackground() {
+  local process
+  for process in "${backgroundProcesses[@]}"; do endProcess "$process"; done
+}
+
+# endProcess id: ends a process of ours and everything that it started.
+endProcess() {
+  local child children
+  children=$(cat "/proc/$1/task/$1/children" 2>/dev/null || true)
+  kill "$1" 2>/dev/null || true
+  for child in $children; do endProcess "$child"; done
+}
+
 # hashOf file-or-folder…: twelve hex digits over names, modes and contents of what is given.
 hashOf() {
   local path

@@ -1,26 +1,28 @@
 import Koa from "koa";
 import compress from "koa-compress";
 import type { Deps } from "./deps.ts";
-import { allowOtherPages } from "./middleware/allowOtherPages.ts";
-import { answerErrors } from "./middleware/answerErrors.ts";
-import { observeRequests } from "./middleware/observeRequests.ts";
-import { setSecurityHeaders } from "./middleware/setSecurityHeaders.ts";
-import type { WebPages } from "./middleware/serveWeb.ts";
-import { serveWeb } from "./middleware/serveWeb.ts";
-import type { AppExtras, AppState } from "./routing/appContext.ts";
-import { createRouter } from "./routing/router.ts";
-import { createRoutes } from "./routes/table.ts";
+import { auditErrorResponse } from "./audit/auditErrorResponse.ts";
+import { translateUserGone } from "./auth/userGone.ts";
+import { cors } from "./http/cors.ts";
+import { handleErrors } from "./http/handleErrors.ts";
+import { observeRequests } from "./http/observeRequests.ts";
+import { setSecurityHeaders } from "./http/setSecurityHeaders.ts";
+import type { WebPages } from "./http/serveWeb.ts";
+import { serveWeb } from "./http/serveWeb.ts";
+import type { AppExtras, AppState } from "./http/appContext.ts";
+import { createRouter } from "./http/router.ts";
+import { createRoutes } from "./routes.ts";
 
 /** The web application: every request passes these, top to bottom. */
-export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState, AppExtras> {
-  const app = new Koa<AppState, AppExtras>({ proxy: deps.config.trustedProxies > 0, maxIpsCount: deps.config.trustedProxies });
+export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState, AppExtras<Deps>> {
+  const app = new Koa<AppState, AppExtras<Deps>>({ proxy: deps.config.trustedProxies > 0, maxIpsCount: deps.config.trustedProxies });
   app.context.deps = deps;
-  app.on("error", (error: Error) => deps.logger[hasClientLeft(error) ? "debug" : "warn"]({ err: error }, "an answer broke off"));
+  app.on("error", (error: Error) => deps.logger[hasClientLeft(error) ? "debug" : "warn"]({ err: error }, "A response broke off."));
   app.use(observeRequests);
   app.use(setSecurityHeaders);
-  app.use(allowOtherPages);
-  app.use(answerErrors);
-  // Answers about sign-in mix secrets with what the caller sent, and their compressed length would tell; those to writes are short.
+  app.use(cors);
+  app.use(handleErrors<Deps>({ translate: translateUserGone, onErrorResponse: auditErrorResponse }));
+  // Responses about sign-in mix secrets with what the caller sent, and their compressed length would tell; those to writes are short.
   const compressed = compress({ threshold: 1024, br: false, zstd: false });
   app.use((ctx, next): Promise<void> => (ctx.method !== "GET" || ctx.path.startsWith("/api/auth/") ? next() : compressed(ctx, next)));
   app.use(createRouter(createRoutes(deps.config)));

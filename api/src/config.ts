@@ -1,6 +1,8 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { sessionCookieName } from "./auth/cookies.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
@@ -59,7 +61,7 @@ const stores = {
   DATABASE_TIMEOUT_MS: whole(10_000, 100, 600_000),
 };
 
-const Environment = z.object({
+const Variables = z.object({
   ...stores,
   REDIS_URL: redisUrl,
   REDIS_TIMEOUT_MS: whole(200, 10, 10_000),
@@ -126,17 +128,23 @@ const Environment = z.object({
 });
 
 /** What the API is told at its start; nothing deeper looks at the environment. */
-export type Config = ReturnType<typeof parseConfig>;
+export type Config = ReturnType<typeof readConfig>;
 
-/** Reads the configuration; throws one error that names every wrong variable. */
-export function parseConfig(environment: Record<string, string | undefined>) {
-  const env = parse(Environment, environment, "The API's configuration is wrong.");
+/** Keys of log lines that hold a partner's key, or what a sign-in elsewhere hands over: their values are never written. */
+export const secretLogKeys = ["key", "code", "state"];
+
+/** Returns the configuration; throws one error that names every wrong variable. */
+export function readConfig(environment: Environment) {
+  const env = readEnvironment(Variables, environment, "API");
+  const isSecure = env.BASE_URL.startsWith("https:");
   return {
     port: env.PORT,
     metricsPort: env.METRICS_PORT,
-    /** Origin of every absolute address in answers; never taken from a request. */
+    /** Origin of every absolute address in responses; never taken from a request. */
     baseUrl: env.BASE_URL,
-    isSecure: env.BASE_URL.startsWith("https:"),
+    isSecure,
+    /** Name of the cookie that signed-in players send. */
+    sessionCookie: sessionCookieName({ isSecure }),
     /** Where pages may live that use this API or are returned to after sign-in. */
     allowedOrigins: new Set([env.BASE_URL, ...env.ALLOWED_ORIGINS]),
     /** Proxies in front that append to X-Forwarded-For. */
@@ -206,7 +214,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       connections: env.MAX_CONNECTIONS,
       headersTimeoutMs: env.HEADERS_TIMEOUT_MS,
       bodyTimeoutMs: env.BODY_TIMEOUT_MS,
-      stalledAnswerMs: env.STALLED_ANSWER_MS,
+      stalledResponseMs: env.STALLED_ANSWER_MS,
       checkingIntervalMs: env.CONNECTION_CHECK_MS,
     },
     shutdownSeconds: env.SHUTDOWN_SECONDS,
@@ -214,28 +222,31 @@ export function parseConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** What is valid but hardly meant, in sentences that say what to do. */
-export function doubtsAbout({ isSecure, trustedProxies, auth: { bcryptCost } }: Pick<Config, "isSecure" | "trustedProxies" | "auth">): string[] {
+/** Returns what is valid but looks unsafe, in sentences that say what to do. */
+export function configWarnings({ isSecure, trustedProxies, auth: { bcryptCost } }: Pick<Config, "isSecure" | "trustedProxies" | "auth">): string[] {
   if (!isSecure) return [];
-  const doubts: string[] = [];
+  const warnings: string[] = [];
   if (trustedProxies === 0) {
-    doubts.push("BASE_URL is https, so something in front ends TLS, yet TRUSTED_PROXIES is 0: limits per address count all its clients as one. Set it to the number of proxies that append to X-Forwarded-For.");
+    warnings.push("BASE_URL is https, so something in front ends TLS, yet TRUSTED_PROXIES is 0: limits per address count all its clients as one. Set it to the number of proxies that append to X-Forwarded-For.");
   }
   if (bcryptCost < limits.auth.bcryptCost) {
-    doubts.push(`BCRYPT_COST is ${bcryptCost}: passwords from a stolen database would be guessed too fast. Set it to ${limits.auth.bcryptCost} or more.`);
+    warnings.push(`BCRYPT_COST is ${bcryptCost}: passwords from a stolen database would be guessed too fast. Set it to ${limits.auth.bcryptCost} or more.`);
   }
-  return doubts;
+  return warnings;
 }
 
-/** What the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended sign-ins. */
-export function parseCliConfig(environment: Record<string, string | undefined>) {
-  const env = parse(z.object({
+/**
+ * Returns what the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended
+ * sign-ins. Throws one error that names every wrong variable.
+ */
+export function readCliConfig(environment: Environment) {
+  const env = readEnvironment(z.object({
     ...stores,
-    PASSWORD_PEPPER: Environment.shape.PASSWORD_PEPPER.optional(),
-    BCRYPT_COST: Environment.shape.BCRYPT_COST,
+    PASSWORD_PEPPER: Variables.shape.PASSWORD_PEPPER.optional(),
+    BCRYPT_COST: Variables.shape.BCRYPT_COST,
     REDIS_URL: redisUrl.optional(),
-    TOKEN_LIFETIME_SECONDS: Environment.shape.TOKEN_LIFETIME_SECONDS,
-  }), environment, "The environment is wrong.");
+    TOKEN_LIFETIME_SECONDS: Variables.shape.TOKEN_LIFETIME_SECONDS,
+  }), environment, "command line");
   return {
     postgres: { url: env.DATABASE_URL, poolSize: 2, timeoutMs: env.DATABASE_TIMEOUT_MS },
     pepper: env.PASSWORD_PEPPER,
@@ -243,10 +254,4 @@ export function parseCliConfig(environment: Record<string, string | undefined>) 
     redisUrl: env.REDIS_URL,
     tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
   };
-}
-
-function parse<T>(schema: z.ZodType<T>, environment: Record<string, string | undefined>, sentence: string): T {
-  const parsed = schema.safeParse(environment);
-  if (!parsed.success) throw new Error(`${sentence}\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
 }

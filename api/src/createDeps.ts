@@ -1,24 +1,23 @@
-import { systemClock, type Clock } from "#kube/clock.ts";
+import { systemClock, type Clock } from "#runtime/clock.ts";
 import { AuthSessions } from "./auth/authSessions.ts";
-import { sessionCookieName } from "./auth/cookies.ts";
 import { CsrfTokens } from "./auth/csrfTokens.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
 import { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { Tokens } from "./auth/tokens.ts";
-import { Turnstile } from "./auth/turnstile.ts";
+import { SignInQueue } from "./auth/signInQueue.ts";
 import { connectCluster } from "./cluster/connectCluster.ts";
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
-import type { Logger } from "./logger.ts";
-import { GameSessionEvents } from "./gameSessionEvents/gameSessionEvents.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import { Metrics } from "./metrics.ts";
-import { Audit } from "./stores/audit.ts";
-import { CatalogCounts } from "./stores/catalogCounts.ts";
+import { Audit } from "./audit/audit.ts";
+import { CatalogCounts } from "./catalog/catalogCounts.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
 import { connectPostgres } from "./stores/postgres.ts";
-import { RateLimits } from "./stores/rateLimits.ts";
+import { RateLimits } from "./http/rateLimits.ts";
 import { connectRedis } from "./stores/redis.ts";
 import { StreamerClient } from "./stream/streamerClient.ts";
 
@@ -33,7 +32,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
-  const cluster = connectCluster(config, logger);
+  const cluster = connectCluster(config.cluster, logger);
   const gameSessionEvents = new GameSessionEvents({ postgres, cluster: cluster.cluster, clock, logger, config });
   metrics.gauge("joypod_event_streams", "Open streams of game session events.", () => gameSessionEvents.followers);
   return {
@@ -43,13 +42,13 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     objectStore: connectObjectStore(config.objectStore),
     catalogCounts: new CatalogCounts(),
     audit: new Audit(postgres, logger),
-    tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: sessionCookieName(config), clock }),
+    tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: config.sessionCookie, clock }),
     csrfTokens: new CsrfTokens(signingKeys),
     authSessions: new AuthSessions({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }),
     oauthProviders: new Map(config.auth.providers.map((provider) => [provider.id, new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock })])),
     oauthTransactions: new OAuthTransactions(signingKeys, clock),
     lockout: new Lockout(redis, clock),
-    signInTurnstile: new Turnstile({ atOnce: 2, waitingMax: 256, deadlineMs: 5_000 }),
+    signInQueue: new SignInQueue({ concurrency: 2, waitingMax: 256, deadlineMs: 5_000 }),
     lifecycle: { isStopping: false },
   };
 }

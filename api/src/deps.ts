@@ -1,13 +1,13 @@
-import type { Clock } from "#kube/clock.ts";
-import type { Logger } from "#kube/logger.ts";
-import type { Audit } from "./stores/audit.ts";
-import type { CatalogCounts } from "./stores/catalogCounts.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Audit } from "./audit/audit.ts";
+import type { CatalogCounts } from "./catalog/catalogCounts.ts";
 import type { AuthSessions } from "./auth/authSessions.ts";
 import type { ClusterView } from "./cluster/clusterView.ts";
 import type { Config } from "./config.ts";
 import type { CsrfTokens } from "./auth/csrfTokens.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
-import type { GameSessionEvents } from "./gameSessionEvents/gameSessionEvents.ts";
+import type { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Lockout } from "./auth/lockout.ts";
@@ -17,11 +17,11 @@ import type { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import type { ObjectStore } from "./stores/objectStore.ts";
 import type { Passwords } from "./auth/passwords.ts";
 import type { Postgres } from "./stores/postgres.ts";
-import type { RateLimits } from "./stores/rateLimits.ts";
+import type { RateLimits } from "./http/rateLimits.ts";
 import type { Redis } from "./stores/redis.ts";
 import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens } from "./auth/tokens.ts";
-import type { Turnstile } from "./auth/turnstile.ts";
+import type { SignInQueue } from "./auth/signInQueue.ts";
 
 /** Everything that requests and background work use; made once, in main.ts, and passed in. */
 export interface Deps {
@@ -43,8 +43,8 @@ export interface Deps {
   oauthTransactions: OAuthTransactions;
   passwords: Passwords;
   lockout: Lockout;
-  /** What sign-ins pass where they ask the stores. */
-  signInTurnstile: Turnstile;
+  /** Bounds how many sign-ins ask the stores at once. */
+  signInQueue: SignInQueue;
   /** The Kubernetes API server; most things go through the three below. */
   kube: KubeTransport;
   cluster: ClusterView;

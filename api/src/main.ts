@@ -1,52 +1,44 @@
-import { once } from "node:events";
-import { format } from "node:util";
-import { compactHeap } from "#kube/compactHeap.ts";
+import { compactHeap } from "#runtime/compactHeap.ts";
+import { createLogger } from "#runtime/createLogger.ts";
+import { HealthServer } from "#runtime/healthServer.ts";
+import { lowerHelperThreads } from "#runtime/helperThreads.ts";
+import { logConsole } from "#runtime/logConsole.ts";
+import { orExit, runProgram } from "#runtime/program.ts";
 import { createApp } from "./app.ts";
-import { createBackground } from "./background.ts";
-import { doubtsAbout, parseConfig } from "./config.ts";
+import { createBackground } from "./background/background.ts";
+import { configWarnings, readConfig, secretLogKeys } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
-import { lowerHelperThreads } from "./helperThreads.ts";
-import { createLogger } from "./logger.ts";
-import { createMetricsServer } from "./metricsServer.ts";
-import { readWebPages } from "./middleware/serveWeb.ts";
-import { close, createHttpServer, listen } from "./server.ts";
+import { readWebPages } from "./http/serveWeb.ts";
+import { close, createHttpServer, listen } from "./http/server.ts";
 
 lowerHelperThreads();
-const config = parseConfig(process.env);
-const logger = createLogger({ level: config.logLevel });
+const config = orExit(() => readConfig(process.env));
+const logger = createLogger({ program: "api", level: config.logLevel, secretKeys: secretLogKeys });
+logConsole(logger);
 const deps = createDeps(config, logger);
 const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
 const background = createBackground(deps);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
-const metricsServer = createMetricsServer(deps.metrics, config, logger);
+const health = new HealthServer({ registry: deps.metrics.registry });
 
-// What libraries and Node itself have to say becomes lines of the log, too: all that is written can be read as JSON.
-const said = (...words: unknown[]): void => logger.warn({ said: format(...words) }, "something was written past the log");
-Object.assign(console, { log: said, info: said, debug: said, warn: said, error: said });
-process.removeAllListeners("warning").on("warning", (warning) => logger.warn({ err: warning }, "Node warns"));
+async function start(): Promise<void> {
+  await background.start();
+  compactHeap();
+  await health.start(config.metricsPort);
+  await listen(server, config.port);
+  deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "The password threads did not start."));
+  for (const warning of configWarnings(config)) logger.warn({ warning }, "The configuration looks unsafe.");
+  logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "The API serves requests.");
+}
 
-process.on("unhandledRejection", (error) => {
-  logger.error({ err: error }, "a promise was left to fail: ending, for the state is unknown");
-  process.exit(1);
-});
+/** Open requests may finish, for a while. */
+async function stop(): Promise<void> {
+  deps.lifecycle.isStopping = true;
+  deps.gameSessionEvents.close();
+  await close(server, config.shutdownSeconds * 1000);
+  await background.stop();
+  await health.stop();
+  await closeDeps(deps);
+}
 
-await background.start();
-compactHeap();
-await listen(metricsServer, config.metricsPort);
-await listen(server, config.port);
-deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "the password threads did not start"));
-for (const doubt of doubtsAbout(config)) logger.warn({ doubt }, "the configuration is hardly meant like this");
-logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "the API serves");
-
-const signal = await Promise.race([once(process, "SIGTERM").then(() => "SIGTERM"), once(process, "SIGINT").then(() => "SIGINT")]);
-logger.info({ signal }, "ending: open requests may finish");
-deps.lifecycle.isStopping = true;
-deps.gameSessionEvents.close();
-// Whatever hangs, the process ends.
-setTimeout(() => process.exit(1), (config.shutdownSeconds + 5) * 1000).unref();
-await close(server, config.shutdownSeconds * 1000);
-await background.stop();
-await close(metricsServer, 1000);
-await closeDeps(deps);
-logger.info({}, "ended");
-process.exit(0);
+runProgram({ logger, start, stop, stopDeadlineMs: (config.shutdownSeconds + 5) * 1000 });

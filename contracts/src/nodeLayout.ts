@@ -1,14 +1,14 @@
-/** Paths on a game node, under the configured root; the node agent writes them, the operator mounts them into session pods. */
+/** Returns the folder of one unpacked archive on a game node. The node agent writes it; the operator mounts its content into session pods. */
 export function objectDirectory(root: string, digest: string): string {
   return `${root}/v1/objects/${digest}`;
 }
 
-/** The read-only tree of one unpacked archive. */
+/** Returns the read-only tree of one unpacked archive. */
 export function contentDirectory(root: string, digest: string): string {
   return `${objectDirectory(root, digest)}/content`;
 }
 
-/** Everything the node keeps for one game session. The pod's streamer mounts it, the game does not. */
+/** Returns the folder with everything that the node keeps for one game session. The pod's streamer mounts it, the game does not. */
 export function sessionDirectory(root: string, gameSession: string): string {
   return `${root}/v1/sessions/${gameSession}`;
 }
@@ -36,7 +36,7 @@ export const spoolNames = {
 /** Read at most so many bytes of order, report or manifest. */
 export const spoolFileBytes = 16 * 1024;
 
-/** File name, in the packer's folder, of one pack. */
+/** Returns the file name of one pack in the packer's folder. */
 export function packedArchiveName({ attempt, sequence }: { attempt: number; sequence: number }): string {
   return `save-${sequence}-${attempt}.tar.gz`;
 }
@@ -46,6 +46,9 @@ export const podVolumes = { saves: "saves", spool: "spool" } as const;
 
 /** Names of the pod's two containers. */
 export const containerNames = { game: "game", streamer: "streamer" } as const;
+
+/** Names of the streamer's sockets for the game, in the directory of RUN_DIR. */
+export const socketNames = { sound: "pulse.sock", gamepad: "pad0" } as const;
 
 const saveName = "save";
 

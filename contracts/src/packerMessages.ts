@@ -1,11 +1,11 @@
-/** How streamer and packer, its child, talk: by messages of the channel between them. */
+/** The messages between the streamer and the packer, its child process. */
 
-/** Streamer → packer: the game is over, what its saves are now is the last of them. */
+/** Streamer → packer: the game has ended, and its saves are final. */
 export interface PackerCommand {
   t: "ended";
 }
 
-/** Packer → streamer. `restored`: nobody waits for it any more. `done`: the last pack lies in the spool, or the reason why there is none. */
+/** Packer → streamer. `restored`: the launch no longer waits for the packer. `done`: the last pack, or the reason why there is none, is in the spool. */
 export interface PackerReport {
   t: "restored" | "done";
 }

@@ -1,16 +1,16 @@
 /**
- * How node agent and packer hand saves to each other: by files in the session's folder on the node, named in nodeLayout.ts. Each appears by
- * one rename, complete. The packer runs beside hostile code, so the agent believes no more of what it finds than these schemas and the
+ * The files by which node agent and packer exchange saves, in the session's folder on the node; nodeLayout.ts has their names. Each appears
+ * complete, by a rename. The packer runs beside hostile code, so the agent trusts no more of what it finds than these schemas and the
  * archive's own rules allow.
  */
 import { z } from "zod";
 import { byteCount, message, reasonName, sha256Hex, timestamp } from "./crd/schema.ts";
 
-const uid = z.string().min(1).max(64).describe("Uid of the GameSession: files of another one are nobody's.");
+const uid = z.string().min(1).max(64).describe("Uid of the GameSession; files of another one are ignored.");
 
 export { spoolFileBytes } from "./nodeLayout.ts";
 
-/** Agent → packer: what the save directory starts as. */
+/** Agent → packer: the content that the save directory starts with. */
 export const RestoreOrder = z.strictObject({
   version: z.literal(1),
   uid,
@@ -19,7 +19,7 @@ export const RestoreOrder = z.strictObject({
 });
 export type RestoreOrder = z.infer<typeof RestoreOrder>;
 
-/** Packer → agent: what became of the order; once it is there, nothing is restored any more. */
+/** Packer → agent: the outcome of the order; once it is written, nothing is restored any more. */
 export const RestoreReport = z.strictObject({
   version: z.literal(1),
   uid,
@@ -30,9 +30,9 @@ export type RestoreReport = z.infer<typeof RestoreReport>;
 
 /** One pack of the save directory. */
 export const PackedSave = z.strictObject({
-  /** Counts the session's packs upward, through all lives of the packer. */
+  /** Counts the session's packs upward, through all runs of the packer. */
   sequence: z.int().min(1).max(999_999_999),
-  /** Which life of the packer made it, from 1: two that overlap never name two packs alike. */
+  /** Number of the packer's run that made it, from 1: two runs that overlap never give two packs one name. */
   attempt: z.int().min(1).max(999_999_999),
   sha256: sha256Hex,
   bytes: byteCount,
@@ -47,17 +47,17 @@ export const PackedSave = z.strictObject({
 });
 export type PackedSave = z.infer<typeof PackedSave>;
 
-/** Packer → agent: the newest pack, and how the last try went. */
+/** Packer → agent: the newest pack, and the outcome of the last attempt. */
 export const SpoolManifest = z.strictObject({
   version: z.literal(1),
   uid,
-  /** The packer's life, as in the names of the packs. */
+  /** Number of the packer's run, as in the names of the packs. */
   attempt: z.int().min(1).max(999_999_999),
-  /** The game had ended before the last look at its saves: nothing newer will come. */
+  /** The game had ended before the last scan of its saves: nothing newer will follow. */
   final: z.boolean(),
   /** The newest good pack; absent before the first one. */
   save: PackedSave.optional(),
-  /** Why the save directory, as it was at the last look, could not be packed; absent when `save` is that look. */
+  /** Why the save directory, as it was at the last scan, could not be packed; absent when `save` is that state. */
   refused: z.strictObject({ reason: reasonName, message }).optional(),
 });
 export type SpoolManifest = z.infer<typeof SpoolManifest>;

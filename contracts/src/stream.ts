@@ -1,52 +1,58 @@
 /**
- * What a browser and a session's streamer say to each other: the WHEP constants, the messages the browser sends over the
- * data channel (input and control) and the notices it gets back. Messages are JSON text, one object each, told apart by `t`.
+ * The protocol between a browser and a session's streamer: the WHEP constants, the messages that the browser sends over the data channel
+ * (input and control) and the notices that it receives. Messages are JSON text, one object each, discriminated by `t`.
  */
 import { z } from "zod";
+import type { ErrorCode } from "./http/errors.ts";
 import { GameEndReason } from "./termination.ts";
 
-/** Signalling over HTTP (WHEP): POST an offer, get an answer with the resource's path in Location; DELETE that path to hang up. */
+/** Signalling over HTTP (WHEP): POST an offer, get an answer with the resource's path in Location; DELETE that path to end the connection. */
 export const whep = {
   path: "/whep",
   contentType: "application/sdp",
   maxOfferBytes: 65_536,
-  /** An offer for a session whose streamer does not run yet is held at most this long; then it is `not_ready`, and one offers again. */
-  holdSeconds: 20,
+  /** An offer for a session whose streamer does not run yet stays pending for this long at most; then it fails with `not_ready`, and can be sent again. */
+  pendingOfferSeconds: 20,
   /** Header in which the API names the session of an offer to its streamer. */
   sessionHeader: "joypod-session",
   /** `?client=<id>`: a random id the page keeps in its tab; the same client replaces its own old connection without asking. */
   clientParameter: "client",
-  /** `?takeover=true`: this viewer replaces another one, who is told so. */
+  /** `?takeover=true`: this viewer replaces another one, which gets a `taken-over` notice. */
   takeoverParameter: "takeover",
   /** Label of the one data channel; the browser opens it, ordered and reliable. */
   dataChannel: "input",
 } as const;
 
+/** Port of a streamer's signalling, probes and status on its pod's address. */
+export const signalPort = 8080;
+
 /** The `client` parameter of a WHEP request. */
 export const WhepClientId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/);
 
-/** Why an offer was refused; the body of a refused WHEP request is `{error, message}`. */
-export const whepErrors = {
-  viewer_active: 409,
-  invalid_offer: 400,
-  invalid_query: 400,
-  unsupported_media_type: 415,
-  offer_too_large: 413,
-  not_ready: 503,
-  not_found: 404,
-} as const;
+/** The errors that a streamer answers a WHEP request with; statuses and meanings are those of every route, in http/errors.ts. */
+export const WhepErrorCode = z.enum([
+  "viewer_active", "invalid_offer", "invalid_query", "unsupported_media_type", "offer_too_large", "not_ready", "not_found",
+] as const satisfies readonly ErrorCode[]);
+export type WhepErrorCode = z.infer<typeof WhepErrorCode>;
 
-export type WhepErrorCode = keyof typeof whepErrors;
-
-export const WhepError = z.object({
-  error: z.enum(["viewer_active", "invalid_offer", "invalid_query", "unsupported_media_type", "offer_too_large", "not_ready", "not_found"]),
-  message: z.string(),
-});
+/** Body of a WHEP request's error response. */
+export const WhepError = z.object({ error: WhepErrorCode, message: z.string() });
 export type WhepError = z.infer<typeof WhepError>;
 
-/** Video codecs, as the streamer's CODECS list names them. */
+/** Video codecs, best first, as the streamer's CODECS list names them. */
 export const VideoCodec = z.enum(["h264", "vp8"]);
 export type VideoCodec = z.infer<typeof VideoCodec>;
+
+/** Names of the codecs in SDP (`a=rtpmap`) and in MIME types; case does not count. */
+export const codecEncodingNames = { h264: "H264", vp8: "VP8" } as const satisfies Record<VideoCodec, string>;
+
+/**
+ * Whether streamers send a codec with these format parameters (`a=fmtp`, `sdpFmtpLine`). Of H.264 that is constrained baseline in single or
+ * fragmented packets, which every browser with H.264 decodes.
+ */
+export function isSentFormat(codec: VideoCodec, parameters: string): boolean {
+  return codec !== "h264" || (parameters.includes("packetization-mode=1") && /profile-level-id=42e0/i.test(parameters));
+}
 
 /** A data channel message longer than this is dropped unread. */
 export const maxInputMessageBytes = 512;
@@ -89,7 +95,7 @@ export const PadInput = z.object({
   r: trigger,
   b: z.int().min(0).max(2 ** gamepadButtons.length - 1),
 });
-/** Everything held is let go: the page lost the focus or the gamepad was unplugged. */
+/** Everything held is released: the page lost the focus or the gamepad was unplugged. */
 export const ReleaseInput = z.object({ t: z.literal("release") });
 /** Answered at once by `pong` with the same number. */
 export const PingInput = z.object({ t: z.literal("ping"), n: z.number() });
@@ -112,7 +118,7 @@ export const HelloNotice = z.object({
   /** Whether a gamepad the player moves reaches the game as a gamepad. */
   gamepad: z.boolean(),
 });
-/** Where the rate controller stands; sent every two seconds while connected. */
+/** State of the rate controller; sent every two seconds while connected. */
 export const RateNotice = z.object({
   t: z.literal("rate"),
   /** What the encoder is set to. */
@@ -129,7 +135,7 @@ export const TakenOverNotice = z.object({ t: z.literal("taken-over") });
 export const EndedNotice = z.object({
   t: z.literal("ended"),
   by: z.enum(["game", "streamer"]),
-  /** `unknown` when the game left no account of its end. */
+  /** `unknown` when the game left no report of its end. */
   reason: z.union([GameEndReason, z.literal("unknown")]),
   exitCode: z.int().nullable(),
 });
@@ -138,7 +144,7 @@ export const EndedNotice = z.object({
 export const StreamNotice = z.discriminatedUnion("t", [HelloNotice, RateNotice, PongNotice, TakenOverNotice, EndedNotice]);
 export type StreamNotice = z.infer<typeof StreamNotice>;
 
-/** `GET /status` of a streamer, for the operator: what goes on in the pod, without the cluster. */
+/** `GET /status` of a streamer, for whoever operates it: the state of the pod, without asking the cluster. */
 export const StreamerStatus = z.object({
   ready: z.boolean(),
   viewers: z.int().min(0),
@@ -146,7 +152,7 @@ export const StreamerStatus = z.object({
   connections: z.int().min(0),
   /** When the player last pressed, moved or turned anything; null before the first time. */
   lastInputAt: z.iso.datetime().nullable(),
-  /** `waiting` until the game's container wrote its first account. */
+  /** `waiting` until the game's container has written its first report. */
   game: z.enum(["waiting", "running", "ended"]),
   encoder: z.string(),
   codec: VideoCodec,

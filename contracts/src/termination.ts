@@ -1,18 +1,21 @@
 /**
- * What the two containers of a session's pod say of themselves, as JSON: written at start and every two seconds while they run, so that
- * a container killed without warning still leaves its last account (`state: "running"`). The streamer's is its termination message. The
- * game's lies in a directory that its own processes can write to as well, and reaches the cluster within the streamer's: its figures are
- * a claim, which whoever counts them holds against what was possible.
+ * The termination reports of the two containers of a session's pod, as JSON: written at start and every two seconds while they run, so that
+ * a container killed without warning still leaves its last report (`state: "running"`). The streamer's is its termination message. The
+ * game's is in a directory that its own processes can write to as well, and reaches the cluster within the streamer's: its figures are a
+ * claim, and whoever counts them bounds them by what was possible.
  */
 import { z } from "zod";
 
-/** How a game can end; besides these `signal-N`, for a signal nobody asked for. */
+/** Name of the game's report, in the directory of GAME_REPORT_DIR. */
+export const gameReportFile = "game.json";
+
+/** How a game can end; besides these there is `signal-N`, for a signal that is not a stop. */
 export const GameEndReason = z.union([z.enum([
-  /** Asked to stop, and it did by itself. */
+  /** It was asked to stop and ended within the grace. */
   "stopped",
-  /** Asked to stop, and killed after the grace. */
+  /** It was asked to stop and killed after the grace. */
   "stopped-by-kill",
-  /** Ended by itself; `exitCode` says how. */
+  /** It ended by itself; `exitCode` says how. */
   "exited",
   /** The kernel killed it at the container's memory limit. */
   "out-of-memory",
@@ -28,7 +31,7 @@ const usage = {
   wallSeconds: seconds,
 };
 
-/** The game's container: its supervisor's account of the game. */
+/** The game container's report, which its supervisor writes. */
 export const GameTermination = z.object({
   state: z.enum(["running", "ended"]),
   /** Null while it runs. */
@@ -42,34 +45,34 @@ export type GameTermination = z.infer<typeof GameTermination>;
 
 /** How a streamer can end. */
 const streamerEndReasons = [
-  /** Asked to stop. */
+  /** It was asked to stop. */
   "stopped",
-  /** The display or the sound server did not start or died. */
+  /** The display or the sound server did not start, or ended. */
   "display-failed", "sound-failed",
   /** No encoder passed the probe at the start. */
   "no-encoder",
-  /** An error nobody handled; the log says which. */
+  /** An error that nothing handles; the log says which. */
   "failed",
 ] as const;
 
-/** The streamer's container. */
+/** The streamer container's report. */
 export const StreamerTermination = z.object({
   state: z.enum(["running", "ended"]),
   reason: z.enum(streamerEndReasons).nullable(),
   /** Connections of viewers since the start. */
   connections: z.int().min(0),
-  /** The game's last account as the streamer saw it: survives a game container that died without a word. */
+  /** The game's last report as the streamer read it: it outlives a game container that was killed. */
   game: GameTermination.nullable(),
   ...usage,
 });
 export type StreamerTermination = z.infer<typeof StreamerTermination>;
 
-/** The account in a termination message, or undefined when the text is none (empty, cut, or another program's). */
+/** Returns the game's report in a text, or undefined when the text has none: it is empty, truncated, or another program's. */
 export function parseGameTermination(text: string): GameTermination | undefined {
   return parseWith(GameTermination, text);
 }
 
-/** The same for the streamer's container. */
+/** Does the same for the streamer's report. */
 export function parseStreamerTermination(text: string): StreamerTermination | undefined {
   return parseWith(StreamerTermination, text);
 }
@@ -78,6 +81,6 @@ function parseWith<T>(schema: z.ZodType<T>, text: string): T | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;
   } catch {
-    return undefined; // Not JSON: a message of another kind is an ordinary answer, not a fault.
+    return undefined; // Not JSON: a message of another kind is ordinary, not an error.
   }
 }

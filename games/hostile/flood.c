@@ -1,4 +1,4 @@
-/* Too much of something: bytes in the save folder, memory, output. */
+/* Acts that use up something: the save folder, memory, output. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -41,11 +41,11 @@ static bool writeAll(int file, const char *bytes, size_t length) {
   return true;
 }
 
-/* Writes up to so many MiB in files of 64; returns what was written and leaves the errno that stopped it. */
-static int fillFolder(const char *folder, int mostMiB) {
+/* Writes up to this many MiB in files of 64; returns the MiB written and sets the errno that stopped it, or 0. */
+static int fillFolder(const char *folder, int maxMiB) {
   static char block[MEBIBYTE];
   int written = 0, file = -1;
-  for (; written < mostMiB; written++) {
+  for (; written < maxMiB; written++) {
     if (written % 64 == 0) {
       if (file >= 0) close(file);
       file = openIn(folder, "fill", written / 64);
@@ -58,36 +58,36 @@ static int fillFolder(const char *folder, int mostMiB) {
 }
 
 void actFill(void) {
-  int written = fillFolder(setting("HOME", "/tmp"), MOST_DISK_MIB);
-  tell("fill written", "%d MiB, %s", written, errno ? codeName(errno) : "none refused");
+  int written = fillFolder(environmentOr("HOME", "/tmp"), MAX_DISK_MIB);
+  printResult("fill written", "%d MiB, %s", written, errno ? codeName(errno) : "none refused");
 }
 
-/* Files that grow, shrink, vanish and come back under the eyes of who reads them, all the time. */
+/* Files that grow, shrink, vanish and come back all the time, while they are read. */
 void actMoving(void) {
   static char block[MEBIBYTE];
   long changes = 0;
   fillRandom(block, sizeof block);
-  for (double deadline = seconds() + MOST_SECONDS; seconds() < deadline; changes++) {
-    int file = openIn(setting("HOME", "/tmp"), "moving", rand() % FILES);
+  for (double deadline = seconds() + MAX_SECONDS; seconds() < deadline; changes++) {
+    int file = openIn(environmentOr("HOME", "/tmp"), "moving", rand() % FILES);
     if (file < 0) continue;
     off_t place = (off_t)(rand() % (MOVING_MIB * MEBIBYTE));
-    if (rand() % 2 ? ftruncate(file, place) : pwrite(file, block, (size_t)(rand() % MEBIBYTE), place)) { /* either way it has changed */ }
+    if (rand() % 2 ? ftruncate(file, place) : pwrite(file, block, (size_t)(rand() % MEBIBYTE), place)) { /* the result does not matter */ }
     close(file);
-    if (changes == 1000) tell("moving files", "move");
+    if (changes == 1000) printResult("moving files", "move");
   }
-  tell("moving changes", "%ld", changes);
+  printResult("moving changes", "%ld", changes);
 }
 
 void actMemory(void) {
-  for (int taken = 0; taken < MOST_MEMORY_MIB; taken += 64) {
+  for (int taken = 0; taken < MAX_MEMORY_MIB; taken += 64) {
     char *piece = mmap(NULL, 64 * MEBIBYTE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (piece == MAP_FAILED) {
-      tell("memory taken", "%d MiB, %s", taken, codeName(errno));
+      printResult("memory taken", "%d MiB, %s", taken, codeName(errno));
       return;
     }
     memset(piece, 1, 64 * MEBIBYTE);
   }
-  tell("memory taken", "%d MiB, none refused", MOST_MEMORY_MIB);
+  printResult("memory taken", "%d MiB, none refused", MAX_MEMORY_MIB);
 }
 
 static void fillQueues(void) {
@@ -102,29 +102,29 @@ static void fillQueues(void) {
     while (mq_send(queue, text, sizeof text, 0) == 0) {}
     mq_close(queue);
   }
-  tell("shm queues", "%d, %s", made, made == QUEUES ? "none refused" : codeName(errno));
+  printResult("shm queues", "%d, %s", made, made == QUEUES ? "none refused" : codeName(errno));
 }
 
-/* Memory that belongs to no process, so that killing one gives nothing back. */
+/* Memory that belongs to no process, so that killing a process frees none of it. */
 void actShm(void) {
-  int written = fillFolder("/dev/shm", MOST_MEMORY_MIB / 2);
-  tell("shm folder", "%d MiB, %s", written, errno ? codeName(errno) : "none refused");
+  int written = fillFolder("/dev/shm", MAX_MEMORY_MIB / 2);
+  printResult("shm folder", "%d MiB, %s", written, errno ? codeName(errno) : "none refused");
   fillQueues();
   static char block[MEBIBYTE];
   int file = memfd_create("hostile", MFD_CLOEXEC), taken = 0;
-  while (taken < MOST_MEMORY_MIB && writeAll(file, block, sizeof block)) taken++;
-  tell("shm memfd", "%d MiB, %s", taken, taken == MOST_MEMORY_MIB ? "none refused" : codeName(errno));
+  while (taken < MAX_MEMORY_MIB && writeAll(file, block, sizeof block)) taken++;
+  printResult("shm memfd", "%d MiB, %s", taken, taken == MAX_MEMORY_MIB ? "none refused" : codeName(errno));
 }
 
-/* Writes lines as fast as they are taken. */
+/* Writes lines as fast as they are read. */
 void actOutput(void) {
   static char lines[MEBIBYTE];
   int written = 0;
   memset(lines, 'x', sizeof lines);
   for (size_t at = 127; at < sizeof lines; at += 128) lines[at] = '\n';
-  for (double deadline = seconds() + OUTPUT_SECONDS; written < MOST_DISK_MIB && seconds() < deadline; written++)
+  for (double deadline = seconds() + OUTPUT_SECONDS; written < MAX_DISK_MIB && seconds() < deadline; written++)
     if (!writeAll(STDOUT_FILENO, lines, sizeof lines)) break;
-  pauseFor(5); /* what is printed too soon after a flood may be dropped with it */
+  sleepSeconds(5); /* what is printed right after a flood may be dropped with it */
   putchar('\n');
-  tell("output written", "%d MiB", written);
+  printResult("output written", "%d MiB", written);
 }

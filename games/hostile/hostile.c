@@ -1,6 +1,6 @@
 /*
- * hostile ACT: a game that does what no game should, for tests to see it refused or bounded. It waits until a file `begin` appears in its
- * scratch folder, so that a test can look at what is around it before and after, does its act, tells what came of it, and stays.
+ * hostile ACT: a game that does what no game should, for tests to see it denied or bounded. It waits until a file `begin` appears in its
+ * temporary folder, so that a test can observe the neighbours before and after, performs its act, prints the result, and keeps running.
  */
 #define _GNU_SOURCE
 #include "hostile.h"
@@ -22,7 +22,7 @@ enum { BEGIN_WAIT_SECONDS = 300, TRIAL_SECONDS = 8 };
 struct act {
   const char *name;
   void (*play)(void);
-  bool hasSave; /* a small good save is written first, which must survive the act */
+  bool hasSave; /* writes a small good save first, which must survive the act */
 };
 
 static const struct act acts[] = {
@@ -33,7 +33,7 @@ static const struct act acts[] = {
   {"memory", actMemory, true}, {"shm", actShm, true}, {"output", actOutput, false},
 };
 
-void tell(const char *name, const char *format, ...) {
+void printResult(const char *name, const char *format, ...) {
   va_list values;
   va_start(values, format);
   printf("act %s: ", name);
@@ -43,9 +43,9 @@ void tell(const char *name, const char *format, ...) {
   va_end(values);
 }
 
-const char *setting(const char *name, const char *otherwise) {
+const char *environmentOr(const char *name, const char *fallback) {
   const char *value = getenv(name);
-  return value && *value ? value : otherwise;
+  return value && *value ? value : fallback;
 }
 
 double seconds(void) {
@@ -54,8 +54,8 @@ double seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-void pauseFor(double forSeconds) {
-  struct timespec time = {.tv_sec = (time_t)forSeconds, .tv_nsec = (long)((forSeconds - (double)(time_t)forSeconds) * 1e9)};
+void sleepSeconds(double duration) {
+  struct timespec time = {.tv_sec = (time_t)duration, .tv_nsec = (long)((duration - (double)(time_t)duration) * 1e9)};
   nanosleep(&time, NULL);
 }
 
@@ -64,17 +64,17 @@ const char *codeName(int code) {
   return name ? name : "an unknown error";
 }
 
-static void tellEnd(const char *name, int status) {
-  if (WIFSIGNALED(status)) tell(name, "killed by signal %d", WTERMSIG(status));
-  else if (WEXITSTATUS(status) == 0) tell(name, "allowed");
-  else tell(name, "%s", codeName(WEXITSTATUS(status)));
+static void printOutcome(const char *name, int status) {
+  if (WIFSIGNALED(status)) printResult(name, "killed by signal %d", WTERMSIG(status));
+  else if (WEXITSTATUS(status) == 0) printResult(name, "allowed");
+  else printResult(name, "%s", codeName(WEXITSTATUS(status)));
 }
 
-void attempt(const char *name, trial *try, const char *argument) {
+void tryInChild(const char *name, trial *try, const char *argument) {
   fflush(stdout);
   pid_t child = fork();
   if (child < 0) {
-    tell(name, "could not be tried: %s", codeName(errno));
+    printResult(name, "could not be tried: %s", codeName(errno));
     return;
   }
   if (child == 0) {
@@ -86,22 +86,22 @@ void attempt(const char *name, trial *try, const char *argument) {
   }
   int status;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  tellEnd(name, status);
+  printOutcome(name, status);
 }
 
 static void writeProgress(void) {
   char path[512];
-  snprintf(path, sizeof path, "%s/progress", setting("HOME", "/tmp"));
+  snprintf(path, sizeof path, "%s/progress", environmentOr("HOME", "/tmp"));
   int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   bool isWritten = file >= 0 && write(file, "half way\n", 9) == 9;
   if (file >= 0) close(file);
-  tell("progress", "%s", isWritten ? "written" : codeName(errno));
+  printResult("progress", "%s", isWritten ? "written" : codeName(errno));
 }
 
-static bool mayBegin(void) {
+static bool waitToBegin(void) {
   char path[512];
-  snprintf(path, sizeof path, "%s/begin", setting("XDG_RUNTIME_DIR", "/tmp"));
-  for (double deadline = seconds() + BEGIN_WAIT_SECONDS; seconds() < deadline; pauseFor(0.1))
+  snprintf(path, sizeof path, "%s/begin", environmentOr("XDG_RUNTIME_DIR", "/tmp"));
+  for (double deadline = seconds() + BEGIN_WAIT_SECONDS; seconds() < deadline; sleepSeconds(0.1))
     if (access(path, F_OK) == 0) return true;
   return false;
 }
@@ -112,14 +112,14 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
     if (argc != 2 || strcmp(argv[1], acts[i].name) != 0) continue;
     if (acts[i].hasSave) writeProgress();
-    tell(acts[i].name, "waits");
-    if (!mayBegin()) {
-      tell(acts[i].name, "was never told to begin");
+    printResult(acts[i].name, "waits");
+    if (!waitToBegin()) {
+      printResult(acts[i].name, "was never told to begin");
       return 1;
     }
-    tell(acts[i].name, "begins");
+    printResult(acts[i].name, "begins");
     acts[i].play();
-    tell(acts[i].name, "done");
+    printResult(acts[i].name, "done");
     for (;;) pause();
   }
   fprintf(stderr, "hostile: give one of the acts that README.md lists.\n");

@@ -1,36 +1,36 @@
-/* What the acts of the hostile game share; README.md says what each act does. */
+/* Functions that the acts of the hostile game share; README.md says what each act does. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 enum {
   MEBIBYTE = 1 << 20,
-  /* What every act keeps to by itself, so that a missing wall turns a test red and not the machine dead. */
-  MOST_PROCESSES = 2000,
-  MOST_SECONDS = 60,
-  MOST_MEMORY_MIB = 2048,
-  MOST_DISK_MIB = 5000,
+  /* Bounds that every act keeps to by itself, so that a missing protection fails a test and does not take the machine down. */
+  MAX_PROCESSES = 2000,
+  MAX_SECONDS = 60,
+  MAX_MEMORY_MIB = 2048,
+  MAX_DISK_MIB = 5000,
 };
 
 /* Prints `act NAME: RESULT`, which tests read. */
-void tell(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void printResult(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The value of an environment variable, or what stands in for an empty one. */
-const char *setting(const char *name, const char *otherwise);
+/* Returns the value of an environment variable, or the fallback for an empty one. */
+const char *environmentOr(const char *name, const char *fallback);
 
-/* Seconds of the monotonic clock. */
+/* Returns seconds of the monotonic clock. */
 double seconds(void);
 
-void pauseFor(double forSeconds);
+void sleepSeconds(double duration);
 
-/* The errno's name, such as EPERM. */
+/* Returns the errno's name, such as EPERM. */
 const char *codeName(int code);
 
-/* Something that is tried: -1 with errno, or anything else when it went through. */
+/* An operation to try: returns -1 with errno when it failed, anything else when it succeeded. */
 typedef long trial(const char *argument);
 
-/* Tries it in a process of its own, as a wall may also kill, and tells the errno's name, `allowed`, or the signal. */
-void attempt(const char *name, trial *try, const char *argument);
+/* Runs the trial in a process of its own, which may be killed for it, and prints the errno's name, `allowed`, or the signal. */
+void tryInChild(const char *name, trial *try, const char *argument);
 
 /* The acts, by the files they are in. */
 void actSockets(void);

@@ -1,4 +1,4 @@
-/* More processes, and more of the processor, than anybody's share. */
+/* Acts that start too many processes, or use too much of the processor. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -13,35 +13,35 @@ enum { THREADS = 64, FORK_SECONDS = 3 };
 static void spinUntil(double deadline) { while (seconds() < deadline) {} }
 
 /*
- * Every second one works, every second one leaves the game's process group; all end with their parent. They begin to work
- * when there are many of them, as the parent would get no turn to make more.
+ * Half of the children compute, half leave the game's process group; all end with their parent. They start to compute when there are
+ * many of them, because the parent would otherwise get no processor time to start more.
  */
-static void live(int number, double deadline) {
+static void runChild(int number, double deadline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  alarm(MOST_SECONDS + 10);
+  alarm(MAX_SECONDS + 10);
   if (number % 4 < 2) setsid();
-  pauseFor(FORK_SECONDS);
+  sleepSeconds(FORK_SECONDS);
   if (number % 2) spinUntil(deadline);
   for (;;) pause();
 }
 
 void actForkbomb(void) {
-  static pid_t children[MOST_PROCESSES];
-  int count = 0, refusals = 0;
-  double deadline = seconds() + MOST_SECONDS;
-  while (count < MOST_PROCESSES && seconds() < deadline) {
+  static pid_t children[MAX_PROCESSES];
+  int count = 0, failures = 0;
+  double deadline = seconds() + MAX_SECONDS;
+  while (count < MAX_PROCESSES && seconds() < deadline) {
     pid_t child = fork();
-    if (child == 0) live(count, deadline);
+    if (child == 0) runChild(count, deadline);
     if (child > 0) children[count++] = child;
     else {
-      if (refusals++ == 0) tell("forkbomb processes", "%d, %s", count, codeName(errno));
-      pauseFor(0.001); /* and it goes on trying */
+      if (failures++ == 0) printResult("forkbomb processes", "%d, %s", count, codeName(errno));
+      sleepSeconds(0.001); /* then it tries again */
     }
   }
-  if (refusals == 0) tell("forkbomb processes", "%d, none refused", count);
-  for (double left = deadline - seconds(); left > 0; left = deadline - seconds()) pauseFor(left);
+  if (failures == 0) printResult("forkbomb processes", "%d, none refused", count);
+  for (double left = deadline - seconds(); left > 0; left = deadline - seconds()) sleepSeconds(left);
   for (int i = 0; i < count; i++) kill(children[i], SIGKILL);
-  tell("forkbomb refusals", "%d", refusals);
+  printResult("forkbomb refusals", "%d", failures);
 }
 
 static void *spin(void *deadline) {
@@ -53,8 +53,8 @@ void actSpin(void) {
   static double deadline;
   pthread_t thread[THREADS];
   int count = 0;
-  deadline = seconds() + MOST_SECONDS;
+  deadline = seconds() + MAX_SECONDS;
   while (count < THREADS && pthread_create(&thread[count], NULL, spin, &deadline) == 0) count++;
-  tell("spin threads", "%d", count);
+  printResult("spin threads", "%d", count);
   for (int i = 0; i < count; i++) pthread_join(thread[i], NULL);
 }

@@ -1,4 +1,4 @@
-/* Asks the sound server, which lives beside the streamer, for modules: some of them are sockets and files. */
+/* Asks the sound server, which runs in the streamer's container, to load modules: some of them open sockets and files. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -8,7 +8,7 @@
 
 enum { CONTEXT_READY = 4, CONTEXT_FAILED = 5, NO_INDEX = -1, WAIT_SECONDS = 5 };
 
-/* The few functions of libpulse that are needed, with the types that its headers give them. */
+/* The functions of libpulse that are needed, with the types of its headers. */
 static struct {
   void *(*newLoop)(void);
   void *(*apiOf)(void *loop);
@@ -49,7 +49,7 @@ static bool findFunctions(void) {
 
 static bool isConnected(void *loop, void *context) {
   if (pulse.connect(context, NULL, 0, NULL) < 0) return false;
-  for (double deadline = seconds() + WAIT_SECONDS; seconds() < deadline; pauseFor(0.01)) {
+  for (double deadline = seconds() + WAIT_SECONDS; seconds() < deadline; sleepSeconds(0.01)) {
     while (pulse.iterate(loop, 0, NULL) > 0) {}
     if (pulse.stateOf(context) >= CONTEXT_READY) break;
   }
@@ -61,24 +61,24 @@ static void tryModule(void *loop, void *context, const char *module, const char 
   snprintf(name, sizeof name, "pulse %s", module);
   hasAnswered = false;
   pulse.loadModule(context, module, argument, onLoaded, NULL);
-  for (double deadline = seconds() + WAIT_SECONDS; seconds() < deadline && !hasAnswered; pauseFor(0.01))
+  for (double deadline = seconds() + WAIT_SECONDS; seconds() < deadline && !hasAnswered; sleepSeconds(0.01))
     while (pulse.iterate(loop, 0, NULL) > 0) {}
-  if (!hasAnswered) tell(name, "no answer");
-  else if (loadedIndex == (uint32_t)NO_INDEX) tell(name, "refused: %s", pulse.textOf(pulse.errorOf(context)));
-  else tell(name, "allowed");
+  if (!hasAnswered) printResult(name, "no answer");
+  else if (loadedIndex == (uint32_t)NO_INDEX) printResult(name, "refused: %s", pulse.textOf(pulse.errorOf(context)));
+  else printResult(name, "allowed");
 }
 
 void tryPulseAudio(void) {
   if (!findFunctions()) {
-    tell("pulse", "no libpulse");
+    printResult("pulse", "no libpulse");
     return;
   }
   void *loop = pulse.newLoop(), *context = pulse.newContext(pulse.apiOf(loop), "hostile");
   if (!isConnected(loop, context)) {
-    tell("pulse", "not connected: %s", pulse.textOf(pulse.errorOf(context)));
+    printResult("pulse", "not connected: %s", pulse.textOf(pulse.errorOf(context)));
     return;
   }
-  tell("pulse", "connected");
+  printResult("pulse", "connected");
   tryModule(loop, context, "module-tunnel-sink", "server=203.0.113.10");
   tryModule(loop, context, "module-native-protocol-tcp", "port=4713 auth-anonymous=1");
   tryModule(loop, context, "module-pipe-sink", "file=/tmp/hostile-pipe");

@@ -1,4 +1,4 @@
-/* Lies in the folder in which the game's container says how the game is. The supervisor writes there too, so each lie is told again and again. */
+/* Fake reports in the folder of the game's termination report. The supervisor writes there too, so each fake is placed again and again. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -9,75 +9,75 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LIE_SECONDS = 2, CLAIMED_MIB = 500 };
+enum { FAKE_REPORT_SECONDS = 2, CLAIMED_MIB = 500 };
 
-static char report[256], lie[256], draft[256];
+static char report[256], fake[256], draft[256];
 
 static const char wildFigures[] =
   "{\"state\":\"running\",\"reason\":null,\"exitCode\":null,\"cpuSeconds\":1e15,\"peakMemoryBytes\":1152921504606846976,"
   "\"oomKills\":0,\"wallSeconds\":1e15}";
 
-static int writeLie(const char *text, size_t length, off_t claimed) {
-  int file = open(lie, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+static int writeFakeReport(const char *text, size_t length, off_t claimed) {
+  int file = open(fake, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return -1;
   int result = write(file, text, length) == (ssize_t)length && (claimed == 0 || ftruncate(file, claimed) == 0) ? 0 : -1;
   close(file);
   return result;
 }
 
-static int makeFifo(void) { return mkfifo(lie, 0666); }
-static int makeClaim(void) { return writeLie("{", 1, (off_t)CLAIMED_MIB * MEBIBYTE); }
-static int makeZeroLink(void) { return symlink("/dev/zero", lie); }
-static int makeDirectory(void) { return mkdir(lie, 0777); }
-static int makeWild(void) { return writeLie(wildFigures, sizeof wildFigures - 1, 0); }
+static int makeFifo(void) { return mkfifo(fake, 0666); }
+static int makeClaim(void) { return writeFakeReport("{", 1, (off_t)CLAIMED_MIB * MEBIBYTE); }
+static int makeZeroLink(void) { return symlink("/dev/zero", fake); }
+static int makeDirectory(void) { return mkdir(fake, 0777); }
+static int makeWild(void) { return writeFakeReport(wildFigures, sizeof wildFigures - 1, 0); }
 
 static void clear(const char *path) {
   if (unlink(path) != 0 && (errno == EISDIR || errno == EPERM)) rmdir(path);
 }
 
-/* Puts it in the report's place, as often as it goes. */
-static void tellLie(const char *name, int (*make)(void)) {
+/* Puts a fake in the report's place as often as possible. */
+static void placeFakeReport(const char *name, int (*make)(void)) {
   int placed = 0, code = 0;
-  for (double deadline = seconds() + LIE_SECONDS; seconds() < deadline; pauseFor(0.005)) {
-    clear(lie);
+  for (double deadline = seconds() + FAKE_REPORT_SECONDS; seconds() < deadline; sleepSeconds(0.005)) {
+    clear(fake);
     if (make() != 0) { code = errno; continue; }
-    if (rename(lie, report) != 0) clear(report); /* a folder replaces no file, and no file a folder */
-    if (access(lie, F_OK) != 0 || rename(lie, report) == 0) placed++;
+    if (rename(fake, report) != 0) clear(report); /* a folder cannot replace a file, nor a file a folder */
+    if (access(fake, F_OK) != 0 || rename(fake, report) == 0) placed++;
     else code = errno;
   }
-  if (placed > 0) tell(name, "placed %d times", placed);
-  else tell(name, "%s", codeName(code));
+  if (placed > 0) printResult(name, "placed %d times", placed);
+  else printResult(name, "%s", codeName(code));
 }
 
-/* A FIFO where the supervisor makes its next report: one that opens it to write would wait for a reader for ever. */
+/* Puts a FIFO where the supervisor writes its next report: to open that for writing would block for ever. */
 static void blockDraft(void) {
   int placed = 0;
-  for (double deadline = seconds() + LIE_SECONDS; seconds() < deadline;) {
+  for (double deadline = seconds() + FAKE_REPORT_SECONDS; seconds() < deadline;) {
     clear(draft);
     if (mkfifo(draft, 0666) == 0) placed++;
   }
-  tell("report draft", "a FIFO %d times", placed);
+  printResult("report draft", "a FIFO %d times", placed);
 }
 
-/* A folder that is not empty cannot be replaced by a file: the last lie stays. */
-static void keepLie(void) {
+/* Keeps the last fake: a file cannot replace a folder that is not empty. */
+static void keepFakeReport(void) {
   char inside[280];
   clear(draft);
   snprintf(inside, sizeof inside, "%s/kept", draft);
-  tell("report kept", "%s", mkdir(draft, 0777) == 0 && mkdir(inside, 0777) == 0 ? "yes" : codeName(errno));
+  printResult("report kept", "%s", mkdir(draft, 0777) == 0 && mkdir(inside, 0777) == 0 ? "yes" : codeName(errno));
 }
 
 void actReport(void) {
-  const char *folder = setting("GAME_REPORT_DIR", "/run/game");
+  const char *folder = environmentOr("GAME_REPORT_DIR", "/run/game");
   snprintf(report, sizeof report, "%s/game.json", folder);
-  snprintf(lie, sizeof lie, "%s/lie", folder);
+  snprintf(fake, sizeof fake, "%s/fake", folder);
   snprintf(draft, sizeof draft, "%s/game.json.new", folder);
-  tellLie("report fifo", makeFifo);
-  tellLie("report claim", makeClaim);
-  tellLie("report zero", makeZeroLink);
-  tellLie("report folder", makeDirectory);
+  placeFakeReport("report fifo", makeFifo);
+  placeFakeReport("report claim", makeClaim);
+  placeFakeReport("report zero", makeZeroLink);
+  placeFakeReport("report folder", makeDirectory);
   blockDraft();
-  tellLie("report wild", makeWild);
-  keepLie();
-  tellLie("report wild again", makeWild);
+  placeFakeReport("report wild", makeWild);
+  keepFakeReport();
+  placeFakeReport("report wild again", makeWild);
 }

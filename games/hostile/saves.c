@@ -1,4 +1,4 @@
-/* Save folders that are hard to walk: deep, broad, full of what is no file, or elsewhere. */
+/* Save folders that are hard to walk: deep, wide, full of what is not a file, or replaced by a link. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -13,10 +13,10 @@
 
 enum { DEPTH = 30, LONG_NAME = 200, LONGEST_NAME = 255, NAMES = 1000000, NAMES_SECONDS = 30, LINKS = 100000 };
 
-static const char *home(void) { return setting("HOME", "/tmp"); }
+static const char *home(void) { return environmentOr("HOME", "/tmp"); }
 static int openHome(void) { return open(home(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
 
-/* A name of that length, ending in a number. */
+/* Returns a name of this length that ends in a number. */
 static const char *longName(int length, int number) {
   static char name[LONGEST_NAME + 1];
   snprintf(name, sizeof name, "%0*d", length, number);
@@ -31,8 +31,8 @@ void actDeep(void) {
     close(folder);
     folder = next;
   }
-  int file = folder < 0 ? -1 : openat(folder, "treasure", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  tell("deep folders", "%d, %s", depth, file < 0 ? codeName(errno) : "with a file");
+  int file = folder < 0 ? -1 : openat(folder, "deepest", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  printResult("deep folders", "%d, %s", depth, file < 0 ? codeName(errno) : "with a file");
 }
 
 void actNames(void) {
@@ -41,9 +41,9 @@ void actNames(void) {
     int file = openat(folder, longName(LONGEST_NAME, made), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file < 0) { code = errno; break; }
     close(file);
-    if (made % 50000 == 0) tell("names so far", "%d", made); /* the next one may end in being killed */
+    if (made % 50000 == 0) printResult("names so far", "%d", made); /* the memory limit may kill the game before the end */
   }
-  tell("names made", "%d, %s", made, code ? codeName(code) : "none refused");
+  printResult("names made", "%d, %s", made, code ? codeName(code) : "none refused");
 }
 
 void actLinks(void) {
@@ -54,7 +54,7 @@ void actLinks(void) {
     int result = made % 2 ? linkat(folder, "progress", folder, name, 0) : symlinkat(made % 4 ? "/etc/passwd" : name, folder, name);
     if (result == 0) made++; else code = errno;
   }
-  tell("links made", "%d, %s", made, code ? codeName(code) : "none refused");
+  printResult("links made", "%d, %s", made, code ? codeName(code) : "none refused");
 }
 
 static long bindSocket(const char *path) {
@@ -82,27 +82,27 @@ static long makeUpward(const char *name) { return symlinkat("..", openHome(), na
 void actOdd(void) {
   char path[108];
   snprintf(path, sizeof path, "%s/bound", home());
-  attempt("odd bound socket", bindSocket, path);
-  attempt("odd socket", makeSocket, "socket");
-  attempt("odd fifo", makeFifo, "fifo");
-  attempt("odd bytes", touch, "\xff\xfe\x80 name");
-  attempt("odd newline", touch, "two\nlines");
-  attempt("odd backslash", touch, "..\\..\\windows");
-  attempt("odd twin", touch, "twin");
-  attempt("odd other twin", touch, "TWIN"); /* the same name where case does not count */
-  attempt("odd longest name", touch, longName(LONGEST_NAME, 1));
-  attempt("odd locked file", makeLocked, "locked");
-  attempt("odd locked folder", makeLockedFolder, "locked folder");
-  attempt("odd setuid file", makeSetuid, "setuid");
-  attempt("odd loop", makeLoop, "loop");
-  attempt("odd upward link", makeUpward, "upward");
-  attempt("odd sparse TiB", makeSparse, "sparse");
+  tryInChild("odd bound socket", bindSocket, path);
+  tryInChild("odd socket", makeSocket, "socket");
+  tryInChild("odd fifo", makeFifo, "fifo");
+  tryInChild("odd bytes", touch, "\xff\xfe\x80 name");
+  tryInChild("odd newline", touch, "two\nlines");
+  tryInChild("odd backslash", touch, "..\\..\\windows");
+  tryInChild("odd twin", touch, "twin");
+  tryInChild("odd other twin", touch, "TWIN"); /* the same name where case does not count */
+  tryInChild("odd longest name", touch, longName(LONGEST_NAME, 1));
+  tryInChild("odd locked file", makeLocked, "locked");
+  tryInChild("odd locked folder", makeLockedFolder, "locked folder");
+  tryInChild("odd setuid file", makeSetuid, "setuid");
+  tryInChild("odd loop", makeLoop, "loop");
+  tryInChild("odd upward link", makeUpward, "upward");
+  tryInChild("odd sparse TiB", makeSparse, "sparse");
 }
 
-/* The folder itself goes away, and a link to one of the system's stands in its place. */
+/* Moves the folder away and puts a link to a system folder in its place. */
 void actSwap(void) {
   char away[512];
   snprintf(away, sizeof away, "%s.away", home());
-  if (rename(home(), away) != 0) tell("swap rename", "%s", codeName(errno));
-  else tell("swap link", "%s", symlink("/etc", home()) == 0 ? "placed" : codeName(errno));
+  if (rename(home(), away) != 0) printResult("swap rename", "%s", codeName(errno));
+  else printResult("swap link", "%s", symlink("/etc", home()) == 0 ? "placed" : codeName(errno));
 }

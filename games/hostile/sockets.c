@@ -1,4 +1,4 @@
-/* Every way to a socket: to each address of targets.txt, of each kind, and around the system call. */
+/* Every way to open a socket: to each address of targets.txt, of each kind, and by other system calls. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -23,7 +23,7 @@ enum {
   X32_BIT = 0x40000000,
 };
 
-/* Takes HOST:PORT with an IPv4 address. */
+/* Parses HOST:PORT with an IPv4 address. */
 static struct sockaddr_in addressOf(const char *target) {
   char host[64];
   const char *colon = strrchr(target, ':');
@@ -56,16 +56,16 @@ static long sendUdp(const char *target) {
 
 static void tryTargets(void) {
   char path[512], line[128], name[160];
-  snprintf(path, sizeof path, "%s/targets.txt", setting("ENGINE_DIR", "."));
+  snprintf(path, sizeof path, "%s/targets.txt", environmentOr("ENGINE_DIR", "."));
   FILE *targets = fopen(path, "re");
-  if (!targets) tell("targets", "none: %s", codeName(errno));
+  if (!targets) printResult("targets", "none: %s", codeName(errno));
   while (targets && fgets(line, sizeof line, targets)) {
     line[strcspn(line, "\n")] = 0;
     if (*line == 0) continue;
     snprintf(name, sizeof name, "tcp %s", line);
-    attempt(name, connectTcp, line);
+    tryInChild(name, connectTcp, line);
     snprintf(name, sizeof name, "udp %s", line);
-    attempt(name, sendUdp, line);
+    tryInChild(name, sendUdp, line);
   }
   if (targets) fclose(targets);
 }
@@ -98,7 +98,7 @@ static long setUpRing(const char *unused) {
 }
 
 #ifdef __x86_64__
-/* The 32-bit table's system calls, which a filter of the 64-bit ones alone lets by. Returns as syscall() does. */
+/* Makes a system call of the 32-bit table, which a filter of the 64-bit table alone does not see. Returns as syscall() does. */
 static long int80(long number, long a, long b, long c) {
   long result;
   __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c) : "memory", "r8", "r9", "r10", "r11");
@@ -123,13 +123,13 @@ static long socketX32(const char *unused) { (void)unused; return syscall(X32_BIT
 
 void actSockets(void) {
   tryTargets();
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) attempt(kinds[i].name, openKind, kinds[i].name);
-  attempt("inet pair", openPair, "inet");
-  attempt("io_uring", setUpRing, NULL);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) tryInChild(kinds[i].name, openKind, kinds[i].name);
+  tryInChild("inet pair", openPair, "inet");
+  tryInChild("io_uring", setUpRing, NULL);
 #ifdef __x86_64__
-  attempt("i386 socketcall", socketcall32, NULL);
-  attempt("i386 socket", socket32, NULL);
-  attempt("x32 socket", socketX32, NULL);
+  tryInChild("i386 socketcall", socketcall32, NULL);
+  tryInChild("i386 socket", socket32, NULL);
+  tryInChild("x32 socket", socketX32, NULL);
 #endif
-  attempt("unix pair", openPair, "unix"); /* the only kind that a game needs, for its display and its sound */
+  tryInChild("unix pair", openPair, "unix"); /* the only kind that a game needs, for its display and its sound */
 }

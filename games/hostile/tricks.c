@@ -1,4 +1,4 @@
-/* Ways out of the game's process tree other than sockets: other processes, the kernel's back doors, files of the pod. */
+/* Ways out of the game's processes other than sockets: other processes, unusual system calls, files of the pod. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -20,7 +20,7 @@
 enum { SUPERVISOR = 1, KEYCTL_GET_KEYRING_ID = 0, SESSION_KEYRING = -3 };
 
 static long seize(const char *unused) { (void)unused; return ptrace(PTRACE_SEIZE, SUPERVISOR, 0, 0); }
-/* Lets go again: a supervisor that was caught would stand still, and the test would hear nothing. */
+/* Detaches again: a traced supervisor would be stopped, and the test would get no result. */
 static long attach(const char *unused) {
   (void)unused;
   if (ptrace(PTRACE_ATTACH, SUPERVISOR, 0, 0) != 0) return -1;
@@ -30,7 +30,7 @@ static long attach(const char *unused) {
 
 static long traceMe(const char *unused) { (void)unused; return ptrace(PTRACE_TRACEME, 0, 0, 0); }
 
-/* An address that is not there: what is refused must be the asking, so that EFAULT counts as a missing wall. */
+/* Uses an address that is not mapped: the call itself must be denied, so that EFAULT counts as a missing protection. */
 static long readMemory(const char *unused) {
   (void)unused;
   char byte;
@@ -88,11 +88,11 @@ static void tryFiles(void) {
   char name[96];
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     snprintf(name, sizeof name, "write %s", places[i]);
-    attempt(name, create, places[i]);
+    tryInChild(name, create, places[i]);
   }
 }
 
-/* The number of seccomp filters of a process. */
+/* Returns the number of seccomp filters of a process. */
 static int filtersOf(const char *status) {
   char line[256];
   int filters = -1;
@@ -103,23 +103,23 @@ static int filtersOf(const char *status) {
 }
 
 void actTricks(void) {
-  attempt("ptrace seize", seize, NULL);
-  attempt("ptrace attach", attach, NULL);
-  attempt("ptrace traceme", traceMe, NULL);
-  attempt("process_vm_readv", readMemory, NULL);
-  attempt("process_vm_writev", writeMemory, NULL);
-  attempt("open /proc/1/mem", openMemory, "/proc/1/mem");
-  attempt("open /proc/1/fd/1", openForWriting, "/proc/1/fd/1");
-  attempt("pidfd_getfd", takeDescriptor, NULL);
-  attempt("keyctl", askKeyring, NULL);
-  attempt("add_key", addKey, NULL);
-  attempt("bpf", makeMap, NULL);
-  attempt("userfaultfd", handleFaults, NULL);
-  attempt("perf_event_open", countEvents, NULL);
-  attempt("user namespace", leaveUserNamespace, NULL);
-  attempt("network namespace", leaveNetwork, NULL);
-  attempt("mount", mountOver, "/tmp");
+  tryInChild("ptrace seize", seize, NULL);
+  tryInChild("ptrace attach", attach, NULL);
+  tryInChild("ptrace traceme", traceMe, NULL);
+  tryInChild("process_vm_readv", readMemory, NULL);
+  tryInChild("process_vm_writev", writeMemory, NULL);
+  tryInChild("open /proc/1/mem", openMemory, "/proc/1/mem");
+  tryInChild("open /proc/1/fd/1", openForWriting, "/proc/1/fd/1");
+  tryInChild("pidfd_getfd", takeDescriptor, NULL);
+  tryInChild("keyctl", askKeyring, NULL);
+  tryInChild("add_key", addKey, NULL);
+  tryInChild("bpf", makeMap, NULL);
+  tryInChild("userfaultfd", handleFaults, NULL);
+  tryInChild("perf_event_open", countEvents, NULL);
+  tryInChild("user namespace", leaveUserNamespace, NULL);
+  tryInChild("network namespace", leaveNetwork, NULL);
+  tryInChild("mount", mountOver, "/tmp");
   tryFiles();
-  tell("filters", "supervisor %d, game %d", filtersOf("/proc/1/status"), filtersOf("/proc/self/status"));
+  printResult("filters", "supervisor %d, game %d", filtersOf("/proc/1/status"), filtersOf("/proc/self/status"));
   tryPulseAudio();
 }

@@ -1,6 +1,6 @@
 /*
- * A game for tests: what it shows depends on nothing but the input it got, so that a test can read it from decoded pixels.
- * README.md says what is where. Keys Q and X end it with exit codes 0 and 3; SIGTERM ends it with 0.
+ * A game for tests: its picture depends only on the input, so that a test can read it from decoded pixels. README.md has the layout.
+ * Keys Q and X end it with exit codes 0 and 3; SIGTERM ends it with 0.
  */
 #define _GNU_SOURCE
 #include <X11/XKBlib.h>
@@ -52,7 +52,7 @@ static struct {
   bool isDown[256];
   bool padSouth;
   int padLeftX;
-  bool isNews; /* something was pressed that the picture does not show yet */
+  bool hasUnshownPress; /* the picture does not show the last press yet */
 } state;
 
 static void stop(int signal) { (void)signal; stopping = 1; }
@@ -88,7 +88,7 @@ static void fill(unsigned long color, int x, int y, int w, int h) {
   XFillRectangle(display, picture, gc, left, top, (x + w) * width / WIDTH - left, (y + h) * height / HEIGHT - top);
 }
 
-/* Small squares of random colours all over the picture: hard to encode. */
+/* Draws small squares of random colours all over the picture, which are hard to encode. */
 static void drawNoise(void) {
   for (int square = 0; square < noiseSquares; square++) {
     unsigned long random = (unsigned long)rand();
@@ -162,12 +162,12 @@ static int handleEvents(void) {
     }
     if (event.type == ConfigureNotify) resize(event.xconfigure.width, event.xconfigure.height);
     if (code >= 0) return code;
-    if (event.type == KeyPress || event.type == ButtonPress) state.isNews = true;
+    if (event.type == KeyPress || event.type == ButtonPress) state.hasUnshownPress = true;
   }
   return -1;
 }
 
-/* Whether there is input before the next frame. */
+/* Waits for input until the next frame is due; returns whether there was any. */
 static bool awaitInput(const struct timespec *next) {
   if (XPending(display)) return true;
   struct timespec now;
@@ -178,13 +178,13 @@ static bool awaitInput(const struct timespec *next) {
   return rest > 0 && ppoll(&source, 1, &wait, NULL) > 0;
 }
 
-/* A press is shown at once, and kept after it was shown; all else waits for the next frame. */
-static void showNews(long frame) {
-  if (!state.isNews) return;
+/* Shows presses at once, then saves them; all else waits for the next frame. */
+static void showPresses(long frame) {
+  if (!state.hasUnshownPress) return;
   draw(frame);
   XFlush(display);
   savePresses();
-  state.isNews = false;
+  state.hasUnshownPress = false;
 }
 
 static int openGamepad(void) {
@@ -203,7 +203,7 @@ static void readGamepad(int pad) {
   }
 }
 
-/* 440 Hz, quiet. Without a sound server the picture is all there is. */
+/* Plays 440 Hz, quietly. Without a sound server there is only the picture. */
 static void *playTone(void *unused) {
   (void)unused;
   const pa_sample_spec format = {.format = PA_SAMPLE_S16LE, .rate = 48000, .channels = 2};
@@ -226,7 +226,7 @@ static void openWindow(void) {
   resize(WIDTH, HEIGHT);
 }
 
-/* Memory like a small game's, so that a test can tell a measured peak from an empty container's. */
+/* Uses as much memory as a small game, so that a test can tell a measured peak from an empty container's. */
 static void holdMemory(void) {
   char *memory = malloc(HELD_BYTES);
   if (memory) for (size_t at = 0; at < HELD_BYTES; at += 4096) ((volatile char *)memory)[at] = (char)at;
@@ -258,7 +258,7 @@ int main(void) {
     while (awaitInput(&next)) {
       int code = handleEvents();
       if (code >= 0) return code;
-      showNews(frame);
+      showPresses(frame);
     }
   }
   return 0;

@@ -1,7 +1,6 @@
-"""Compiles the scripts while packing, so that a start does not parse them all again.
+"""Compiles the scripts when the game is packed, so that a start does not parse them again.
 
-Debian's Ren'Py reads compiled scripts but has the writing of them taken out. Here each script that was parsed is written in the
-format that it reads: a header, the statements in the two slots, and the checksum of the source.
+Debian's Ren'Py reads compiled scripts but cannot write them. This writes each parsed script in the format that it reads: a header, the statements in the two slots, and the checksum of the source.
 """
 import hashlib
 import marshal
@@ -9,8 +8,8 @@ import os
 import sys
 import time
 
-# The same archive from every build: names and serial numbers of statements come from the clock, and only version 2 of
-# Python's code format does not depend on how often an object happens to be referred to while it is written.
+# Makes every build the same: names and serial numbers of statements come from the clock, and only version 2 of
+# Python's code format does not depend on the reference counts of the objects that are written.
 time.time = lambda: 0
 write_code = marshal.dumps
 marshal.dumps = lambda code, version=2: write_code(code, 2)

@@ -1,14 +1,14 @@
-"""Compiles Python modules while packing, in place: compileModules.py FOLDER.
+"""Compiles Python modules in place when the game is packed: compileModules.py FOLDER.
 
-Python's own compileall writes code in a format that depends on how often an object happens to be referred to, so that two
-builds differ. Version 2 of the format does not. The result is valid whatever the files' times become.
+Python's own compileall writes code in a format that depends on the reference counts of objects, so that two builds differ.
+Version 2 of the format does not. The result is valid whatever times the files get.
 """
 import importlib.util
 import marshal
 import os
 import sys
 
-UNCHECKED = 1  # flag: valid by the hash of its source, which is not looked at again
+UNCHECKED = 1  # flag: valid by the hash of its source, which is not checked again
 root = sys.argv[1]
 
 for folder, folders, names in os.walk(root):

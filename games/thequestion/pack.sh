@@ -15,7 +15,7 @@ cp -L "$share/renpy.py" "$tree/renpy_main.py"
 cp "$recipe/start.py" "$tree/thequestion.py"
 echo '(8, 3, 4)' >"$tree/game/script_version.txt" # a released game: no developer's menus, no checks for changed scripts
 
-# Python, less what a game never imports.
+# Python, without what a game never imports.
 mkdir -p "$modules"
 cp -L /usr/bin/python3 "$tree/lib/python/python3"
 cp -rL "/usr/lib/$python" "$library"
@@ -37,7 +37,7 @@ export PYTHONHOME="$here/lib/python" PYTHONNOUSERSITE=1 PYTHONDONTWRITEBYTECODE=
 exec "$here/lib/python/python3" "$here/thequestion.py" "$here"
 LAUNCHER
 
-# From here on the archive must stand alone.
+# From here on only the archive's own files may be used.
 mv "$share" "$share.hidden"
 mv /usr/lib/python3 /usr/lib/python3.hidden
 export LD_LIBRARY_PATH=$tree/lib/so PYTHONHOME=$tree/lib/python PYTHONNOUSERSITE=1 PYTHONHASHSEED=0

@@ -1,4 +1,4 @@
-"""Starts Ren'Py from the directory of this file: Debian's start file knows only where Debian puts it."""
+"""Starts Ren'Py from the directory of this file: Debian's start file works only in Debian's own folder."""
 import os
 import sys
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 
 /** How one request is sent: over which connections, and as whom. */
 export interface Credentials {

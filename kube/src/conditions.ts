@@ -1,4 +1,4 @@
-import { toApiTime } from "./clock.ts";
+import { toApiTime } from "./time.ts";
 
 /** One observation about an object, as the Kubernetes API conventions shape it. */
 export interface Condition {

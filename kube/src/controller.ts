@@ -1,9 +1,9 @@
-import { type BackOff } from "./backOff.ts";
-import { type Clock, slept, systemClock } from "./clock.ts";
-import { type Logger } from "./logger.ts";
+import { type BackOff } from "#runtime/backOff.ts";
+import { type Clock, slept, systemClock } from "#runtime/clock.ts";
+import { type Logger } from "#runtime/logger.ts";
 import type { Source } from "./source.ts";
 import { WorkQueue, type WorkQueueMetrics } from "./workQueue.ts";
-import { orAborted, withDeadline } from "./deadline.ts";
+import { orAborted, withDeadline } from "#runtime/deadline.ts";
 
 /** What a reconcile may ask for: to be called again for the same key after a while. */
 export interface ReconcileResult {

@@ -11,11 +11,11 @@ export interface ListPage<T extends KubeObject> {
 
 /**
  * Takes one object from the server's JSON. Fields nobody knows are kept; items of built-in lists, which come
- * without apiVersion and kind, get them. Throws KubeError "BadAnswer" when it is no T.
+ * without apiVersion and kind, get them. Throws KubeError "MalformedResponse" when it is no T.
  */
 export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value: unknown): Stored<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.name !== "string") {
-    throw new KubeError({ reason: "BadAnswer", message: `The API server's answer is no ${type.kind}.` });
+    throw new KubeError({ reason: "MalformedResponse", message: `The API server's answer is no ${type.kind}.` });
   }
   const whole = { ...value, apiVersion: apiVersionOf(type), kind: type.kind };
   try {
@@ -23,7 +23,7 @@ export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value:
     return (type.parse ? type.parse(whole) : whole) as Stored<T>;
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause);
-    throw new KubeError({ reason: "BadAnswer", message: `${type.kind} ${value.metadata.name} is not understood: ${detail}`, cause });
+    throw new KubeError({ reason: "MalformedResponse", message: `${type.kind} ${value.metadata.name} is not understood: ${detail}`, cause });
   }
 }
 
@@ -32,7 +32,7 @@ export function decodeList<T extends KubeObject>(
   type: ResourceType<T>, value: unknown, onRejected?: (error: unknown) => void,
 ): ListPage<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.resourceVersion !== "string") {
-    throw new KubeError({ reason: "BadAnswer", message: `The API server's answer is no list of ${type.kind}.` });
+    throw new KubeError({ reason: "MalformedResponse", message: `The API server's answer is no list of ${type.kind}.` });
   }
   const { resourceVersion, continue: next } = value.metadata;
   const items: Stored<T>[] = [];

@@ -1,8 +1,8 @@
-/** What went wrong with a request: the API server's answer, or why there was none. */
+/** What went wrong with a request: the API server's response, or why there was none. */
 export interface KubeErrorDetails {
-  /** HTTP status, undefined when the server did not answer. */
+  /** HTTP status, undefined without a response. */
   status?: number | undefined;
-  /** The server's machine-readable reason ("AlreadyExists"), or "Timeout", "Unreachable" or "BadAnswer" when there was no answer to take it from. */
+  /** The server's machine-readable reason ("AlreadyExists"), or "Timeout", "Unreachable" or "MalformedResponse" when no response has one. */
   reason: string;
   message: string;
   retryAfterSeconds?: number | undefined;
@@ -24,67 +24,67 @@ export class KubeError extends Error {
   }
 }
 
-/** Whether a request to the API server failed, for any reason. */
+/** Returns whether a request to the API server failed, for any reason. */
 export function isKubeError(error: unknown): error is KubeError {
   return error instanceof KubeError;
 }
 
-/** The object (or the kind) does not exist. */
+/** Returns whether the object (or the kind) does not exist. */
 export function isNotFound(error: unknown): error is KubeError {
   return hasStatus(error, 404);
 }
 
-/** A create lost against an object of the same name. */
+/** Returns whether a create lost against an object of the same name. */
 export function isAlreadyExists(error: unknown): error is KubeError {
   return hasStatus(error, 409) && error.reason === "AlreadyExists";
 }
 
-/** A write lost against a newer version, a precondition failed, or another field manager owns a field. */
+/** Returns whether a write lost against a newer version, a precondition failed, or another field manager owns a field. */
 export function isConflict(error: unknown): error is KubeError {
   return hasStatus(error, 409) && error.reason !== "AlreadyExists";
 }
 
-/** The resourceVersion or continue token is too old: list again. */
+/** Returns whether the resourceVersion or continue token is too old, so that the caller must list again. */
 export function isGone(error: unknown): error is KubeError {
   return hasStatus(error, 410) || (error instanceof KubeError && (error.reason === "Expired" || error.reason === "Gone"));
 }
 
-/** The server has not reached that resourceVersion: it lags, or its storage was restored from a backup. */
+/** Returns whether the server has not reached that resourceVersion: it lags, or its storage was restored from a backup. */
 export function isVersionTooLarge(error: unknown): error is KubeError {
   return hasStatus(error, 504) && /too large resource version/i.test(error.message);
 }
 
-/** The object breaks its schema or a validation rule. */
+/** Returns whether the object breaks its schema or a validation rule. */
 export function isInvalid(error: unknown): error is KubeError {
   return hasStatus(error, 422);
 }
 
-/** RBAC or an admission policy refuses the request. */
+/** Returns whether RBAC or an admission policy refuses the request. */
 export function isForbidden(error: unknown): error is KubeError {
   return hasStatus(error, 403);
 }
 
-/** The server does not know who is asking. */
+/** Returns whether the server does not know the caller. */
 export function isUnauthorized(error: unknown): error is KubeError {
   return hasStatus(error, 401);
 }
 
-/** The server asks for fewer requests. */
+/** Returns whether the server asks for fewer requests. */
 export function isTooManyRequests(error: unknown): error is KubeError {
   return hasStatus(error, 429);
 }
 
-/** No answer arrived: connection refused, cut, or past the deadline. The request may have been carried out. */
+/** Returns whether no response arrived: connection refused, cut, or past the deadline. The request may have been carried out. */
 export function isUnreachable(error: unknown): error is KubeError {
-  return error instanceof KubeError && error.status === undefined && !isBadAnswer(error);
+  return error instanceof KubeError && error.status === undefined && !isMalformedResponse(error);
 }
 
-/** The server's answer or event is not understood. */
-export function isBadAnswer(error: unknown): error is KubeError {
-  return error instanceof KubeError && error.status === undefined && error.reason === "BadAnswer";
+/** Returns whether the server's response or event is not understood. */
+export function isMalformedResponse(error: unknown): error is KubeError {
+  return error instanceof KubeError && error.status === undefined && error.reason === "MalformedResponse";
 }
 
-/** The request may succeed when it is tried again unchanged. */
+/** Returns whether the request may succeed when it is tried again unchanged. */
 export function isTransient(error: unknown): error is KubeError {
   if (!(error instanceof KubeError)) return false;
   return error.status === undefined || error.status === 429 || error.status >= 500;

@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
 import { type Event, events } from "./builtin.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "#runtime/clock.ts";
 import { isNotFound, isTransient } from "./errors.ts";
 import { buildEvent, buildSeries, type EventNote, type EventSeries } from "./eventSeries.ts";
-import { type Logger, silentLogger } from "./logger.ts";
+import { type Logger, silentLogger } from "#runtime/logger.ts";
 import type { KubeObject, ObjectRef, Stored } from "./object.ts";
 import { ResourceClient } from "./resourceClient.ts";
 import type { KubeTransport } from "./transport.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Event } from "./builtin.ts";
-import { toApiMicroTime } from "./clock.ts";
+import { toApiMicroTime } from "./time.ts";
 import type { Draft, KubeObject, ObjectRef, Stored } from "./object.ts";
 
 /** What happened to an object, for people. */

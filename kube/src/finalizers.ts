@@ -16,7 +16,7 @@ export function isDeleting(object: KubeObject): boolean {
 }
 
 /**
- * Adds the finalizer unless it is there, and gives the object as stored. Throws NotFound when the object is gone
+ * Adds the finalizer unless it is there, and returns the object as stored. Throws NotFound when the object is gone
  * or another one has taken its name.
  */
 export async function addFinalizer<T extends KubeObject>(

@@ -1,7 +1,8 @@
 import { type Lease, leases } from "./builtin.ts";
-import { type Clock, slept, systemClock, toApiMicroTime } from "./clock.ts";
+import { type Clock, slept, systemClock } from "#runtime/clock.ts";
+import { toApiMicroTime } from "./time.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "./errors.ts";
-import { type Logger, silentLogger } from "./logger.ts";
+import { type Logger, silentLogger } from "#runtime/logger.ts";
 import type { Stored } from "./object.ts";
 import { ResourceClient } from "./resourceClient.ts";
 import { jittered } from "./retry.ts";

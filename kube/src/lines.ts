@@ -10,7 +10,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   for await (const chunk of chunks) {
     const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = parts.pop() ?? "";
-    if (rest.length > maxLineLength) throw new KubeError({ reason: "BadAnswer", message: "A watch event is longer than 16 MiB." });
+    if (rest.length > maxLineLength) throw new KubeError({ reason: "MalformedResponse", message: "A watch event is longer than 16 MiB." });
     for (const line of parts) {
       if (line !== "") yield line;
     }

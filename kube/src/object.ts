@@ -31,7 +31,7 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** An object as the API server gave it: it has a kind, a uid and a resourceVersion. */
+/** An object as the API server returned it: it has a kind, a uid and a resourceVersion. */
 export type Stored<T extends KubeObject> = T & {
   apiVersion: string;
   kind: string;
@@ -66,7 +66,7 @@ export interface ObjectRef {
   namespace?: string | undefined;
 }
 
-/** The key of an object in stores and queues: `namespace/name`, or `name` when cluster-scoped. */
+/** The key of an object in caches and queues: `namespace/name`, or `name` when cluster-scoped. */
 export function keyOf({ metadata }: { metadata: ObjectRef }): string {
   return keyOfRef(metadata);
 }

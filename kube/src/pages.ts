@@ -6,7 +6,7 @@ const pageSize = 500;
 
 /**
  * Reads a whole list in pages. Throws Gone when the snapshot expired on the way; what was read until then is no
- * list of any moment, so nothing of it is given.
+ * list of any moment, so none of it is returned.
  */
 export async function readPages<T extends KubeObject>(
   list: (options: ListOptions) => Promise<ListPage<T>>, options: ListOptions,

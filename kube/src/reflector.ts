@@ -1,27 +1,27 @@
-import { type BackOff, backOffMs } from "./backOff.ts";
-import { type Clock, slept, systemClock } from "./clock.ts";
-import { DeadlineExceeded, withDeadline } from "./deadline.ts";
-import { isBadAnswer, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
-import { type Logger, silentLogger } from "./logger.ts";
+import { type BackOff, backOffMs } from "#runtime/backOff.ts";
+import { type Clock, slept, systemClock } from "#runtime/clock.ts";
+import { DeadlineExceeded, withDeadline } from "#runtime/deadline.ts";
+import { isMalformedResponse, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
+import { type Logger, silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, isOlderVersion } from "./object.ts";
 import type { Selection } from "./callOptions.ts";
 import type { ResourceClient } from "./resourceClient.ts";
-import type { Store } from "./store.ts";
+import type { ObjectCache } from "./cache.ts";
 import { decodeWatchLine } from "./watchEvent.ts";
 
-/** Told of what happens to a reflector. */
+/** Is told what happens to a reflector. */
 export interface ReflectorMetrics {
   listed(objects: number): void;
   watchEnded(reason: "closed" | "gone" | "failed"): void;
   /** A relist found what the watch had missed. */
   drifted(objects: number): void;
-  /** An object the type's parse refuses; it is left out of the store. */
+  /** An object the type's parse refuses; it is left out of the cache. */
   rejected(): void;
 }
 
 export interface ReflectorOptions<T extends KubeObject, I extends string> extends Selection {
   client: ResourceClient<T>;
-  store: Store<T, I>;
+  cache: ObjectCache<T, I>;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   logger?: Logger | undefined;
@@ -35,12 +35,12 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
   backOff?: BackOff | undefined;
 }
 
-/** A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once is stormed. */
+/** A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once would get a storm of requests. */
 const shortWatchMs = 1000;
 
-/** Keeps a Store like the cluster, from start to stop, whatever happens on the way. */
+/** Keeps a cache like the cluster from start to stop, through every kind of broken watch. */
 export class Reflector<T extends KubeObject, I extends string = never> {
-  readonly store: Store<T, I>;
+  readonly cache: ObjectCache<T, I>;
   readonly #client: ResourceClient<T>;
   readonly #selection: Selection;
   readonly #clock: Clock;
@@ -62,9 +62,9 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #failures = 0;
   #lastActivityMs: number | undefined;
 
-  constructor({ client, store, namespace, labelSelector, fieldSelector, ...options }: ReflectorOptions<T, I>) {
+  constructor({ client, cache, namespace, labelSelector, fieldSelector, ...options }: ReflectorOptions<T, I>) {
     this.#client = client;
-    this.store = store;
+    this.cache = cache;
     this.#selection = { namespace, labelSelector, fieldSelector };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -76,7 +76,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#backOff = options.backOff ?? { baseMs: 1600, maxMs: 30_000 };
   }
 
-  /** Whether the store has held a complete list. */
+  /** Whether the cache has held a complete list. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -86,7 +86,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     return this.#lastActivityMs === undefined ? undefined : this.#clock.monotonicMs() - this.#lastActivityMs;
   }
 
-  /** Resolves once the store has held a complete list; rejects when the signal is aborted first. */
+  /** Resolves once the cache has held a complete list; rejects when the signal is aborted first. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const aborted = Promise.withResolvers<undefined>();
@@ -106,7 +106,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#run = { controller, ended: this.#keepUp(controller.signal) };
   }
 
-  /** Ends the watch. When it resolves nothing is open, and nothing has touched the store since the call. */
+  /** Ends the watch. When it resolves nothing is open, and nothing has touched the cache since the call. */
   async stop(): Promise<void> {
     const run = this.#run;
     this.#run = undefined;
@@ -122,7 +122,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     }
   }
 
-  /** Lists or watches until something else is due; gives what went wrong, unless it was stopped. */
+  /** Lists or watches until something else is due; returns what went wrong, unless it was stopped. */
   async #goOn(signal: AbortSignal): Promise<{ error: unknown } | undefined> {
     try {
       if (this.#listDue !== undefined || this.#version === undefined) await this.#list(signal);
@@ -141,12 +141,12 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       ...this.#selection, resourceVersion, signal, onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
-    if (due === "reset") this.store.clear();
-    this.store.replace(items, version);
+    if (due === "reset") this.cache.clear();
+    this.cache.replace(items, version);
     this.#version = version;
     this.#listDue = undefined;
     this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
-    this.#heard();
+    this.#noteActivity();
     this.#metrics?.listed(items.length);
     this.#hasSynced = true;
     this.#synced.resolve(undefined);
@@ -166,7 +166,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #watch(signal: AbortSignal, version: string): Promise<void> {
     const openedMs = this.#clock.monotonicMs();
     const { min, max } = this.#watchSeconds;
-    let isLively = false;
+    let hasReceived = false;
     const lines = this.#client.watch({
       ...this.#selection,
       resourceVersion: version,
@@ -177,10 +177,10 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     for await (const line of lines) {
       if (signal.aborted) return;
       this.#take(line);
-      isLively = true;
+      hasReceived = true;
       this.#failures = 0;
     }
-    if (!isLively && this.#clock.monotonicMs() - openedMs < shortWatchMs) {
+    if (!hasReceived && this.#clock.monotonicMs() - openedMs < shortWatchMs) {
       throw new KubeError({ reason: "Unreachable", message: "The watch was closed as soon as it was opened." });
     }
     this.#failures = 0;
@@ -189,9 +189,9 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   #take(line: string): void {
     const event = decodeWatchLine(this.#client.type, line);
-    this.#heard();
-    if (event.type === "changed") this.store.upsert(event.object);
-    else if (event.type === "deleted") this.store.remove(event.object);
+    this.#noteActivity();
+    if (event.type === "changed") this.cache.upsert(event.object);
+    else if (event.type === "deleted") this.cache.remove(event.object);
     else if (event.type === "rejected") this.#reject(event.error);
     if (this.#version === undefined || !isOlderVersion(event.resourceVersion, this.#version)) {
       this.#version = event.resourceVersion;
@@ -206,8 +206,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
-    this.#heard();
-    const { added, updated, deleted } = this.store.replace(items, version);
+    this.#noteActivity();
+    const { added, updated, deleted } = this.cache.replace(items, version);
     const drift = added + updated + deleted;
     this.#metrics?.listed(items.length);
     this.#metrics?.drifted(drift);
@@ -217,7 +217,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#failures++;
     if (isVersionTooLarge(error) && this.#failures > 1) {
-      // Not a replica that lags: the storage has gone back in time, and all we know is void.
+      // This is no replica that lags: the storage has gone back in time, and nothing in the cache holds any more.
       this.#listDue = "reset";
     } else if (isGone(error)) {
       this.#metrics?.watchEnded("gone");
@@ -226,7 +226,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     } else {
       this.#metrics?.watchEnded("failed");
       // Going on from the same version would fail the same way for ever.
-      if (!isTransient(error) || (isBadAnswer(error) && this.#failures >= 3)) this.#listDue = "fresh";
+      if (!isTransient(error) || (isMalformedResponse(error) && this.#failures >= 3)) this.#listDue = "fresh";
     }
     const waitMs = Math.max(
       backOffMs(this.#backOff, this.#failures, this.#random),
@@ -241,7 +241,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#logger.error({ err: error }, "An object was left out because it is not understood.");
   }
 
-  #heard(): void {
+  #noteActivity(): void {
     this.#lastActivityMs = this.#clock.monotonicMs();
   }
 }

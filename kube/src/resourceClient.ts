@@ -31,12 +31,12 @@ export class ResourceClient<T extends KubeObject> {
     }
   }
 
-  /** One page; `continue` of the answer asks for the next. */
+  /** Returns one page; its `continue` asks for the next. */
   async list({ namespace, signal, onRejected, ...query }: ListOptions = {}): Promise<ListPage<T>> {
-    const answer = await this.#transport.request({
+    const response = await this.#transport.request({
       method: "GET", path: collectionPath(this.type, namespace), query: { ...query }, signal, resource: this.type.plural,
     });
-    return decodeList(this.type, answer, onRejected);
+    return decodeList(this.type, response, onRejected);
   }
 
   /** All objects, read in pages. */

@@ -9,7 +9,7 @@ export interface ResourceType<T extends KubeObject> {
   plural: string;
   kind: string;
   namespaced: boolean;
-  /** Checks what the server gave; throws when it is no T. Without it the server's word is taken. */
+  /** Checks what the server returned; throws when it is no T. Without it the server is believed. */
   parse?: ((value: unknown) => T) | undefined;
 }
 

@@ -5,17 +5,17 @@ const firstDelayMs = 200;
 const maxDelayMs = 10_000;
 
 /**
- * How long to wait before sending the request again after its n-th failure; undefined when it must not be repeated.
+ * Returns the milliseconds to wait before the request is sent again after its n-th failure; undefined when it must not be repeated.
  * 429 means the server did nothing, so any verb may be repeated; after another failure only what may happen twice.
  */
 export function retryDelayMs(request: KubeRequest, error: unknown, attempt: number, random: () => number): number | undefined {
   if (!(error instanceof KubeError) || !mayRepeat(request, error)) return undefined;
   const backOffMs = jittered(Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs), random);
-  // Retry-After is a promise of being refused before it; the jitter comes on top so that clients spread out.
+  // A request before Retry-After would be refused; the jitter comes on top so that clients spread out.
   return error.retryAfterSeconds === undefined ? backOffMs : error.retryAfterSeconds * 1000 + backOffMs;
 }
 
-/** `ms` give or take half of it. */
+/** Returns `ms`, more or less by up to half of it at random. */
 export function jittered(ms: number, random: () => number): number {
   return ms * (0.5 + random());
 }
@@ -32,7 +32,7 @@ function mayRepeat(request: KubeRequest, error: KubeError): boolean {
   return isServersTrouble && isIdempotent(request);
 }
 
-/** Reads a Retry-After header: seconds, or an HTTP date. */
+/** Returns the seconds that a Retry-After header asks for, as a number or as an HTTP date; undefined without one. */
 export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header);

@@ -1,18 +1,18 @@
 import { controllerOf, type KubeObject, keyOf, keyOfRef, type Stored } from "./object.ts";
-import type { Change, Store } from "./store.ts";
+import type { Change, ObjectCache } from "./cache.ts";
 
 /** Where a controller learns that a key may need work. */
 export interface Source {
   waitForSync(signal?: AbortSignal): Promise<void>;
-  /** Calls `enqueue` for each key a change concerns, from now on; gives the function that ends it. */
+  /** Calls `enqueue` for each key a change concerns, from now on; returns the function that ends it. */
   subscribe(enqueue: (key: string) => void): () => void;
   /** The keys that all known objects concern. */
   keys(): string[];
 }
 
-/** A store that is kept up to date: a Reflector is one. */
-export interface Cache<T extends KubeObject> {
-  readonly store: Pick<Store<T>, "list" | "subscribe">;
+/** A cache that is kept up to date: a Reflector is one. */
+export interface WatchedCache<T extends KubeObject> {
+  readonly cache: Pick<ObjectCache<T>, "list" | "subscribe">;
   waitForSync(signal?: AbortSignal): Promise<void>;
 }
 
@@ -24,21 +24,21 @@ export interface SourceOptions<T extends KubeObject> {
   when?: ((change: Change<T>) => boolean) | undefined;
 }
 
-/** The changes of a cache. For an update both versions are asked, so that a former owner learns of its loss too. */
-export function fromCache<T extends KubeObject>(cache: Cache<T>, { keys = (object) => [keyOf(object)], when }: SourceOptions<T> = {}): Source {
+/** Returns a source of the changes of a cache. For an update both versions are asked, so that a former owner learns of its loss too. */
+export function fromCache<T extends KubeObject>(watched: WatchedCache<T>, { keys = (object) => [keyOf(object)], when }: SourceOptions<T> = {}): Source {
   return {
-    waitForSync: (signal) => cache.waitForSync(signal),
-    subscribe: (enqueue) => cache.store.subscribe((change) => {
+    waitForSync: (signal) => watched.waitForSync(signal),
+    subscribe: (enqueue) => watched.cache.subscribe((change) => {
       if (when && !when(change)) return;
       const concerned = new Set(keys(change.object));
       if (change.type === "updated") for (const key of keys(change.previous)) concerned.add(key);
       concerned.forEach(enqueue);
     }),
-    keys: () => [...new Set(cache.store.list().flatMap(keys))],
+    keys: () => [...new Set(watched.cache.list().flatMap(keys))],
   };
 }
 
-/** Maps an object to its controller, when that is of the given kind: for `keys` of a source of owned objects. */
+/** Returns a function that maps an object to its controller, when that is of the given kind: for `keys` of a source of owned objects. */
 export function toOwner(kind: string): (object: KubeObject) => string[] {
   return (object) => {
     const owner = controllerOf(object);

@@ -1,10 +1,10 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Dispatcher } from "undici";
 import { Authentication } from "./authentication.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import { withDeadline } from "./deadline.ts";
+import { type Clock, systemClock } from "#runtime/clock.ts";
+import { withDeadline } from "#runtime/deadline.ts";
 import { KubeError } from "./errors.ts";
-import { errorOfAnswer, errorOfTransport } from "./answer.ts";
+import { responseError, transportError } from "./responseError.ts";
 import { readLines } from "./lines.ts";
 import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
 import { retryDelayMs } from "./retry.ts";
@@ -44,7 +44,7 @@ export class KubeTransport {
     this.#authentication = new Authentication(config, this.#clock);
   }
 
-  /** From a kubeconfig file, by its current context or the one given. */
+  /** Creates a transport from a kubeconfig file, by its current context or the one given. */
   static fromFile(path: string, options: TransportOptions & { context?: string | undefined } = {}): KubeTransport {
     const config = new KubeConfig();
     config.loadFromFile(path);
@@ -52,26 +52,26 @@ export class KubeTransport {
     return new KubeTransport(config, options);
   }
 
-  /** From the service account of the pod this runs in. */
+  /** Creates a transport from the service account of the pod that this runs in. */
   static inCluster(options: TransportOptions = {}): KubeTransport {
     const config = new KubeConfig();
     config.loadFromCluster();
     return new KubeTransport(config, options);
   }
 
-  /** From KUBECONFIG, else ~/.kube/config, else the pod's service account. */
+  /** Creates a transport from KUBECONFIG, else ~/.kube/config, else the pod's service account. */
   static fromDefault(options: TransportOptions = {}): KubeTransport {
     const config = new KubeConfig();
     config.loadFromDefault();
     return new KubeTransport(config, options);
   }
 
-  /** The namespace of the kubeconfig's context or of the pod; "default" when it names none. */
+  /** Returns the namespace of the kubeconfig's context or of the pod; "default" when it names none. */
   get namespace(): string {
     return this.#config.getContextObject(this.#config.getCurrentContext())?.namespace ?? "default";
   }
 
-  /** Sends a request, repeats it where that is safe, and gives the JSON of the answer. */
+  /** Sends a request, repeats it where that is safe, and returns the JSON of the response. Throws KubeError, or the caller's abort reason. */
   async request(request: KubeRequest): Promise<unknown> {
     const deadlineMs = request.deadlineMs ?? this.#deadlineMs;
     const endsAtMs = this.#clock.monotonicMs() + deadlineMs;
@@ -88,8 +88,8 @@ export class KubeTransport {
   }
 
   /**
-   * Opens a watch and gives its lines. Ends when the server closes it in good order; throws when it is refused,
-   * cut, silent for the idle deadline, or when the signal is aborted. No retries: the reader knows where to go on.
+   * Opens a watch and yields its lines. Ends when the server closes it in good order; throws when it is refused,
+   * cut, silent for the idle deadline, or when the signal is aborted. It is not retried: the reader knows where to go on.
    */
   async *watch({ path, query, idleDeadlineMs, signal, resource }: WatchRequest): AsyncGenerator<string, void, void> {
     const request: KubeRequest = { method: "GET", path, query, signal, resource };
@@ -99,17 +99,17 @@ export class KubeTransport {
     signal?.throwIfAborted();
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      const answer = await withDeadline(
+      const response = await withDeadline(
         { clock: this.#clock, ms: this.#deadlineMs, what: `Opening the watch of ${path}` },
         (opening) => {
           opening.addEventListener("abort", () => stream.abort(opening.reason), { once: true });
           return this.#send(request, stream.signal, idleDeadlineMs);
         },
       );
-      if (answer.statusCode !== 200) throw await errorOfAnswer(answer, this.#clock);
-      yield* readLines(answer.body);
+      if (response.statusCode !== 200) throw await responseError(response, this.#clock);
+      yield* readLines(response.body);
     } catch (error) {
-      throw errorOfTransport(error, `Watching ${path}`, signal);
+      throw transportError(error, `Watching ${path}`, signal);
     } finally {
       signal?.removeEventListener("abort", onAbort);
       stream.abort();
@@ -125,18 +125,18 @@ export class KubeTransport {
     const what = `${request.method} ${request.path}`;
     try {
       return await withDeadline({ clock: this.#clock, ms, what, signal: request.signal }, async (signal) => {
-        const answer = await this.#send(request, signal, ms);
-        if (answer.statusCode === 401) this.#authentication.refresh();
-        if (answer.statusCode < 200 || answer.statusCode > 299) throw await errorOfAnswer(answer, this.#clock);
-        const text = await answer.body.text();
+        const response = await this.#send(request, signal, ms);
+        if (response.statusCode === 401) this.#authentication.refresh();
+        if (response.statusCode < 200 || response.statusCode > 299) throw await responseError(response, this.#clock);
+        const text = await response.body.text();
         try {
           return text === "" ? undefined : JSON.parse(text) as unknown;
         } catch (cause) {
-          throw new KubeError({ reason: "BadAnswer", message: `${what}: the answer is no JSON.`, cause });
+          throw new KubeError({ reason: "MalformedResponse", message: `${what}: the answer is no JSON.`, cause });
         }
       });
     } catch (error) {
-      throw errorOfTransport(error, what, request.signal);
+      throw transportError(error, what, request.signal);
     }
   }
 
@@ -145,7 +145,7 @@ export class KubeTransport {
     const startedMs = this.#clock.monotonicMs();
     let status: number | undefined;
     try {
-      const answer = await dispatcher.request({
+      const response = await dispatcher.request({
         origin: originOf(this.#authentication.server),
         path: pathOf(this.#authentication.server, request),
         method: request.method,
@@ -160,8 +160,8 @@ export class KubeTransport {
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
       });
-      status = answer.statusCode;
-      return answer;
+      status = response.statusCode;
+      return response;
     } finally {
       const seconds = (this.#clock.monotonicMs() - startedMs) / 1000;
       this.#metrics?.requestDone({ method: request.method, resource: request.resource ?? "", status, seconds });

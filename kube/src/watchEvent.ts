@@ -1,4 +1,4 @@
-import { errorOfStatus } from "./answer.ts";
+import { statusError } from "./responseError.ts";
 import { decodeObject, isRecord } from "./decode.ts";
 import { KubeError } from "./errors.ts";
 import type { KubeObject, Stored } from "./object.ts";
@@ -15,7 +15,7 @@ export type WatchEvent<T extends KubeObject> =
 /** Reads a line of a watch. Throws KubeError for an ERROR event and for what is no event at all. */
 export function decodeWatchLine<T extends KubeObject>(type: ResourceType<T>, line: string): WatchEvent<T> {
   const event = parseLine(line);
-  if (event.type === "ERROR") throw errorOfStatus(event.object, 500, undefined, line);
+  if (event.type === "ERROR") throw statusError(event.object, 500, undefined, line);
   const resourceVersion = versionOf(event.object);
   switch (event.type) {
     case "BOOKMARK":
@@ -31,7 +31,7 @@ export function decodeWatchLine<T extends KubeObject>(type: ResourceType<T>, lin
         throw error;
       }
     default:
-      throw new KubeError({ reason: "BadAnswer", message: `A watch sent an event of unknown type: ${line.slice(0, 200)}` });
+      throw new KubeError({ reason: "MalformedResponse", message: `A watch sent an event of unknown type: ${line.slice(0, 200)}` });
   }
 }
 
@@ -40,16 +40,16 @@ function parseLine(line: string): Record<string, unknown> {
   try {
     event = JSON.parse(line);
   } catch (cause) {
-    throw new KubeError({ reason: "BadAnswer", message: `A watch sent a line that is no JSON: ${line.slice(0, 200)}`, cause });
+    throw new KubeError({ reason: "MalformedResponse", message: `A watch sent a line that is no JSON: ${line.slice(0, 200)}`, cause });
   }
-  if (!isRecord(event)) throw new KubeError({ reason: "BadAnswer", message: `A watch sent a line that is no event: ${line.slice(0, 200)}` });
+  if (!isRecord(event)) throw new KubeError({ reason: "MalformedResponse", message: `A watch sent a line that is no event: ${line.slice(0, 200)}` });
   return event;
 }
 
 function versionOf(object: unknown): string {
   const version = isRecord(object) && isRecord(object.metadata) ? object.metadata.resourceVersion : undefined;
   if (typeof version !== "string" || version === "") {
-    throw new KubeError({ reason: "BadAnswer", message: "A watch sent an object without resourceVersion." });
+    throw new KubeError({ reason: "MalformedResponse", message: "A watch sent an object without resourceVersion." });
   }
   return version;
 }

@@ -1,5 +1,5 @@
-import { type BackOff, backOffMs } from "./backOff.ts";
-import { type Clock, systemClock, type Timer } from "./clock.ts";
+import { type BackOff, backOffMs } from "#runtime/backOff.ts";
+import { type Clock, systemClock, type Timer } from "#runtime/clock.ts";
 
 /** Told of what happens in a queue. */
 export interface WorkQueueMetrics {
@@ -85,7 +85,7 @@ export class WorkQueue {
     return true;
   }
 
-  /** Adds the key after its back-off, which doubles at each call until forget; gives the wait in milliseconds. */
+  /** Adds the key after its back-off, which doubles at each call until forget; returns the wait in milliseconds. */
   addRateLimited(key: string): number {
     const failures = this.retries(key) + 1;
     this.#failures.set(key, failures);
@@ -123,7 +123,7 @@ export class WorkQueue {
     if (this.#dirty.delete(key) && !this.#isShutDown) this.#makeReady(key);
   }
 
-  /** Refuses new keys, drops those that wait, and sends idle workers home. */
+  /** Refuses new keys, drops those that wait, and lets idle workers end. */
   shutDown(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();
@@ -135,7 +135,7 @@ export class WorkQueue {
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
   }
 
-  /** Refuses new keys and drops delayed ones; those that are ready are still handed out, then workers are sent home. */
+  /** Refuses new keys and drops delayed ones; those that are ready are still handed out, then the workers end. */
   drain(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();

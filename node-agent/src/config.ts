@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { objectName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
-const Environment = z.object({
+const Variables = z.object({
   NODE_NAME: z.string().min(1),
   SESSIONS_NAMESPACE: objectName.default("joypod-sessions"),
   NODE_ROOT: z.string().regex(/^\/[^\0]*[^/\0]$/, "must be an absolute path without a trailing slash").default("/var/lib/joypod"),
@@ -18,39 +19,24 @@ const Environment = z.object({
   AGENT_VERSION: z.string().min(1).max(64).default("dev"),
 });
 
-/** Everything the agent can be told. */
-export interface Config {
-  node: string;
-  sessionsNamespace: string;
-  root: string;
-  cacheBudgetBytes: number;
-  saveIntervalMs: number;
-  s3: { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string };
-  httpPort: number;
-  logLevel: string;
-  agentVersion: string;
-}
+/** What the agent is told at its start; nothing deeper looks at the environment. */
+export type Config = ReturnType<typeof readConfig>;
 
-/** Reads the environment; throws one sentence that names what is missing or wrong, and no secret. */
-export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
-  const parsed = Environment.safeParse(given);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map(({ path, message }) => `${path.join(".")} (${message})`);
-    throw new Error(`The environment is not complete: set ${faults.join(", ")}.`);
-  }
-  const { data } = parsed;
+/** Returns the configuration; throws one error that names every wrong variable. An empty one counts as not set. */
+export function readConfig(environment: Environment) {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const env = readEnvironment(Variables, set, "node agent");
   return {
-    node: data.NODE_NAME,
-    sessionsNamespace: data.SESSIONS_NAMESPACE,
-    root: data.NODE_ROOT,
-    cacheBudgetBytes: data.CACHE_BUDGET_BYTES,
-    saveIntervalMs: data.SAVE_INTERVAL_SECONDS * 1000,
-    s3: {
-      endpoint: data.S3_ENDPOINT, region: data.S3_REGION, bucket: data.S3_BUCKET, accessKey: data.S3_ACCESS_KEY, secretKey: data.S3_SECRET_KEY,
+    node: env.NODE_NAME,
+    sessionsNamespace: env.SESSIONS_NAMESPACE,
+    root: env.NODE_ROOT,
+    cacheBudgetBytes: env.CACHE_BUDGET_BYTES,
+    saveIntervalMs: env.SAVE_INTERVAL_SECONDS * 1000,
+    objectStore: {
+      endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY,
     },
-    httpPort: data.HTTP_PORT,
-    logLevel: data.LOG_LEVEL,
-    agentVersion: data.AGENT_VERSION,
+    httpPort: env.HTTP_PORT,
+    logLevel: env.LOG_LEVEL,
+    agentVersion: env.AGENT_VERSION,
   };
 }

@@ -1,16 +1,16 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { CacheMetrics } from "./cache/contentCache.ts";
 
-/** What Prometheus is told of this agent. */
+/** What the agent counts. */
 export interface Metrics extends CacheMetrics {
   registry: Registry;
   saveStored(outcome: "stored" | "unchanged" | "failed"): void;
-  storeReachable(isReachable: boolean): void;
+  objectStoreReachable(isReachable: boolean): void;
   /** A session's folder was set aside. */
   sessionKept(): void;
 }
 
-/** The agent's metrics, in a registry of their own. */
+/** Returns the agent's metrics, in a registry of their own. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "joypod_node_agent_" });
@@ -38,6 +38,6 @@ export function createMetrics(): Metrics {
     evicted: () => evictions.inc(),
     saveStored: (outcome) => saves.inc({ outcome }),
     sessionKept: () => kept.inc(),
-    storeReachable: (isReachable) => reachable.set(isReachable ? 1 : 0),
+    objectStoreReachable: (isReachable) => reachable.set(isReachable ? 1 : 0),
   };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
@@ -25,7 +26,7 @@ const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((
 const addressList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
   .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(3));
 
-const Environment = z.object({
+const Variables = z.object({
   SESSIONS_NAMESPACE: words("joypod-sessions"),
   GAME_NODE_SELECTOR: labelPairs,
   GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
@@ -67,13 +68,11 @@ const Environment = z.object({
   });
 
 /** What the operator is told at its start; nothing deeper looks at the environment. */
-export type Config = ReturnType<typeof parseConfig>;
+export type Config = ReturnType<typeof readConfig>;
 
-/** Reads the configuration; throws one error that names every wrong variable. */
-export function parseConfig(environment: Record<string, string | undefined>) {
-  const parsed = Environment.safeParse(environment);
-  if (!parsed.success) throw new Error(`The operator's configuration is wrong.\n${z.prettifyError(parsed.error)}`);
-  const env = parsed.data;
+/** Returns the configuration; throws one error that names every wrong variable. */
+export function readConfig(environment: Environment) {
+  const env = readEnvironment(Variables, environment, "operator");
   return {
     sessionsNamespace: env.SESSIONS_NAMESPACE,
     gameNodeSelector: env.GAME_NODE_SELECTOR,

@@ -1,20 +1,19 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { systemClock } from "#kube/clock.ts";
-import { compactHeap } from "#kube/compactHeap.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { compactHeap } from "#runtime/compactHeap.ts";
+import { createLogger } from "#runtime/createLogger.ts";
+import { HealthServer } from "#runtime/healthServer.ts";
+import { logConsole } from "#runtime/logConsole.ts";
+import { orExit, runProgram } from "#runtime/program.ts";
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { KubeMetrics } from "#kube/metrics.ts";
 import { KubeTransport } from "#kube/transport.ts";
-import { parseConfig, type Config } from "./config.ts";
-import { HealthServer } from "./health.ts";
-import { createLogger } from "./logger.ts";
+import { readConfig } from "./config.ts";
 import { Operator } from "./operator.ts";
 
-/** Less than the pod's grace, so that the end is ours and in the log. */
-const shutdownMs = 15_000;
-
-const config = readConfig();
-const logger = createLogger({ level: config.logLevel });
+const config = orExit(() => readConfig(process.env));
+const logger = createLogger({ program: "operator", level: config.logLevel });
+logConsole(logger);
 const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 const kubeMetrics = new KubeMetrics(registry);
@@ -26,52 +25,22 @@ const elector = new LeaderElector({
   // Writes of a leader that is none any more could undo those of the next: nothing may be sent after this.
   onLost: () => process.exit(1),
 });
-const stopping = new AbortController();
 
-function readConfig(): Config {
-  try {
-    return parseConfig(process.env);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  }
-}
-
-async function run(): Promise<void> {
-  const port = await health.listen(config.httpPort);
+async function start(stopping: AbortSignal): Promise<void> {
+  const port = await health.start(config.httpPort);
   logger.info({ port, sessionsNamespace: config.sessionsNamespace }, "The operator starts.");
-  await operator.watch(stopping.signal);
+  await operator.watch(stopping);
   compactHeap();
   await elector.start();
-  await operator.lead(stopping.signal);
+  await operator.lead(stopping);
   logger.info({}, "The operator is at work.");
 }
 
-async function stop(signal: string): Promise<void> {
-  if (stopping.signal.aborted) return;
-  logger.info({ signal }, "The operator stops.");
-  stopping.abort();
-  void delay(shutdownMs, undefined, { ref: false }).then(() => {
-    logger.error({}, "The operator could not stop in time.");
-    process.exit(1);
-  });
+async function stop(): Promise<void> {
   await operator.stop();
   await elector.stop();
   await transport.close();
-  await health.close();
+  await health.stop();
 }
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  process.once(signal, () => {
-    stop(signal).catch((error: unknown) => {
-      logger.error({ err: error }, "The operator could not stop in good order.");
-      process.exit(1);
-    });
-  });
-}
-
-run().catch((error: unknown) => {
-  if (stopping.signal.aborted) return;
-  logger.error({ err: error }, "The operator could not start.");
-  process.exit(1);
-});
+runProgram({ logger, start, stop, stopDeadlineMs: 15_000 });

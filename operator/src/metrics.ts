@@ -24,7 +24,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     labelNames: ["reason"],
     registers: [registry],
   });
-  // Made with its first value: until then nobody knows, and 0 would say otherwise.
+  // It is created with its first value: until then the answer is not known, and 0 would say that it is.
   let enforced: Gauge | undefined;
   return {
     sessionReady: (seconds) => ready.observe(seconds),

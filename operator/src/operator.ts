@@ -1,14 +1,14 @@
 import type { Registry } from "prom-client";
 import { pods } from "#kube/builtin.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Controller } from "#kube/controller.ts";
 import { EventRecorder } from "#kube/eventRecorder.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { KubeMetrics } from "#kube/metrics.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { createCaches, type Caches } from "./caches.ts";
-import { createCluster, type Cluster } from "./cluster.ts";
+import { createReflectors, type Reflectors } from "./cluster/reflectors.ts";
+import { createCluster, type Cluster } from "./cluster/cluster.ts";
 import type { Config } from "./config.ts";
 import { createCacheController } from "./controllers/gameCache/controller.ts";
 import { createNodeController } from "./controllers/gameNode/controller.ts";
@@ -18,16 +18,16 @@ import { askStreamer } from "./controllers/gameSession/askStreamer.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
-import { Heartbeats } from "./nodeHealth.ts";
-import { gameCaches, gameNodes, gameSessions } from "./resources.ts";
+import { Heartbeats } from "./nodes/nodeHealth.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { Throttle } from "./throttle.ts";
 
 /** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
 const unimportantWriteMs = 2000;
-/** The API server is expected to be heard of this often: bookmarks come about once a minute. */
+/** A watch that is silent for longer makes the operator unready; bookmarks come about once a minute. */
 const silentTooLongMs = 180_000;
 
-/** Short at its longest: when the API server is back after an outage, players must not wait out what failed meanwhile. */
+/** Its maximum is short: when the API server is back after an outage, players must not wait for the back-off of what failed meanwhile. */
 const backOff = { baseMs: 20, maxMs: 5000 };
 
 export interface OperatorOptions {
@@ -36,13 +36,13 @@ export interface OperatorOptions {
   clock: Clock;
   logger: Logger;
   registry: Registry;
-  /** Given when the transport reports to it as well; made in the registry otherwise. */
+  /** Set when the transport reports to it as well; created in the registry otherwise. */
   kubeMetrics?: KubeMetrics | undefined;
 }
 
 /** The three controllers over one set of watches. Only a leader may start the controllers; anybody may watch. */
 export class Operator {
-  readonly #caches: Caches;
+  readonly #reflectors: Reflectors;
   readonly #controllers: Controller[];
   readonly #events: EventRecorder;
   readonly #networkProbe: NetworkProbe;
@@ -51,7 +51,7 @@ export class Operator {
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
     const cluster = createCluster();
     const heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
-    this.#caches = createCaches({ transport, cluster, sessionsNamespace: config.sessionsNamespace, clock, logger, metrics });
+    this.#reflectors = createReflectors({ transport, cluster, sessionsNamespace: config.sessionsNamespace, clock, logger, metrics });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
     const podClient = new ResourceClient(transport, pods);
@@ -64,10 +64,10 @@ export class Operator {
     this.#controllers = [
       createNodeController({
         ...common, gameNodes: new ResourceClient(transport, gameNodes), rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
-      }, this.#caches, optionsOf("gamenode")),
+      }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
         ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),
-      }, this.#caches, optionsOf("gamecache")),
+      }, this.#reflectors, optionsOf("gamecache")),
       createSessionController({
         ...common,
         sessions: new ResourceClient(transport, gameSessions),
@@ -77,26 +77,26 @@ export class Operator {
         assignments: new Assignments({ cluster, config, heartbeats, clock }),
         config,
         metrics: operatorMetrics,
-      }, this.#caches, optionsOf("gamesession")),
+      }, this.#reflectors, optionsOf("gamesession")),
     ];
   }
 
-  /** Begins to watch, and resolves when all stores are filled; a standby does so too, to be quick when it is elected. */
+  /** Begins to watch, and resolves when all caches are filled; a standby does so too, to be quick when it is elected. */
   async watch(signal?: AbortSignal): Promise<void> {
-    const reflectors = Object.values(this.#caches);
+    const reflectors = Object.values(this.#reflectors);
     for (const reflector of reflectors) reflector.start();
     await Promise.all(reflectors.map((reflector) => reflector.waitForSync(signal)));
   }
 
-  /** Begins to act. */
+  /** Starts the controllers, and resolves when they run. */
   async lead(signal?: AbortSignal): Promise<void> {
     this.#networkProbe.start();
     await Promise.all(this.#controllers.map((controller) => controller.start(signal)));
   }
 
-  /** Why the operator is not ready, or undefined when it is. */
+  /** Returns why the operator is not ready, or undefined when it is. */
   unreadyBecause(): string | undefined {
-    for (const [name, { hasSynced, silentForMs }] of Object.entries(this.#caches)) {
+    for (const [name, { hasSynced, silentForMs }] of Object.entries(this.#reflectors)) {
       if (!hasSynced) return `The list of ${name} has not been read yet.`;
       if (silentForMs !== undefined && silentForMs > silentTooLongMs) return `The watch of ${name} has been silent for ${Math.round(silentForMs / 1000)} s.`;
     }
@@ -107,12 +107,12 @@ export class Operator {
   async stop(): Promise<void> {
     await Promise.all([...this.#controllers, this.#networkProbe].map((part) => part.stop()));
     await this.#events.stop();
-    await Promise.all(Object.values(this.#caches).map((reflector) => reflector.stop()));
+    await Promise.all(Object.values(this.#reflectors).map((reflector) => reflector.stop()));
   }
 }
 
-function followHeartbeats({ gameNodes: store }: Cluster, heartbeats: Heartbeats): Heartbeats {
-  store.subscribe((change) => {
+function followHeartbeats({ gameNodes }: Cluster, heartbeats: Heartbeats): Heartbeats {
+  gameNodes.subscribe((change) => {
     if (change.type === "deleted") heartbeats.forget(change.object.metadata.name);
     else heartbeats.observe(change.object);
   });

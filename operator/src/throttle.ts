@@ -1,4 +1,4 @@
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 
 /** Spaces the writes of unimportant changes, per key. */
 export class Throttle {
@@ -11,18 +11,18 @@ export class Throttle {
     this.#intervalMs = intervalMs;
   }
 
-  /** Time until the key may be written again; 0 when it may be now. */
+  /** Returns the milliseconds until the key may be written again; 0 when it may be now. */
   waitMs(key: string): number {
     const last = this.#lastMs.get(key);
     return last === undefined ? 0 : Math.max(0, last + this.#intervalMs - this.#clock.monotonicMs());
   }
 
-  /** The key was written just now. */
+  /** Notes that the key was written just now. */
   written(key: string): void {
     this.#lastMs.set(key, this.#clock.monotonicMs());
   }
 
-  /** The key is no more. */
+  /** Forgets a key that is gone. */
   forget(key: string): void {
     this.#lastMs.delete(key);
   }

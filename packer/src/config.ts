@@ -1,28 +1,27 @@
 import { limits } from "#contracts/limits.ts";
+import type { Environment } from "#runtime/readEnvironment.ts";
 
-type Environment = Record<string, string | undefined>;
-
-/** What the packer of a session's pod is told. */
+/** Configuration of the packer in a session's pod. */
 export interface PackerConfig {
-  /** Folder in memory that the game writes to as well; its saves lie in a folder of it. */
+  /** Folder in memory that the game writes to as well; the saves are in a folder of it. */
   saveVolume: string;
   /** The session's folder on the node. */
   spool: string;
   /** Of the GameSession. */
   uid: string;
-  /** Within this a changed save of ordinary size is spooled. */
+  /** A changed save of ordinary size is spooled within this time. */
   spoolMs: number;
 }
 
-/** What one pack of any folder is told. */
+/** Configuration of a single pack of any folder. */
 export interface PackOnceConfig {
   saveDirectory: string;
   spool: string;
   uid: string;
 }
 
-/** Returns what the environment says; throws one message that names every variable that is wrong. Zod would take longer to load than all the rest. */
-export function parseConfig(environment: Environment): PackerConfig {
+/** Returns the configuration; throws one error that names every variable that is wrong. Zod would take longer to load than all else. */
+export function readConfig(environment: Environment): PackerConfig {
   const reader = createReader(environment);
   const config = {
     saveVolume: reader.path("SAVE_VOLUME"),
@@ -34,8 +33,8 @@ export function parseConfig(environment: Environment): PackerConfig {
   return config;
 }
 
-/** The same for a single pack. */
-export function parsePackOnceConfig(environment: Environment): PackOnceConfig {
+/** Returns the configuration of a single pack; throws as `readConfig` does. */
+export function readPackOnceConfig(environment: Environment): PackOnceConfig {
   const reader = createReader(environment);
   const config = { saveDirectory: reader.path("SAVE_DIRECTORY"), spool: reader.path("SPOOL_DIR"), uid: reader.uid("SESSION_UID") };
   reader.finish();
@@ -54,7 +53,7 @@ function createReader(environment: Environment) {
     uid: (name: string) => checked(name, /^[^\0]{1,64}$/, "a uid of at most 64 characters"),
     seconds: (name: string, fallback: number) => Number(checked(name, /^[1-9][0-9]{0,3}$/, "a whole number from 1 to 9999", String(fallback))),
     finish(): void {
-      if (wrong.length > 0) throw new Error(`The packer's environment is wrong:\n${wrong.join("\n")}`);
+      if (wrong.length > 0) throw new Error(`The configuration of the packer is wrong.\n${wrong.join("\n")}`);
     },
   };
 }

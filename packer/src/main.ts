@@ -1,19 +1,20 @@
 import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
-import { parseConfig } from "./config.ts";
-import { createLogger } from "./log.ts";
+import { createLogger } from "#runtime/createLogger.ts";
+import { onStopSignal, orExit } from "#runtime/program.ts";
+import { readConfig } from "./config.ts";
 import { runPacker } from "./packer.ts";
 
-const config = parseConfig(process.env);
-const log = createLogger();
+const config = orExit(() => readConfig(process.env));
+const log = createLogger({ program: "packer", level: "info" });
 const ended = new AbortController();
 
 process.umask(0o077);
-for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => ended.abort());
+onStopSignal(() => ended.abort());
 process.on("message", ({ t }: PackerCommand) => {
-  // The one command there is, but a later release's parent may know more.
+  // This is the only command, but a later release's parent may send others.
   if (t === "ended") ended.abort(); // eslint-disable-line @typescript-eslint/no-unnecessary-condition
 });
-// Without its parent the container is ending, and the next life packs anew.
+// Without its parent the container is ending, and the next run packs again.
 process.on("disconnect", () => process.exit(0));
 
 const report = (message: PackerReport, done?: () => void): void => {
@@ -25,6 +26,6 @@ try {
   await runPacker({ config, log, ended: ended.signal, report });
   report({ t: "done" }, () => process.exit(0));
 } catch (error) {
-  log.fatal({ err: error }, "The packer met an error that it cannot go on after.");
+  log.fatal({ err: error }, "The packer cannot continue after an error.");
   process.exit(1);
 }

@@ -1,14 +1,15 @@
-/** Packs a folder once, as the last pack of its session, and ends: for saves that lie on the node's disk. */
-import { parsePackOnceConfig } from "./config.ts";
-import { createLogger } from "./log.ts";
+/** Packs a folder once, as the last pack of its session, and exits: for saves that are on the node's disk. */
+import { createLogger } from "#runtime/createLogger.ts";
+import { orExit } from "#runtime/program.ts";
+import { readPackOnceConfig } from "./config.ts";
 import { createSavePacker } from "./pack/savePacker.ts";
 import { openSpool } from "./spool/spool.ts";
 
-const config = parsePackOnceConfig(process.env);
-const log = createLogger();
+const config = orExit(() => readPackOnceConfig(process.env));
+const log = createLogger({ program: "packer", level: "info" });
 
 process.umask(0o077);
-// Not awaited here: in a bundle the parts that are loaded later wait for this file's end.
+// Not awaited here: in a bundle, modules that are loaded later wait for the end of this one.
 packOnce().catch((error: unknown) => {
   log.fatal({ err: error }, "The folder was not packed.");
   process.exitCode = 1;

@@ -1,9 +1,10 @@
-import { parseConfig } from "./config.ts";
-import { createLogger } from "./log.ts";
+import { createLogger } from "#runtime/createLogger.ts";
+import { onStopSignal, onUnhandledError, orExit } from "#runtime/program.ts";
+import { readConfig } from "./config.ts";
 import { startStreamer, type EndReason } from "./streamer.ts";
 
-const config = parseConfig(process.env);
-const log = createLogger(config.logLevel);
+const config = orExit(() => readConfig(process.env));
+const log = createLogger({ program: "streamer", level: config.logLevel });
 
 const streamer = startStreamer({
   config,
@@ -12,10 +13,8 @@ const streamer = startStreamer({
   onStopped: (reason: EndReason) => process.exit(reason === "stopped" ? 0 : 1),
 });
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => void streamer.stop("stopped"));
-for (const event of ["uncaughtException", "unhandledRejection"] as const) {
-  process.on(event, (error: unknown) => {
-    log.fatal({ err: error }, "The streamer met an error that nothing handles.");
-    void streamer.stop("failed");
-  });
-}
+onStopSignal(() => void streamer.stop("stopped"));
+onUnhandledError((error) => {
+  log.fatal({ err: error }, "The streamer stops after an error that nothing handles.");
+  void streamer.stop("failed");
+});

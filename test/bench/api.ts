@@ -2,7 +2,7 @@ import { measureApiCpu } from "./apiCpu.ts";
 import { countRedisCommands } from "./apiRedis.ts";
 import { measureSignIns } from "./apiSignIns.ts";
 import { measureTokens } from "./apiTokens.ts";
-import { prepareStage } from "./http/stage.ts";
+import { createBenchFixture } from "./http/fixture.ts";
 import type { BenchRow } from "./row.ts";
 
 const players = 32;
@@ -12,13 +12,13 @@ export async function measureApi(isWanted: (part: string) => boolean): Promise<B
   const rows: BenchRow[] = [];
   if (isWanted("A2")) rows.push(await measureTokens());
   if (!["A1", "A3", "A6"].some(isWanted)) return rows;
-  const stage = await prepareStage({ players });
+  const fixture = await createBenchFixture({ players });
   try {
-    if (isWanted("A1")) rows.push(...await measureApiCpu(stage));
-    if (isWanted("A3")) rows.push(...await measureSignIns(stage));
-    if (isWanted("A6")) rows.push(await countRedisCommands(stage));
+    if (isWanted("A1")) rows.push(...await measureApiCpu(fixture));
+    if (isWanted("A3")) rows.push(...await measureSignIns(fixture));
+    if (isWanted("A6")) rows.push(await countRedisCommands(fixture));
   } finally {
-    await stage.discard();
+    await fixture.discard();
   }
   return rows;
 }

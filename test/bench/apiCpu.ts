@@ -1,6 +1,6 @@
 import { LoadClient, sendAll, type LoadRequest } from "./http/load.ts";
 import type { ServedProgram } from "./http/servedProgram.ts";
-import type { BenchPlayer, BenchStage } from "./http/stage.ts";
+import type { BenchPlayer, BenchFixture } from "./http/fixture.ts";
 import { atMostRow, median, type BenchRow } from "./row.ts";
 
 /** How a process is compiled and laid out in memory is chance, and stays: some are slower by a quarter for all their life. */
@@ -19,13 +19,13 @@ const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
  * A1: processor time per request of the whole API, beside peers that do the same work on the same stores: check the token and
  * the sign-in, count the request in Redis, run the statement, renew the cookie, send the same headers. None of them logs a request.
  */
-export async function measureApiCpu(stage: BenchStage): Promise<BenchRow[]> {
+export async function measureApiCpu(fixture: BenchFixture): Promise<BenchRow[]> {
   const names = Object.keys(measured);
   const measurements = new Map(names.map((name) => [name, [[], [], []] as number[][]]));
   for (let count = 0; count < processes; count += 1) {
-    const programs = [await stage.startApi(), await stage.startPeer("fastify"), await stage.startPeer("bare")];
+    const programs = [await fixture.startApi(), await fixture.startPeer("fastify"), await fixture.startPeer("bare")];
     for (const [name, requestOf] of Object.entries(measured)) {
-      const perRequest = await cpuPerRequest(stage, programs, requestOf);
+      const perRequest = await cpuPerRequest(fixture, programs, requestOf);
       perRequest.forEach((milliseconds, index) => measurements.get(name)?.[index]?.push(...milliseconds));
     }
     await Promise.all(programs.map((program) => program.stop()));
@@ -37,7 +37,7 @@ export async function measureApiCpu(stage: BenchStage): Promise<BenchRow[]> {
 }
 
 /** Milliseconds for each program, round by round, in turns. */
-async function cpuPerRequest({ players }: BenchStage, programs: readonly ServedProgram[], requestOf: (player: BenchPlayer) => LoadRequest): Promise<number[][]> {
+async function cpuPerRequest({ players }: BenchFixture, programs: readonly ServedProgram[], requestOf: (player: BenchPlayer) => LoadRequest): Promise<number[][]> {
   const clients = programs.map(({ port }) => players.map((player) => new LoadClient(player, port)));
   const measurements = programs.map((): number[] => []);
   for (let round = -warmUpRounds; round < rounds; round += 1) {

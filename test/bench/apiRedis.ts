@@ -1,18 +1,18 @@
 import { LoadClient, sendAll } from "./http/load.ts";
-import type { BenchStage } from "./http/stage.ts";
+import type { BenchFixture } from "./http/fixture.ts";
 import { countRow, type BenchRow } from "./row.ts";
 
 const requestsPerPlayer = 20;
 
 /** A6: what one request of a signed-in player asks of Redis, for its sign-in and its limit together. */
-export async function countRedisCommands(stage: BenchStage): Promise<BenchRow> {
-  const api = await stage.startApi();
-  const clients = stage.players.map((player) => new LoadClient(player, api.port));
+export async function countRedisCommands(fixture: BenchFixture): Promise<BenchRow> {
+  const api = await fixture.startApi();
+  const clients = fixture.players.map((player) => new LoadClient(player, api.port));
   const list = { method: "GET", path: "/api/games" } as const;
   // The first request of each asks the database for the sign-in, and what it says is kept for a minute from now.
-  await stage.deps.redis.flushdb();
+  await fixture.deps.redis.flushdb();
   await sendAll(clients, clients.length, () => list);
-  const monitor = await stage.deps.redis.monitor();
+  const monitor = await fixture.deps.redis.monitor();
   let commands = 0;
   // Those that a script runs inside Redis are no round trips.
   monitor.on("monitor", (_time: string, [name = ""]: string[], source: string) => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { LoadClient } from "./http/load.ts";
 import { SignInClient } from "./http/signInClient.ts";
-import type { BenchStage } from "./http/stage.ts";
+import type { BenchFixture } from "./http/fixture.ts";
 import { atMostRow, belowRow, median, milliseconds, percentile, type BenchRow } from "./row.ts";
 
 /** Whatever happens to a machine once a second makes up a single round's slowest hundredth. */
@@ -17,17 +17,17 @@ const signIns = 16;
  * A3: what players notice of sign-ins: the slowest keepalives, and the longest that the event loop stands still. The limit is what
  * keepalives take beside a loop of the lowest priority that knows nothing of the API: what it costs that a processor is busy at all.
  */
-export async function measureSignIns(stage: BenchStage): Promise<BenchRow[]> {
+export async function measureSignIns(fixture: BenchFixture): Promise<BenchRow[]> {
   const [before, during, limit]: [number[], number[], number[]] = [[], [], []];
   const stalls: number[] = [];
   const signInClient = new SignInClient();
-  const api = await stage.startApi();
-  const clients = stage.players.map((player) => new LoadClient(player, api.port));
+  const api = await fixture.startApi();
+  const clients = fixture.players.map((player) => new LoadClient(player, api.port));
   for (let round = 0; round <= rounds; round += 1) {
     const isWarmUp = round === 0; // A service in use has compiled what it does all day, and sign-ins are part of that.
     const quiet = await keepalivesDuring(clients, delay(quietMs));
     await api.stallMs();
-    const busy = await keepalivesDuring(clients, signInClient.signIn(api.port, stage.players.slice(0, signIns)));
+    const busy = await keepalivesDuring(clients, signInClient.signIn(api.port, fixture.players.slice(0, signIns)));
     const stallMs = await api.stallMs();
     const beside = await keepalivesDuring(clients, busyLoop(quietMs));
     if (isWarmUp) continue;
@@ -51,20 +51,20 @@ async function busyLoop(ms: number): Promise<void> {
   await once(loop, "exit");
 }
 
-/** Milliseconds of each keepalive; they leave on time, however long the answers take. */
+/** Milliseconds of each keepalive; they leave on time, however long the responses take. */
 async function keepalivesDuring(clients: readonly LoadClient[], work: Promise<unknown>): Promise<number[]> {
   const under = { way: true };
   const worked = work.finally(() => under.way = false);
   const startedMs = performance.now();
-  const answers: Promise<number>[] = [];
+  const responses: Promise<number>[] = [];
   while (under.way) {
-    const client = clients[answers.length % clients.length];
+    const client = clients[responses.length % clients.length];
     if (client === undefined) throw new Error("There is no player.");
-    answers.push(timed(client));
-    await delay(Math.max(0, startedMs + answers.length * (1000 / keepalivesPerSecond) - performance.now()));
+    responses.push(timed(client));
+    await delay(Math.max(0, startedMs + responses.length * (1000 / keepalivesPerSecond) - performance.now()));
   }
   await worked;
-  return Promise.all(answers);
+  return Promise.all(responses);
 }
 
 async function timed(client: LoadClient): Promise<number> {

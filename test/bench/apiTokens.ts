@@ -1,8 +1,8 @@
 import { createSecretKey, randomBytes } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
-import { createSid, deriveKey, Tokens } from "../../api/src/auth/tokens.ts";
-import type { AppContext } from "../../api/src/routing/appContext.ts";
-import { systemClock } from "#kube/clock.ts";
+import { createSid, deriveKey, Tokens } from "#api/auth/tokens.ts";
+import type { AppContext } from "#api/http/appContext.ts";
+import { systemClock } from "#runtime/clock.ts";
 import { atMostRow, median, type BenchRow } from "./row.ts";
 
 const rounds = 7;

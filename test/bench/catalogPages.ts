@@ -1,9 +1,9 @@
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
-import { CatalogCounts } from "../../api/src/stores/catalogCounts.ts";
-import { listCatalog } from "../../api/src/stores/catalog.ts";
-import { listColumns } from "../../api/src/stores/catalogStatement.ts";
-import { createTestDatabase } from "../support/postgres.ts";
+import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
+import { listColumns } from "#api/catalog/catalogPageQuery.ts";
+import { createTestDatabase } from "../support/stores/postgres.ts";
 import { addManyGames, commonWord, rareWord } from "./manyGames.ts";
 import { atLeastRow, atMostRow, belowRow, median, percentile, type BenchRow } from "./row.ts";
 
@@ -42,7 +42,7 @@ async function compareFirsts(pool: pg.Pool): Promise<BenchRow[]> {
   for (const { name, query: asked, target } of filters) {
     if (target === undefined) continue;
     const query = GamesQuery.parse(asked);
-    const { ours, peer } = await inTurns(() => listCatalog(pool, user, query), () => plainPage(pool, query));
+    const { ours, peer } = await inTurns(() => listCatalogGames(pool, user, query), () => plainPage(pool, query));
     rows.push(atLeastRow(`A5 ${name} for the first time, ILIKE + OFFSET`, median(ours), median(peer), target));
   }
   return rows;
@@ -54,8 +54,8 @@ async function measureKinds(pool: pg.Pool): Promise<BenchRow[]> {
   const pages: { name: string; p99: number }[] = [];
   const ratios: { name: string; first: number; last: number }[] = [];
   for (const { name, query } of kinds) {
-    const { total } = await listCatalog(pool, user, query, known);
-    const ofPage = (page: number) => () => listCatalog(pool, user, { ...query, page }, known);
+    const { total } = await listCatalogGames(pool, user, query, known);
+    const ofPage = (page: number) => () => listCatalogGames(pool, user, { ...query, page }, known);
     const { first, last } = await timesOf({ first: ofPage(1), last: ofPage(Math.ceil(total / query.limit)) });
     pages.push({ name, p99: percentile(first, 0.99) }, { name: `${name}, last page`, p99: percentile(last, 0.99) });
     ratios.push({ name, first: median(first), last: median(last) });
@@ -73,7 +73,7 @@ async function timesOfFirsts(pool: pg.Pool): Promise<number[]> {
   const queries = [{ search: commonWord }, { search: "ar" }, { tag: "rpg" }].map((filter) => GamesQuery.parse(filter));
   const times: number[] = [];
   for (let round = 0; round < 40; round++) {
-    for (const query of queries) times.push(await timed(() => listCatalog(pool, user, query)));
+    for (const query of queries) times.push(await timed(() => listCatalogGames(pool, user, query)));
   }
   return times;
 }
@@ -91,7 +91,7 @@ export async function measureCatalogClient(): Promise<BenchRow> {
     const peerUs: number[] = [];
     try {
       for (let round = 0; round < 60; round++) {
-        oursUs.push(await processorUs(() => listCatalog(client, user, query)));
+        oursUs.push(await processorUs(() => listCatalogGames(client, user, query)));
         peerUs.push(await processorUs(() => client.query({ ...peer, values: [user, query.limit, 0] })));
       }
     } finally {
@@ -157,7 +157,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 const columns = { title: "title_key", createdAt: "created_at", popular: "popularity" };
 
-/** The page as it is usually written, with the same answer. */
+/** The page as it is usually written, with the same response. */
 async function plainPage(pool: pg.Pool, { search, tag, sort, order, page, limit }: GamesQuery): Promise<void> {
   const where = `g.status = 'active' AND g.deleted_at IS NULL${search === undefined ? "" : " AND (g.title ILIKE $1 OR g.developer ILIKE $1)"}`
     + (tag === undefined ? "" : " AND $1 = ANY (g.tags)");

@@ -1,34 +1,35 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { Reflector } from "#kube/reflector.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { sessionsNamespace, type Platform } from "#test/e2e/support/platform.ts";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { median } from "./row.ts";
 import type { Launched } from "./session.ts";
 
-const isTrue = (session: GameSession, type: string): boolean => conditionStatus(session, type) === "True";
+const isTrue = (session: GameSession, type: GameSessionConditionType): boolean => conditionStatus(session, type) === "True";
 const containerOf = ({ status }: Pod, name: string) =>
   [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []].find((container) => container.name === name);
 
 /** What the API server shows of a launch, in the order in which it is expected. */
-const sessionStages: Record<string, (session: GameSession) => boolean> = {
+const sessionSteps: Record<string, (session: GameSession) => boolean> = {
   "session is there": () => true,
   "node is chosen": ({ status }) => status?.nodeName !== undefined,
   "files and save are ready": (session) => isTrue(session, "ContentReady") && isTrue(session, "SaveRestored"),
   "session is ready": (session) => isTrue(session, "Ready"),
 };
-const podStages: Record<string, (pod: Pod) => boolean> = {
+const podSteps: Record<string, (pod: Pod) => boolean> = {
   "pod is there": () => true,
   "pod is scheduled": ({ spec }) => spec?.nodeName !== undefined,
-  "streamer runs (kubelet)": (pod) => containerOf(pod, "streamer")?.state?.running !== undefined,
-  "game runs (kubelet)": (pod) => containerOf(pod, "game")?.state?.running !== undefined,
+  "streamer runs (kubelet)": (pod) => containerOf(pod, containerNames.streamer)?.state?.running !== undefined,
+  "game runs (kubelet)": (pod) => containerOf(pod, containerNames.game)?.state?.running !== undefined,
   "pod is ready (kubelet)": ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
 };
 const running = "page is told";
 
-/** Watches launches, and tells when each stage was first seen, in milliseconds after the answer 202. */
+/** Watches launches, and tells when each step was first seen, in milliseconds after the response 202. */
 export class LaunchTimeline {
   readonly #sessions: Reflector<GameSession>;
   readonly #pods: Reflector<Pod>;
@@ -36,10 +37,10 @@ export class LaunchTimeline {
   readonly #launches: Map<string, number>[] = [];
 
   constructor({ gameSessions, pods }: Platform) {
-    this.#sessions = new Reflector({ client: gameSessions, store: new Store<GameSession>(), namespace: sessionsNamespace });
-    this.#pods = new Reflector({ client: pods, store: new Store<Pod>(), namespace: sessionsNamespace });
-    this.#sessions.store.subscribe(({ object }) => this.#look(object.metadata.name, object, sessionStages));
-    this.#pods.store.subscribe(({ object }) => this.#look(object.metadata.name, object, podStages));
+    this.#sessions = new Reflector({ client: gameSessions, cache: new ObjectCache<GameSession>(), namespace: sessionsNamespace });
+    this.#pods = new Reflector({ client: pods, cache: new ObjectCache<Pod>(), namespace: sessionsNamespace });
+    this.#sessions.cache.subscribe(({ object }) => this.#look(object.metadata.name, object, sessionSteps));
+    this.#pods.cache.subscribe(({ object }) => this.#look(object.metadata.name, object, podSteps));
   }
 
   async start(): Promise<void> {
@@ -52,30 +53,30 @@ export class LaunchTimeline {
   /** Takes a launch in, once the kubelet too has seen it run: its word is the last to come. */
   async add({ sessionId, acceptedMs, runningMs }: Launched): Promise<void> {
     const seen = await eventually(() => {
-      const stages = this.#seenMs.get(sessionId);
-      return stages?.has("pod is ready (kubelet)") === true && stages;
+      const steps = this.#seenMs.get(sessionId);
+      return steps?.has("pod is ready (kubelet)") === true && steps;
     }, { what: "the pod to be ready" });
-    const moments = new Map([...seen].map(([stage, ms]) => [stage, ms - acceptedMs]));
+    const moments = new Map([...seen].map(([step, ms]) => [step, ms - acceptedMs]));
     this.#launches.push(moments.set(running, runningMs - acceptedMs));
   }
 
-  /** Medians by stage, in the order of time. */
+  /** Medians by step, in the order of time. */
   text(): string {
-    const stages = [...new Set(this.#launches.flatMap((moments) => [...moments.keys()]))]
-      .map((stage) => ({ stage, ms: median(this.#launches.flatMap((moments) => moments.get(stage) ?? [])) }))
+    const steps = [...new Set(this.#launches.flatMap((moments) => [...moments.keys()]))]
+      .map((step) => ({ step, ms: median(this.#launches.flatMap((moments) => moments.get(step) ?? [])) }))
       .sort((a, b) => a.ms - b.ms);
-    return ["launch, p50 of ms after 202:", ...stages.map(({ stage, ms }) => `${ms.toFixed(0).padStart(7)}  ${stage}`)].join("\n");
+    return ["launch, p50 of ms after 202:", ...steps.map(({ step, ms }) => `${ms.toFixed(0).padStart(7)}  ${step}`)].join("\n");
   }
 
   async stop(): Promise<void> {
     await Promise.all([this.#sessions.stop(), this.#pods.stop()]);
   }
 
-  #look<T>(sessionId: string, object: T, stages: Record<string, (object: T) => boolean>): void {
+  #look<T>(sessionId: string, object: T, steps: Record<string, (object: T) => boolean>): void {
     const seen = this.#seenMs.get(sessionId) ?? new Map<string, number>();
     this.#seenMs.set(sessionId, seen);
-    for (const [stage, isReached] of Object.entries(stages)) {
-      if (!seen.has(stage) && isReached(object)) seen.set(stage, Date.now());
+    for (const [step, isReached] of Object.entries(steps)) {
+      if (!seen.has(step) && isReached(object)) seen.set(step, Date.now());
     }
   }
 }

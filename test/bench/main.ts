@@ -1,7 +1,7 @@
 // Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
 // `ONLY=launch` (or writes, streams, spool, copy, A1 … A6, C3; several with commas) measures that alone, and what does not name the running
-// platform needs none; launches are also told stage by stage. `ROUNDS` is the number of launches.
+// platform needs none; launches are also told step by step. `ROUNDS` is the number of launches.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -9,8 +9,8 @@ import { parse } from "yaml";
 import { publishTestCard } from "#test/e2e/support/games.ts";
 import { platform, type Platform } from "#test/e2e/support/platform.ts";
 import { Players } from "#test/e2e/support/players.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { pageScript } from "#test/support/pageScripts.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { measureApi } from "./api.ts";
 import { measureBarePod, type BarePodTimes } from "./barePod.ts";
 import { sessionWrites } from "./kubeWrites.ts";
@@ -110,7 +110,7 @@ async function writes(page: Page, cluster: Platform, slug: string): Promise<Benc
   return [countRow("Kubernetes writes per session", perSession, 12), countRow("Kubernetes writes per keepalive", perKeepalive, 0)];
 }
 
-/** The count once it stands still: the recorder works on after the answer to a stop. */
+/** The count once it stands still: the recorder works on after the response to a stop. */
 async function settledWrites(cluster: Platform): Promise<number> {
   let last = -1;
   return eventually(async () => {

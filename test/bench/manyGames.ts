@@ -8,7 +8,7 @@ const words = [
   "alchemy", "brigade", "citadel", "drifter", "ember", "falcon", "glacier", "harbor", "inferno", "jungle", "karma", "labyrinth", "meadow", "nebula",
   "oracle", "phantom", "quartz", "raven", "saga", "temple", "umbra", "vortex", "willow", "xenon", "yonder", "zephyr", "Über", "Éclair", "Ñandú", "Łódź",
 ];
-const endings = ["", "", "", " II", " III", ": Remastered", " Online", " Deluxe", " 2049", ": Origins"];
+const suffixes = ["", "", "", " II", " III", ": Remastered", " Online", " Deluxe", " 2049", ": Origins"];
 const studios = ["Games", "Studio", "Interactive", "Works", "Entertainment", "Softworks"];
 const tags = ["action", "adventure", "rpg", "strategy", "indie", "simulation", "puzzle", "racing", "sports", "horror", "platformer", "multiplayer"];
 
@@ -64,7 +64,7 @@ function game(index: number, count: number, random: () => number): Game {
   return {
     id: `${hex(random)}${hex(random)}-${hex(random).slice(4)}-4${suffix.slice(0, 3)}-8${suffix.slice(3)}-${hex(random)}${hex(random).slice(4)}`,
     slug: `game-${suffix}`,
-    title: `${title.join(" ")}${pick(endings, random)}`,
+    title: `${title.join(" ")}${pick(suffixes, random)}`,
     developer: `${word(random)} ${word(random)} ${pick(studios, random)}`,
     description: `${Array.from({ length: 40 + Math.floor(random() * 60) }, () => word(random)).join(" ")}.`,
     tags: [...new Set([pick(tags, random), pick(tags, random), pick(tags, random)])],

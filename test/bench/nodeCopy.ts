@@ -10,12 +10,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { parseArgs, promisify } from "node:util";
-import { systemClock } from "#kube/clock.ts";
-import { fetchContent } from "../../node-agent/src/cache/fetchContent.ts";
-import { createObjectFiles } from "../../node-agent/src/cache/objectFiles.ts";
-import { nodePaths } from "../../node-agent/src/paths.ts";
-import { createObjectStore } from "../../node-agent/src/store/objectStore.ts";
-import { startMinio, type TestMinio } from "../support/minio.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { fetchContent } from "#node-agent/cache/fetchContent.ts";
+import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
+import { nodePaths } from "#node-agent/disk/nodePaths.ts";
+import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
+import { startMinio, type TestMinio } from "../support/stores/minio.ts";
 import { median } from "./row.ts";
 
 const run = promisify(execFile);
@@ -88,11 +88,11 @@ async function copyByAgent(minio: TestMinio, source: Archive, directory: string)
   await files.load();
   const store = createObjectStore(minio);
   await fetchContent({
-    store, files, source, attempt: 1, clock: systemClock, random: Math.random, signal: new AbortController().signal,
+    objectStore: store, files, source, attempt: 1, clock: systemClock, random: Math.random, signal: new AbortController().signal,
     throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onResume: () => undefined,
   });
   store.close();
-  await clearAway(join(directory, "node"));
+  await removeCopy(join(directory, "node"));
 }
 
 async function copyByPeer({ client }: TestMinio, { bucket, key }: Archive, directory: string): Promise<void> {
@@ -100,13 +100,13 @@ async function copyByPeer({ client }: TestMinio, { bucket, key }: Archive, direc
   await mkdir(target);
   const url = await client.presignedGetObject(bucket, key);
   await run("sh", ["-c", 'curl -sSf "$1" | tar -C "$2" -xz', "sh", url, target]);
-  await clearAway(target);
+  await removeCopy(target);
 }
 
 let clearing = 0;
 
 /** Removing the copy is not part of the copy's time. */
-async function clearAway(path: string): Promise<void> {
+async function removeCopy(path: string): Promise<void> {
   const startedMs = performance.now();
   await rm(path, { recursive: true });
   clearing += performance.now() - startedMs;

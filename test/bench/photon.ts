@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import layout from "../../games/testcard/layout.json" with { type: "json" };
-import { pageScript } from "../support/pageScripts.ts";
+import { pageScript } from "../support/browser/pageScripts.ts";
 
 /**
  * Input to photon, in milliseconds, one figure per trial: from a key event on the play page to the callback of the first decoded

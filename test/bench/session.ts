@@ -1,10 +1,10 @@
 import type { Page } from "playwright-core";
-import { PlayerHttp } from "../support/playerHttp.ts";
+import { PlayerHttp } from "../support/http/playerHttp.ts";
 
-/** When the answer 202 and the event `running` came, in milliseconds of the epoch. */
+/** When the 202 response and the event `running` came, in milliseconds of the epoch. */
 export interface Launched { sessionId: string; acceptedMs: number; runningMs: number; launchMs: number }
 
-/** Launches the game with the page's cookies and measures from the answer 202 to the event that the session runs. */
+/** Launches the game with the page's cookies and measures from the 202 response to the event that the session runs. */
 export async function launch(page: Page, gameSlug: string): Promise<Launched> {
   const sessionId = await beginLaunch(page, gameSlug);
   const acceptedMs = Date.now();
@@ -12,7 +12,7 @@ export async function launch(page: Page, gameSlug: string): Promise<Launched> {
   return { sessionId, acceptedMs, runningMs, launchMs: runningMs - acceptedMs };
 }
 
-/** Launches the game and gives the session's id with the answer 202. */
+/** Launches the game and returns the session's id with the 202 response. */
 export async function beginLaunch(page: Page, gameSlug: string): Promise<string> {
   return PlayerHttp.of(page).launch(gameSlug);
 }

@@ -4,8 +4,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, setPriority } from "node:os";
 import { join } from "node:path";
 import { limits } from "#contracts/limits.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { createPackerStage } from "#test/support/packerStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { createPackerFixture } from "#test/support/fixtures/packerFixture.ts";
 import { belowRow, type BenchRow } from "./row.ts";
 
 const mebibyte = 2 ** 20;
@@ -15,23 +15,23 @@ const niceness = 5;
 
 /** Measures how long a save of 32 MiB that does not compress may lie in memory alone, beside a busy loop on every other processor: the slowest of some changes. */
 export async function measureSpooling(): Promise<BenchRow> {
-  const stage = createPackerStage({ volumeMb: 128, spoolSeconds: limits.save.spoolSeconds });
+  const fixture = createPackerFixture({ volumeMb: 128, spoolSeconds: limits.save.spoolSeconds });
   const busy = Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => spawn(process.execPath, ["-e", "for (;;);"]));
   try {
-    const life = await stage.play();
-    for (const thread of readdirSync(`/proc/${life.process.pid}/task`)) setPriority(Number(thread), niceness);
+    const run = await fixture.play();
+    for (const thread of readdirSync(`/proc/${run.process.pid}/task`)) setPriority(Number(thread), niceness);
     const tookMs: number[] = [];
     for (let round = 1; round <= rounds; round++) {
-      writeFileSync(join(stage.volume, "random"), randomBytes(32 * mebibyte));
+      writeFileSync(join(fixture.volume, "random"), randomBytes(32 * mebibyte));
       const changedAt = performance.now();
-      stage.game("cp ../random world");
-      await eventually(() => stage.manifest()?.save?.sequence === round && stage.manifest()?.save?.unpackedBytes === 32 * mebibyte,
+      fixture.game("cp ../random world");
+      await eventually(() => fixture.manifest()?.save?.sequence === round && fixture.manifest()?.save?.unpackedBytes === 32 * mebibyte,
         { timeoutMs: 120_000, intervalMs: 20, what: "the changed save to be spooled" });
       tookMs.push(performance.now() - changedAt);
     }
     return belowRow("changed save of 32 MiB → on the node's disk, slowest of 3", Math.max(...tookMs), limits.save.spoolSeconds * 1000);
   } finally {
     for (const child of busy) child.kill("SIGKILL");
-    stage.remove();
+    fixture.remove();
   }
 }

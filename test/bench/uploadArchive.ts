@@ -4,12 +4,12 @@
  */
 import { parseArgs } from "node:util";
 import { aGame, aPartner, type TestPartner } from "#test/factories/catalog.ts";
-import { TestApi } from "#test/support/api.ts";
-import { ApiProcess } from "#test/support/apiProcess.ts";
-import { archivedGame } from "#test/support/archives.ts";
-import type { TestMinio } from "#test/support/minio.ts";
-import { PackedGame } from "#test/support/packedGame.ts";
-import { sendPackedGame } from "#test/support/sendPackedGame.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { archivedGame } from "#test/support/fixtures/archives.ts";
+import type { TestMinio } from "#test/support/stores/minio.ts";
+import { PackedGame } from "#test/support/fixtures/packedGame.ts";
+import { sendPackedGame } from "#test/support/fixtures/sendPackedGame.ts";
 import { atLeastRow, median, table, type BenchRow } from "./row.ts";
 
 const gigabyte = 1e9;
@@ -17,7 +17,7 @@ const mostMegabytes = 160;
 /** What the image runs; `make bench` builds it. */
 const program = "api/dist/programs/api.js";
 
-interface Stage {
+interface UploadSetup {
   api: TestApi;
   minio: TestMinio;
   partner: TestPartner;
@@ -29,22 +29,22 @@ export async function measureUpload({ rounds = 3 }: { rounds?: number } = {}): P
   const api = await TestApi.start({ kube: true, isLed: true, minio: true });
   try {
     if (api.minio === undefined) throw new Error("The API has no object store.");
-    const stage = { api, minio: api.minio, partner: await aPartner(api.deps), packedGame: new PackedGame() };
-    return [await speed(stage, rounds), ...await memory(stage)];
+    const fixture = { api, minio: api.minio, partner: await aPartner(api.deps), packedGame: new PackedGame() };
+    return [await speed(fixture, rounds), ...await memory(fixture)];
   } finally {
     await api.stop();
   }
 }
 
 /** In turns, so that whatever else the machine does hits both alike. */
-async function speed(stage: Stage, rounds: number): Promise<BenchRow> {
-  const process = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "1000" }, program);
+async function speed(fixture: UploadSetup, rounds: number): Promise<BenchRow> {
+  const process = await ApiProcess.beside(fixture.api, { PARTNER_UPLOADS_PER_HOUR: "1000" }, program);
   try {
-    await upload(stage, process, gigabyte / 10); // What is compiled and opened once is not an upload's cost.
+    await upload(fixture, process, gigabyte / 10); // What is compiled and opened once is not an upload's cost.
     const [ours, direct]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round++) {
-      direct.push(await seconds(() => putDirectly(stage, gigabyte)));
-      ours.push(await seconds(() => upload(stage, process, gigabyte)));
+      direct.push(await seconds(() => putDirectly(fixture, gigabyte)));
+      ours.push(await seconds(() => upload(fixture, process, gigabyte)));
     }
     return atLeastRow("C3 upload of 1 GB, PUT to MinIO", median(ours) * 1000, median(direct) * 1000, 0.6);
   } finally {
@@ -53,9 +53,9 @@ async function speed(stage: Stage, rounds: number): Promise<BenchRow> {
 }
 
 /** Each size in a process of its own that has done a little before; the peak is the kernel's. */
-async function memory(stage: Stage): Promise<BenchRow[]> {
-  const small = await peakMegabytes(stage, gigabyte / 10);
-  const large = await peakMegabytes(stage, 4 * gigabyte);
+async function memory(fixture: UploadSetup): Promise<BenchRow[]> {
+  const small = await peakMegabytes(fixture, gigabyte / 10);
+  const large = await peakMegabytes(fixture, 4 * gigabyte);
   const megabytes = (value: number): string => `${value.toFixed(0)} MB`;
   return [
     {
@@ -69,26 +69,26 @@ async function memory(stage: Stage): Promise<BenchRow[]> {
   ];
 }
 
-async function peakMegabytes(stage: Stage, bytes: number): Promise<number> {
-  const process = await ApiProcess.beside(stage.api, { PARTNER_UPLOADS_PER_HOUR: "1000" }, program);
+async function peakMegabytes(fixture: UploadSetup, bytes: number): Promise<number> {
+  const process = await ApiProcess.beside(fixture.api, { PARTNER_UPLOADS_PER_HOUR: "1000" }, program);
   try {
-    await upload(stage, process, gigabyte / 50);
+    await upload(fixture, process, gigabyte / 50);
     process.resetPeak();
-    await upload(stage, process, bytes);
+    await upload(fixture, process, bytes);
     return process.peakBytes / 2 ** 20;
   } finally {
     await process.stop("SIGTERM");
   }
 }
 
-async function upload({ api, minio, partner, packedGame }: Stage, process: ApiProcess, bytes: number): Promise<void> {
+async function upload({ api, minio, partner, packedGame }: UploadSetup, process: ApiProcess, bytes: number): Promise<void> {
   const { slug, id } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
   await sendPackedGame(`${process.url}/api/partners/games/${slug}/upload`, packedGame, bytes, { authorization: `Bearer ${partner.key}`, "content-type": "application/gzip" });
   const { objectKey } = await api.deps.postgres.prisma.gameVersion.findFirstOrThrow({ where: { gameId: id } });
   await minio.client.removeObject(minio.bucket, objectKey);
 }
 
-async function putDirectly({ minio: { client, bucket }, packedGame }: Stage, bytes: number): Promise<void> {
+async function putDirectly({ minio: { client, bucket }, packedGame }: UploadSetup, bytes: number): Promise<void> {
   await sendPackedGame(await client.presignedPutObject(bucket, "direct.tar.gz", 3600), packedGame, bytes);
   await client.removeObject(bucket, "direct.tar.gz");
 }

@@ -1,13 +1,13 @@
 import { expect } from "chai";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
 
-describe("what an admin sees", () => {
+describe("kubectl for an admin", () => {
   const players = playersOfSuite();
 
-  it("tells what is going on, and the story of a session", async () => {
+  it("shows the state of sessions, nodes and caches, and a session's events", async () => {
     const { title, slug } = await publishTestCard();
     const { game } = await players.signIn();
     await game.openGame(title);

@@ -8,7 +8,7 @@ import { readStoredSave } from "./support/storedSave.ts";
 
 const mebibyte = 2 ** 20;
 
-describe("a game that floods", () => {
+describe("a game that floods memory, log and display", () => {
   const launch = hostileSessionsOfSuite();
   const players = new Players();
 
@@ -16,7 +16,7 @@ describe("a game that floods", () => {
     await players.discard();
   });
 
-  it("ends at its own limit of memory, or fills a log of bounded size, and its neighbour plays on", async () => {
+  it("ends at its own memory limit, or fills a log of bounded size, and its neighbour's stream goes on", async () => {
     const slugs = await publishHostile("memory", "shm", "output");
     const neighbour = await Neighbour.moveIn(players);
     const [memory, shm, output] = await Promise.all([launch(slugs.memory), launch(slugs.shm), launch(slugs.output)]);

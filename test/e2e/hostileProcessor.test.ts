@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { GameNodeHost } from "./support/gameNodeHost.ts";
 import { publishHostile } from "./support/hostileGame.ts";
 import { hostileSessionsOfSuite } from "./support/hostileSession.ts";
@@ -13,7 +13,7 @@ const windowSeconds = 15;
 /** podPidsLimit of tools/cluster/kindConfig.sh. */
 const podPidsLimit = 512;
 
-describe("a game that takes processes and processors", () => {
+describe("a game that starts many processes and threads", () => {
   const launch = hostileSessionsOfSuite();
   const players = new Players();
   let slugs: Record<"forkbomb" | "spin", string>;

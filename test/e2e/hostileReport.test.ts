@@ -4,10 +4,10 @@ import { platform, sessionsNamespace } from "./support/platform.ts";
 import { publishHostile } from "./support/hostileGame.ts";
 import { hostileSessionsOfSuite } from "./support/hostileSession.ts";
 
-describe("a game that lies about itself", () => {
+describe("a game that forges its termination report", () => {
   const launch = hostileSessionsOfSuite();
 
-  it("neither stops its streamer nor is believed", async () => {
+  it("neither stops its streamer nor has the forged report believed", async () => {
     const { report } = await publishHostile("report");
     const session = await launch(report);
     await session.begin();

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { findCondition } from "#kube/conditions.ts";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { GameNodeHost } from "./support/gameNodeHost.ts";
 import { publishHostile, type HostileAct } from "./support/hostileGame.ts";
 import { hostileSessionsOfSuite, type HostileSession } from "./support/hostileSession.ts";
@@ -58,7 +58,7 @@ describe("hostile saves", () => {
     });
   }
 
-  it("of a folder nested by kubectl do not keep an agent from starting again", async () => {
+  it("in a folder nested by kubectl do not keep an agent from restarting", async () => {
     const [first] = neighbours;
     const script = 'cd /session/save; n=$(printf %0200d 0); for i in $(seq 30); do mkdir "$n"; cd "$n"; done';
     const installed = await platform();

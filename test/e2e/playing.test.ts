@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { TestCard } from "#test/support/testCard.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 import { expectPlausible } from "./support/gamePage.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
@@ -37,7 +37,7 @@ describe("playing a game", () => {
     await card.showsPresses(5);
   });
 
-  it("goes on after a reload, without a new pod", async () => {
+  it("continues after a reload, in the same pod", async () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
@@ -57,7 +57,7 @@ describe("playing a game", () => {
     expect((await pods.get(ref)).metadata.uid).to.equal(before.status?.podRef?.uid);
   });
 
-  it("releases keys that were held when the page went away", async () => {
+  it("releases keys that were held when the page closed", async () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
@@ -72,7 +72,7 @@ describe("playing a game", () => {
     await eventually(async () => !(await card.isKeyHeld()), { what: "the key to be released" });
   });
 
-  it("plays two players on two nodes", async () => {
+  it("serves two players on two nodes", async () => {
     const [first, second] = [await players.signIn(), await players.signIn()];
     for (const { game } of [first, second]) {
       await game.openGame(title);

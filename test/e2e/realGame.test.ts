@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { expectPlausible } from "./support/gamePage.ts";
 import { distance, gridOf, steadyPicture } from "./support/picture.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";

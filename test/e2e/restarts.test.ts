@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { TestCard } from "#test/support/testCard.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { Deps } from "../../api/src/deps.ts";
-import { newGameSessionId } from "../../api/src/gameSessions/id.ts";
-import type { Prisma } from "../../api/src/generated/client.ts";
-import { createPartnerKey } from "../../api/src/partners/keys.ts";
+import type { Deps } from "#api/deps.ts";
+import { newGameSessionId } from "#api/gameSessions/id.ts";
+import type { Prisma } from "#api/generated/client.ts";
+import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { aGameSessionSpec } from "./gameSession.ts";
 
 type Stores = Pick<Deps, "postgres" | "passwords">;

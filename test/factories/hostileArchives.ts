@@ -1,6 +1,6 @@
 import { paxHeader, type TarEntrySpec } from "./tarArchive.ts";
 
-/** Entries that a partner's archive must not have: what they are, and the name by which the refusal has to call them. */
+/** Entries that a partner's archive must not have: what they are, and the name that the error message must contain. */
 export const hostileEntries: readonly { what: string; entry: string; entries: TarEntrySpec[] }[] = [
   { what: "a path upwards", entry: "../evil", entries: [{ name: "../evil", body: "x" }] },
   { what: "an absolute path", entry: "/etc/passwd", entries: [{ name: "/etc/passwd", body: "x" }] },

@@ -23,14 +23,14 @@ export const running: PodStatus = {
 };
 
 /** The account that the game's supervisor leaves. */
-export function anAccount(overrides: Record<string, unknown> = {}): string {
+export function aTerminationReport(overrides: Record<string, unknown> = {}): string {
   return JSON.stringify({
     state: "ended", reason: "stopped", exitCode: 0, oomKills: 0, cpuSeconds: 12.5, peakMemoryBytes: 300_000_000, wallSeconds: 60, ...overrides,
   });
 }
 
 /** The status of a pod whose game has ended. */
-export function ended(exitCode = 0, message = anAccount({ exitCode }), reason = exitCode === 0 ? "Completed" : "Error"): PodStatus {
+export function ended(exitCode = 0, message = aTerminationReport({ exitCode }), reason = exitCode === 0 ? "Completed" : "Error"): PodStatus {
   return {
     phase: exitCode === 0 ? "Succeeded" : "Failed",
     podIP: "10.0.0.5",

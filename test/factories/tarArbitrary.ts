@@ -81,7 +81,7 @@ interface BadEntries {
   entries: TarEntrySpec[];
 }
 
-/** Entries that no archive of a game may have, with the name that the refusal has to give. */
+/** Entries that no archive of a game may have, with the name that the error message must contain. */
 export const badEntries: fc.Arbitrary<BadEntries> = fc.oneof(
   fc.constantFrom("../evil", "a/../../evil", "/etc/evil", "./../evil", "a//evil", "a/./evil", "a\\evil", "C:evil", "a\nevil", "a\u0001", "e\u0301vil", "PLAY.SH",
     "Engine/evil", "ENGINE", "play.sh", "play.sh/evil", "ﬁ/..", "w".repeat(256), "deep/".repeat(220) + "evil").chain((name) => anyWayOf(name, "0")),

@@ -5,19 +5,19 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { aGame, aPartner, type TestPartner } from "../factories/catalog.ts";
-import { TestApi } from "../support/api.ts";
-import { ApiProcess } from "../support/apiProcess.ts";
-import { anArchive, archivedGame } from "../support/archives.ts";
-import { answerTo } from "../support/httpAnswer.ts";
-import { PackedGame } from "../support/packedGame.ts";
-import { sendPackedGame } from "../support/sendPackedGame.ts";
+import { TestApi } from "../support/http/api.ts";
+import { ApiProcess } from "../support/http/apiProcess.ts";
+import { anArchive, archivedGame } from "../support/fixtures/archives.ts";
+import { responseTo } from "../support/http/httpResponse.ts";
+import { PackedGame } from "../support/fixtures/packedGame.ts";
+import { sendPackedGame } from "../support/fixtures/sendPackedGame.ts";
 
 /** What the image runs; `make soak` builds it. */
 const program = "api/dist/programs/api.js";
 const gzip = { "content-type": "application/gzip" };
 
 /** With the limits that an installation has by default. */
-describe("uploads as long and as large as partners' are", function () {
+describe("uploads as long and as large as partners'", function () {
   this.timeout(900_000);
   let api: TestApi;
   let partner: TestPartner;
@@ -38,7 +38,7 @@ describe("uploads as long and as large as partners' are", function () {
     return `${served.url}/api/partners/games/${slug}/upload`;
   }
 
-  it("takes four of 2 GiB at once in less than 300 MB", async () => {
+  it("need less than 300 MB of memory for four of 2 GiB at once", async () => {
     const packedGame = new PackedGame();
     const headers = { ...gzip, authorization: `Bearer ${partner.key}` };
     await sendPackedGame(await uploadUrl(), packedGame, 2 ** 24, headers); // What is compiled and opened once is not an upload's memory.
@@ -48,7 +48,7 @@ describe("uploads as long and as large as partners' are", function () {
     expect(served.peakBytes / 2 ** 20).to.be.below(300);
   });
 
-  it("takes one that needs ten minutes, at hardly more than the rate that it must keep", async () => {
+  it("succeed when they take ten minutes, at hardly more than the minimal rate", async () => {
     const [bytesPerSecond, seconds] = [17 * 1024, 605];
     const noise = randomBytes(bytesPerSecond * seconds);
     const archive = await anArchive({ header: { name: "engine/noise.bin", size: noise.length }, body: noise });
@@ -59,10 +59,10 @@ describe("uploads as long and as large as partners' are", function () {
       }
     }
     const sending = request(await uploadUrl(), { method: "PUT", headers: { ...gzip, "authorization": `Bearer ${partner.key}`, "content-length": String(archive.length) } });
-    const answered = answerTo(sending);
-    answered.catch(() => undefined);
+    const response = responseTo(sending);
+    response.catch(() => undefined);
     await pipeline(Readable.from(slowly(), { objectMode: false }), sending);
-    const { status, text } = await answered;
+    const { status, text } = await response;
     expect(status, text).to.equal(200);
   });
 });

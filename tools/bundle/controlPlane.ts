@@ -52,7 +52,7 @@ await build({
       input: {
         api: "api/src/main.ts",
         passwordWorker: "api/src/auth/passwordWorker.ts",
-        joypod: "api/src/cli.ts",
+        joypod: "api/src/cli/cli.ts",
         operator: "operator/src/main.ts",
         nodeAgent: "node-agent/src/main.ts",
         packer: "packer/src/packOnce.ts",

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the cluster scripts share: the cluster's name, its state folder, and its engine. Source it after lib.sh,
-# containers.sh and programs.sh.
+# What the cluster scripts share: the cluster's name, its state folder, its engine and path. Source it after lib.sh, containers.sh and
+# programs.sh.
 
 clusterName=${JOYPOD_CLUSTER:-joypod}
 case $clusterName in
@@ -11,9 +11,9 @@ clusterKubeconfig=$clusterState/kubeconfig
 clusterNetwork=kind-$clusterName
 export clusterName clusterState clusterKubeconfig clusterNetwork
 
-# State is a small env file: ENGINE, WEB_PORT and, once the cluster is complete, READY=yes.
+# State is a small env file: ENGINE and FROM_SOURCE (the path that it was made by), WEB_PORT and, once the cluster is complete, READY=yes.
 readState() {
-  ENGINE='' WEB_PORT='' READY=''
+  ENGINE='' FROM_SOURCE='' WEB_PORT='' READY=''
   if [ -f "$clusterState/state.env" ]; then
     # shellcheck disable=SC1091
     . "$clusterState/state.env"
@@ -23,15 +23,31 @@ readState() {
 writeState() {
   mkdir -p "$clusterState"
   chmod 700 "$clusterState"
-  printf 'ENGINE=%s\nWEB_PORT=%s\nREADY=%s\n' "$ENGINE" "$WEB_PORT" "$READY" >"$clusterState/state.env.$$"
+  printf 'ENGINE=%s\nFROM_SOURCE=%s\nWEB_PORT=%s\nREADY=%s\n' "$ENGINE" "$FROM_SOURCE" "$WEB_PORT" "$READY" >"$clusterState/state.env.$$"
   mv "$clusterState/state.env.$$" "$clusterState/state.env"
 }
 
-useClusterEngine() {
+# chooseClusterPath: the engine and the path of the cluster; of one that is to be made, those that this machine takes.
+chooseClusterPath() {
   readState
-  useEngine "$ENGINE"
-  ENGINE=$containerEngine
+  if [ -n "$ENGINE" ] && [ -n "$FROM_SOURCE" ]; then
+    containerEngine=$ENGINE fromSource=$FROM_SOURCE
+    export containerEngine fromSource
+  else
+    choosePath
+    ENGINE=$containerEngine FROM_SOURCE=$fromSource
+  fi
   export KIND_EXPERIMENTAL_PROVIDER=$containerEngine KIND_EXPERIMENTAL_PODMAN_NETWORK=$clusterNetwork KIND_EXPERIMENTAL_DOCKER_NETWORK=$clusterNetwork
+}
+
+useClusterEngine() {
+  chooseClusterPath
+  prepareEngine
+}
+
+# useEngineOfImages: what builds the images: the cluster's engine, or any that is there for a cluster that was not made here.
+useEngineOfImages() {
+  if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then useEngine; else useClusterEngine; fi
 }
 
 kindDo() { "$(programPath kind)" "$@" --name "$clusterName"; }

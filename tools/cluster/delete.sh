@@ -48,5 +48,5 @@ if [ "${1:-}" = --keep-state ]; then
   remove
 else
   withLock "cluster-$clusterName" remove
-  rm -rf "$clusterState"
+  rm -rf "$clusterState" "$foundPath"
 fi

@@ -2,14 +2,14 @@
 # The shape of the cluster: one control-plane node whose NodePort 30080 is the platform's door on localhost, and two game nodes.
 # Failures show within seconds: heartbeats every 2 s, NotReady after 8 s (4 s was seen to flap on a loaded machine).
 
-# kindConfig webPort ownNetwork(true|false): prints the configuration.
+# kindConfig webPort fromSource(yes|no): prints the configuration. From source the pods have a network of ours.
 kindConfig() {
   cat <<CONFIG
 kind: Cluster
 apiVersion: kind.x-k8s.io/v1alpha4
 networking:
   apiServerAddress: 127.0.0.1
-  disableDefaultCNI: $2
+  disableDefaultCNI: $([ "$2" = yes ] && echo true || echo false)
 nodes:
   - role: control-plane
     extraPortMappings:

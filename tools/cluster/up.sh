@@ -9,12 +9,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../programs/programs.sh"
 . "$here/cluster.sh"
 . "$here/kindConfig.sh"
-. "$here/network.sh"
 
 useGivenContext() {
   mkdir -p "$clusterState"
   chmod 700 "$clusterState"
-  "$here/../programs/ensure.sh" kubectl helm
+  choosePath
+  ensurePrograms kubectl helm
   "$(programPath kubectl)" config view --minify --flatten --context "$JOYPOD_KUBE_CONTEXT" >"$clusterKubeconfig" 2>/dev/null ||
     die "JOYPOD_KUBE_CONTEXT names the context $JOYPOD_KUBE_CONTEXT, which your kubeconfig does not have."
   kubectlDo config use-context "$JOYPOD_KUBE_CONTEXT" >/dev/null
@@ -33,11 +33,11 @@ isHealthy() {
     [ "$(kubectlDo get nodes -o name | wc -l)" -eq 3 ]
 }
 
-# Nodes that were stopped (make down, a reboot) start again with their data; routes and rules of podman nodes do not survive that.
+# Nodes that were stopped (make down, a reboot) start again with their data; the routes and rules that we make do not survive that.
 resume() {
   local node
   for node in $(nodeContainers); do "$containerEngine" start "$node"; done
-  if [ "$containerEngine" = podman ]; then
+  if [ "$fromSource" = yes ]; then
     awaitApi
     connectPods
   fi
@@ -70,37 +70,35 @@ chooseWebPort() {
   fi
 }
 
-chooseNodeImage() {
-  if [ "$containerEngine" = docker ]; then echo "$publicNodeImage"; else "$here/nodeImage.sh"; fi
-}
-
 createCluster() {
-  local image=$1 ownNetwork=false
-  if [ "$containerEngine" = podman ]; then
-    ownNetwork=true
-    createNetwork
-  fi
-  kindConfig "$WEB_PORT" "$ownNetwork" >"$clusterState/kind.yaml"
+  local image=$1
+  if [ "$fromSource" = yes ]; then createNetwork; fi
+  kindConfig "$WEB_PORT" "$fromSource" >"$clusterState/kind.yaml"
   kindDo create cluster --config "$clusterState/kind.yaml" --image "$image" --kubeconfig "$clusterKubeconfig" &
   echo $! >"$clusterState/kind.pid"
   wait $!
   rm -f "$clusterState/kind.pid"
-  if [ "$containerEngine" = podman ]; then connectPods; fi
+  if [ "$fromSource" = yes ]; then connectPods; fi
   kubectlDo wait --for=condition=Ready nodes --all --timeout=120s
   kubectlDo --namespace kube-system rollout status deployment/coredns --timeout=120s
   kubectlDo --namespace local-path-storage rollout status deployment/local-path-provisioner --timeout=120s
 }
 
 bringUp() {
-  local image
+  local image=$publicNodeImage
   useClusterEngine
-  "$here/../programs/ensure.sh" kind kubectl helm
+  if [ "$fromSource" = yes ]; then
+    # shellcheck source=tools/fromSource/network.sh
+    . "$here/../fromSource/network.sh"
+  fi
+  if [ "$READY" = yes ]; then ensurePrograms kubectl; fi
   if isHealthy; then return 0; fi
   if isStopped; then
     # In a shell of its own, because step ends the shell when the command fails; then the cluster is made anew.
     if (step "Starting the cluster $clusterName again" "cluster-$clusterName" resume) && isHealthy; then return 0; fi
   fi
-  image=$(chooseNodeImage)
+  if [ "$fromSource" = yes ]; then image=$("$here/../fromSource/nodeImage.sh"); fi
+  ensurePrograms kind kubectl
   if [ -n "$(nodeContainers)" ]; then say "The cluster $clusterName is not healthy; making it anew."; fi
   "$here/delete.sh" --keep-state
   chooseWebPort

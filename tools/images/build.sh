@@ -11,7 +11,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 table=$here/table.txt
 repository=${JOYPOD_IMAGE_REPOSITORY:-localhost/joypod}
-baseImage=docker.io/library/debian:trixie-slim
 
 rowOf() { awk -v value="$1" '$1 == value' "$table"; }
 
@@ -35,12 +34,20 @@ contentOf() {
 
 referenceOf() { printf '%s/%s:%s\n' "$repository" "$(rowOf "$1" | awk '{print $2}')" "$(contentOf "$1")"; }
 
+# Builds the programs that go into the image.
+ensureInputs() {
+  local input
+  while read -r input; do
+    case $input in programs/*) "$here/../fromSource/programs/build.sh" "${input#programs/}" ;; esac
+  done < <(inputsOf "$1")
+}
+
 # A context with the inputs alone, so that nothing else of the folder can reach an image.
 layOut() {
   local value=$1 context=$2 input
   while read -r input; do
     case $input in
-      programs/*) mkdir -p "$context/programs" && cp "$(programPath "${input#programs/}")" "$context/$input" ;;
+      programs/*) mkdir -p "$context/programs" && cp "$(builtPath "${input#programs/}")" "$context/$input" ;;
       *) (cd "$repositoryRoot" && cp -a --parents "$input" "$context/") ;;
     esac
   done < <(inputsOf "$value")
@@ -59,6 +66,7 @@ ensureImage() {
   dockerfile=$(rowOf "$value" | awk '{print $3}')
   target=$(rowOf "$value" | awk '{print $4}')
   if [ "$target" != - ]; then options=(--target "$target"); fi
+  ensureInputs "$value"
   mkdir -p "$joypodCache/contexts"
   rm -rf "$joypodCache/contexts/$value".*
   context=$(mktemp -d "$joypodCache/contexts/$value.XXXXXX")
@@ -70,14 +78,11 @@ ensureImage() {
 
 pushImage() { step "Pushing $1" "push-${1##*/}" "$containerEngine" push "$1"; }
 
-if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then
-  [ -n "${JOYPOD_IMAGE_REPOSITORY:-}" ] || die "set JOYPOD_IMAGE_REPOSITORY to a registry path that the cluster of JOYPOD_KUBE_CONTEXT can pull from."
-  useEngine "${JOYPOD_ENGINE:-}"
-else
-  useClusterEngine
+if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ] && [ -z "${JOYPOD_IMAGE_REPOSITORY:-}" ]; then
+  die "set JOYPOD_IMAGE_REPOSITORY to a registry path that the cluster of JOYPOD_KUBE_CONTEXT can pull from."
 fi
-"$here/../programs/ensure.sh" minio
-JOYPOD_ENGINE=$containerEngine "$here/base.sh" trixie
+useEngineOfImages
+ensureBaseImage
 
 values=("$@")
 [ $# -gt 0 ] || mapfile -t values < <(awk '$1 !~ /^#/ && NF {print $1}' "$table")

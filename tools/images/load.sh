@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../containers.sh"
 . "$here/../programs/programs.sh"
 . "$here/../cluster/cluster.sh"
-PATH=$repositoryRoot/node_modules/.bin:$PATH
+. "$here/../fromSource/importImage.sh"
 
 # The list is read to its end before it is searched: a writer cut off by grep would look like a failure.
 isMissing() {
@@ -27,35 +27,30 @@ removeOld() {
   done
 }
 
-# Sends what the node lacks: a change of our code is a few layers on top of many that it has.
-importInto() {
-  local node=$1 folder=$2 digest paths=(oci-layout index.json) present
-  present=$("$containerEngine" exec "$node" ctr --namespace k8s.io content ls --quiet)
-  while read -r digest; do
-    if ! grep -qxF "$digest" <<<"$present"; then paths+=("blobs/sha256/${digest#sha256:}"); fi
-  done <"$folder/digests"
-  tar -C "$folder" -cf - "${paths[@]}" | "$containerEngine" exec -i "$node" ctr --namespace k8s.io images import --snapshotter overlayfs -
+# kind names what it loads by digest, too, which would keep it when its own name is removed.
+loadWithKind() {
+  local reference=$1 archive=$joypodCache/contexts/load.tar node nodes
+  shift
+  rm -f "$archive"
+  "$containerEngine" save -o "$archive" "$reference"
+  printf -v nodes '%s,' "$@"
+  kindDo load image-archive "$archive" --nodes "${nodes%,}"
+  rm "$archive"
+  for node in "$@"; do
+    "$containerEngine" exec "$node" sh -c 'ctr --namespace k8s.io images ls --quiet | grep ^import- | xargs -r ctr --namespace k8s.io images rm'
+  done
 }
 
 loadInto() {
-  local reference=$1 folder pid pids=() node
+  local reference=$1 node
   shift
-  folder=$(mktemp -d "$joypodCache/contexts/load.XXXXXX")
-  "$containerEngine" save "$reference" | tar -x -C "$folder"
-  node "$here/ociLayout.ts" "$folder" "$reference" >"$folder/digests"
-  for node in "$@"; do
-    importInto "$node" "$folder" &
-    pids+=($!)
-  done
-  for pid in "${pids[@]}"; do wait "$pid"; done
-  rm -rf "$folder"
+  if [ "$fromSource" = yes ]; then importImage "$reference" "$@"; else loadWithKind "$reference" "$@"; fi
   for node in "$@"; do removeOld "$node" "$reference"; done
 }
 
 loadAll() {
   local reference node missing
   mkdir -p "$joypodCache/contexts"
-  rm -rf "$joypodCache"/contexts/load.*
   while read -r reference; do
     missing=()
     while read -r node; do
@@ -69,5 +64,6 @@ loadAll() {
 
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then exit 0; fi
 useClusterEngine
+if [ "$fromSource" = no ]; then ensurePrograms kind; fi
 [ -f "$clusterState/images.yaml" ] || die "no images were built for the cluster $clusterName; run: make images"
 withLock "load" loadAll

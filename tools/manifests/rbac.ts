@@ -1,6 +1,6 @@
-import * as api from "../../api/src/rbac.ts";
-import * as nodeAgent from "../../node-agent/src/rbac.ts";
-import * as operator from "../../operator/src/rbac.ts";
+import * as api from "#api/rbac.ts";
+import * as nodeAgent from "#node-agent/rbac.ts";
+import * as operator from "#operator/rbac.ts";
 
 function scopes({ clusterRules, sessionsNamespaceRules, releaseNamespaceRules }: typeof api | typeof nodeAgent | typeof operator): object {
   return { clusterRules, sessionsNamespaceRules, releaseNamespaceRules };

@@ -16,7 +16,8 @@ endSessions() {
 }
 
 if [ -f "$clusterKubeconfig" ]; then
-  "$here/../programs/ensure.sh" kubectl helm
+  if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then choosePath; else chooseClusterPath; fi
+  ensurePrograms kubectl helm
   if kubectlDo --request-timeout=5s get --raw /readyz >/dev/null 2>&1; then
     (step "Ending the game sessions of the cluster $clusterName" "down-$clusterName" endSessions) || say "Some sessions did not end within a minute; stopping all the same."
     if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then helmDo uninstall joypod --ignore-not-found --wait; fi

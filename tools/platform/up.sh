@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # up.sh: the whole platform in the cluster JOYPOD_CLUSTER (default joypod) or in the context JOYPOD_KUBE_CONTEXT: cluster, images,
-# chart, demo player, partner and games. What is right already stays as it is. Needs node_modules, web/dist and the database client
-# (`make up` sees to them).
+# chart, demo player, partner and games. What is right already stays as it is.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -13,8 +12,28 @@ here=$(cd "$(dirname "$0")" && pwd)
 games=(thequestion supertux)
 
 # The game image packs the games, so its nodes and its archives agree about the libraries it has.
-buildGames() {
-  JOYPOD_ENGINE=$containerEngine JOYPOD_GAME_IMAGE=$(awk '$1 == "game:" {print $2}' "$clusterState/images.yaml") "$repositoryRoot/games/build.sh" "${games[@]}"
+buildGames() { "$repositoryRoot/games/build.sh" "${games[@]}"; }
+
+buildImages() {
+  make --silent -C "$repositoryRoot" built
+  "$here/../images/build.sh"
+}
+
+prepareCluster() {
+  inBackground "$here/../cluster/up.sh" >/dev/null
+  inBackground buildImages
+  awaitBackground
+  "$here/../images/load.sh"
+}
+
+# Each takes what it needs of the others by their locks: the node image and the image of MinIO wait for their programs, and the games for
+# their image.
+prepareAll() {
+  if [ -z "${JOYPOD_KUBE_CONTEXT:-}" ]; then inBackground ensurePrograms kind; fi
+  inBackground ensurePrograms kubectl minio helm
+  inBackground prepareCluster
+  inBackground buildGames >/dev/null
+  awaitBackground
 }
 
 baseUrl() {
@@ -29,12 +48,10 @@ baseUrl() {
 }
 
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then baseUrl >/dev/null; fi
-"$here/../programs/ensure.sh" kind kubectl helm minio
-"$here/../cluster/up.sh" >/dev/null
-"$here/../images/build.sh"
-"$here/../images/load.sh"
-if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then useEngine "${JOYPOD_ENGINE:-}"; else useClusterEngine; fi
-archives=$(buildGames)
+if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then choosePath; else chooseClusterPath; fi
+keepPath
+prepareAll
+archives=$(JOYPOD_GAME_IMAGE=$(awk '$1 == "game:" {print $2}' "$clusterState/images.yaml") buildGames)
 url=$(baseUrl)
 withLock "release-$clusterName" installRelease "$url"
 
@@ -42,4 +59,5 @@ arguments=()
 for game in "${games[@]}"; do
   arguments+=(--game "$repositoryRoot/games/$game/game.json=$(grep "/$game-" <<<"$archives")")
 done
+PATH=$repositoryRoot/node_modules/.bin:$PATH
 exec node "$here/../seed/main.ts" --base-url "$url" --state "$clusterState" --kubectl "$(programPath kubectl)" "${arguments[@]}"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# path.sh name: prints the path of a program, and builds it first when it is not cached.
+# path.sh program: prints the path of a program at its pinned version, and builds it first when it is not cached. Tests run these.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/programs.sh"
 
-[ $# -eq 1 ] || die "usage: tools/programs/path.sh <name>; the names are in tools/programs/table.txt."
-path=$(programPath "$1")
-[ -x "$path" ] || "$(dirname "$0")/ensure.sh" "$1"
+[ $# -eq 1 ] || die "usage: tools/programs/path.sh <program>; the names are in tools/fromSource/programs/table.txt."
+path=$(builtPath "$1")
+[ -x "$path" ] || "$repositoryRoot/tools/fromSource/programs/build.sh" "$1"
 printf '%s\n' "$path"

@@ -1,35 +1,61 @@
 # shellcheck shell=bash
-# Names, versions and paths of the programs built from pinned Go modules. Source it after lib.sh.
+# Paths of the programs that tools and tests run. On the ordinary path kind, kubectl and helm are those of the machine, where it has
+# them; everything else is built from pinned Go modules by tools/fromSource/programs. Source it after lib.sh and, to have the programs
+# of the machine, after containers.sh and useEngine.
 
-programTable=$repositoryRoot/tools/programs/table.txt
-programModules=$repositoryRoot/tools/programs/modules
-kubernetesVersion=$(awk '$1 == "require" && $2 == "k8s.io/kubernetes" {print $3} $1 == "k8s.io/kubernetes" && $2 ~ /^v/ {print $2}' "$programModules/kubernetes/go.mod" | head -n 1)
+programTable=$repositoryRoot/tools/fromSource/programs/table.txt
+programModules=$repositoryRoot/tools/fromSource/programs/modules
+
+# requiredVersion module goModule: the version that the go.mod of the folder pins.
+requiredVersion() {
+  awk -v of="$2" '($1 == "require" && $2 == of) {print $3} ($1 == of && $2 ~ /^v/) {print $2}' "$programModules/$1/go.mod" | head -n 1
+}
+
+kubernetesVersion=$(requiredVersion cluster k8s.io/kubernetes)
 export kubernetesVersion
 
-# programField name column: a cell of the table.
-programField() {
+# programCell program column: a cell of the table.
+programCell() {
   local cell
   cell=$(awk -v name="$1" -v column="$2" '$1 == name {print $column}' "$programTable")
-  [ -n "$cell" ] || die "no program is called $1; the names are in tools/programs/table.txt."
+  [ -n "$cell" ] || die "no program is called $1; the names are in tools/fromSource/programs/table.txt."
   printf '%s\n' "$cell"
 }
 
-# programVersion name: the version pinned in the go.mod of its folder; a program of ours is versioned by its content.
+# programVersion program: the version of its Go module; a program of ours has the hash of its sources.
 programVersion() {
   local module of
-  module=$programModules/$(programField "$1" 2)
-  of=$(programField "$1" 4)
-  if [ "$of" = - ]; then
-    hashOf "$module"
-  else
-    awk -v of="$of" '($1 == "require" && $2 == of) {print $3} ($1 == of && $2 ~ /^v/) {print $2}' "$module/go.mod" | head -n 1
-  fi
+  module=$(programCell "$1" 2)
+  of=$(programCell "$1" 4)
+  if [ "$of" = - ]; then hashOf "$programModules/$module/$1"; else requiredVersion "$module" "$of"; fi
 }
 
-# programPath name: where the program is, or will be once it is built.
+# moduleFolder module: where the programs of the module are, or will be once they are built.
+moduleFolder() { printf '%s/programs/%s-%s\n' "$joypodCache" "$1" "$(hashOf "$programModules/$1")"; }
+
+# builtPath program: where the program built from its Go module is, or will be.
+builtPath() {
+  local module
+  module=$(programCell "$1" 2)
+  printf '%s/%s\n' "$(moduleFolder "$module")" "$1"
+}
+
+# isOfMachine program: whether the machine's own program is taken.
+isOfMachine() {
+  case $1 in
+    kind | kubectl | helm) [ "${fromSource:-}" = no ] && command -v "$1" >/dev/null 2>&1 ;;
+    *) return 1 ;;
+  esac
+}
+
+# programPath program: what to run.
 programPath() {
-  local version
-  version=$(programVersion "$1")
-  [ -n "$version" ] || die "tools/programs/modules has no pinned version of $1."
-  printf '%s/programs/%s-%s/%s\n' "$joypodCache" "$1" "$version" "$1"
+  if isOfMachine "$1"; then command -v "$1"; else builtPath "$1"; fi
+}
+
+# ensurePrograms program…: builds those that are neither the machine's nor built yet.
+ensurePrograms() {
+  local program missing=()
+  for program in "$@"; do isOfMachine "$program" || missing+=("$program"); done
+  if [ "${#missing[@]}" -gt 0 ]; then "$repositoryRoot/tools/fromSource/programs/build.sh" "${missing[@]}"; fi
 }

@@ -49,15 +49,15 @@ async function awaitReady(baseUrl: string): Promise<void> {
   let last = "";
   while (Date.now() < deadline) {
     try {
-      const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(5000) });
-      last = `${answer.status} ${await answer.text()}`;
-      if (answer.ok) return;
+      const response = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(5000) });
+      last = `${response.status} ${await response.text()}`;
+      if (response.ok) return;
     } catch (error) {
       last = String(error instanceof Error && error.cause !== undefined ? error.cause : error);
     }
     await delay(500);
   }
-  throw new Error(`${baseUrl}/readyz was not ready within two minutes; the last answer was: ${last}`);
+  throw new Error(`${baseUrl}/readyz was not ready within two minutes; the last response was: ${last}`);
 }
 
 function say(line: string): void {

@@ -17,33 +17,33 @@ export class PartnerClient {
   }
 
   async isAccepted(): Promise<boolean> {
-    const answer = await this.#send("GET", "/games");
-    await answer.body?.cancel();
-    if (answer.status !== 200 && answer.status !== 401) throw new Error(`GET /api/partners/games answered ${answer.status}`);
-    return answer.status === 200;
+    const response = await this.#send("GET", "/games");
+    await response.body?.cancel();
+    if (response.status !== 200 && response.status !== 401) throw new Error(`GET /api/partners/games answered ${response.status}`);
+    return response.status === 200;
   }
 
   /** The game, or undefined when this partner has none of that slug. */
   async game(slug: string): Promise<PartnerGameDetail | undefined> {
-    const answer = await this.#send("GET", `/games/${slug}`);
-    if (answer.status === 404) {
-      await answer.body?.cancel();
+    const response = await this.#send("GET", `/games/${slug}`);
+    if (response.status === 404) {
+      await response.body?.cancel();
       return undefined;
     }
-    return PartnerGameDetail.parse(await this.#json(answer, 200));
+    return PartnerGameDetail.parse(await this.#json(response, 200));
   }
 
   async register(metadata: RegisterGameRequest): Promise<void> {
-    const answer = await this.#send("POST", "/games", { "content-type": "application/json" }, JSON.stringify(metadata));
-    await this.#json(answer, 201);
+    const response = await this.#send("POST", "/games", { "content-type": "application/json" }, JSON.stringify(metadata));
+    await this.#json(response, 201);
   }
 
   /** Streams the archive; resolves once it is validated and stored. */
   async upload(slug: string, archive: string): Promise<UploadResponse> {
     const headers = { "content-type": "application/gzip", "content-length": String(statSync(archive).size) };
     const body = Readable.toWeb(createReadStream(archive));
-    const answer = await this.#send("PUT", `/games/${slug}/upload`, headers, body as Body, 600_000);
-    return UploadResponse.parse(await this.#json(answer, 200));
+    const response = await this.#send("PUT", `/games/${slug}/upload`, headers, body as Body, 600_000);
+    return UploadResponse.parse(await this.#json(response, 200));
   }
 
   async sync(slug: string): Promise<SyncResponse> {
@@ -52,13 +52,13 @@ export class PartnerClient {
 
   #send(method: string, path: string, headers: Record<string, string> = {}, body?: Body, timeoutMs = 30_000): Promise<Response> {
     const init: RequestInit = { method, headers: { ...headers, authorization: `Bearer ${this.#key}` }, signal: AbortSignal.timeout(timeoutMs) };
-    // A streamed body needs half duplex: the answer comes when all of it was read.
+    // A streamed body needs half duplex: the response comes when all of it was read.
     return fetch(this.#base + path, body === undefined ? init : { ...init, body, duplex: "half" });
   }
 
-  async #json(answer: Response, expected: number): Promise<unknown> {
-    const text = await answer.text();
-    if (answer.status !== expected) throw new Error(`${answer.url} answered ${answer.status}: ${text.slice(0, 500)}`);
+  async #json(response: Response, expected: number): Promise<unknown> {
+    const text = await response.text();
+    if (response.status !== expected) throw new Error(`${response.url} answered ${response.status}: ${text.slice(0, 500)}`);
     return JSON.parse(text);
   }
 }

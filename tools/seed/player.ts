@@ -12,15 +12,15 @@ export async function ensurePlayer(cli: JoypodCli, baseUrl: string, player: Cred
 async function canSignIn(baseUrl: string, { email, password }: Credentials["player"]): Promise<boolean> {
   const csrf = await fetch(`${baseUrl}/api/auth/csrf`, { signal: AbortSignal.timeout(10_000) });
   const { csrfToken } = await csrf.json() as { csrfToken: string };
-  const answer = await fetch(`${baseUrl}/api/auth/callback/credentials`, {
+  const response = await fetch(`${baseUrl}/api/auth/callback/credentials`, {
     method: "POST",
     redirect: "manual",
     headers: { "content-type": "application/x-www-form-urlencoded", cookie: cookies(csrf), origin: baseUrl },
     body: new URLSearchParams({ email, password, csrfToken }),
     signal: AbortSignal.timeout(30_000),
   });
-  await answer.body?.cancel();
-  return answer.headers.getSetCookie().some((cookie) => /^(__Secure-)?auth\.session-token=[^;]/.test(cookie));
+  await response.body?.cancel();
+  return response.headers.getSetCookie().some((cookie) => /^(__Secure-)?auth\.session-token=[^;]/.test(cookie));
 }
 
 function cookies(response: Response): string {

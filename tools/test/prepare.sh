@@ -2,11 +2,18 @@
 # prepare.sh: what the tests need besides node_modules: programs, Debian packages, the test cluster and the images.
 # A cluster of that name which an earlier run left behind is removed first, unless JOYPOD_KEEP is set.
 set -euo pipefail
-tools=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib.sh"
+. "$here/../containers.sh"
+. "$here/../programs/programs.sh"
+. "$here/../cluster/cluster.sh"
 
-"$tools/test/prerequisites.sh"
-"$tools/programs/ensure.sh"
-if [ -z "${JOYPOD_KEEP:-}" ]; then "$tools/cluster/delete.sh"; fi
-"$tools/cluster/up.sh"
-"$tools/images/build.sh"
-"$tools/images/load.sh"
+if [ -z "${JOYPOD_KEEP:-}" ]; then "$here/../cluster/delete.sh"; fi
+chooseClusterPath
+keepPath
+inBackground "$here/prerequisites.sh"
+inBackground "$here/../fromSource/programs/build.sh"
+inBackground "$here/../cluster/up.sh"
+inBackground "$here/../images/build.sh"
+awaitBackground
+"$here/../images/load.sh"

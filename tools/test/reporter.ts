@@ -4,13 +4,19 @@ import Mocha from "mocha";
 /** For what tests leave to end by itself. */
 const lingerMs = 30_000;
 
-/** Mocha's ordinary output, and beside it a summary file (SUMMARY_FILE) that is right even when the run is killed half-way. */
+/** As many as the table of the whole run has at most. */
+const slowestKept = 20;
+
+/**
+ * Mocha's ordinary output, and beside it a summary file (SUMMARY_FILE) that is right even when the run is killed half-way: how many tests
+ * passed and failed, and which tests and hooks took longest.
+ */
 export default class SummaryReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
     const file = process.env["SUMMARY_FILE"];
     if (file === undefined) throw new Error("SUMMARY_FILE must name the file for the summary.");
-    const summary = { passed: 0, failed: 0, ended: false };
+    const summary = { passed: 0, failed: 0, ended: false, slowest: new Array<{ title: string; seconds: number }>() };
     const write = (): void => writeFileSync(file, JSON.stringify(summary));
     write();
     runner.on(Mocha.Runner.constants.EVENT_TEST_PASS, () => {
@@ -22,6 +28,14 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
       runner.on(event, () => {
         summary.failed++;
         write();
+      });
+    }
+    // Servers are started in hooks, which take as long as many a test.
+    for (const event of [Mocha.Runner.constants.EVENT_TEST_END, Mocha.Runner.constants.EVENT_HOOK_END]) {
+      runner.on(event, (runnable: Mocha.Runnable) => {
+        const seconds = Math.round((runnable.duration ?? 0) / 100) / 10;
+        if (seconds < (summary.slowest.at(slowestKept - 1)?.seconds ?? 0.1)) return;
+        summary.slowest = [...summary.slowest, { title: runnable.fullTitle(), seconds }].sort((a, b) => b.seconds - a.seconds).slice(0, slowestKept);
       });
     }
     runner.on(Mocha.Runner.constants.EVENT_RUN_END, () => {

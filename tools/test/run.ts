@@ -1,11 +1,11 @@
-// Runs everything that proves the project and ends with one line, `N passed, N failed`. A failing stage hides no other. The cluster
-// for the end-to-end tests is prepared in the background, by its own name (JOYPOD_CLUSTER, default joypod-test), and is removed
-// at the end unless JOYPOD_KEEP is set. Most integration tests wait more than they work, so two lanes that share nothing run at once, and
-// what takes many minutes by its nature, the soak tests, beside them: after its first two minutes it does little but wait. Streams, whose rates
-// are measured, run when both lanes are done.
+// Runs everything that proves the project, tells what took longest, and ends with one line, `N passed, N failed`. A failing check hides
+// no other. The cluster for the end-to-end tests is prepared in the background, by its own name (JOYPOD_CLUSTER, default joypod-test), and
+// is removed at the end unless JOYPOD_KEEP is set. Most integration tests wait more than they work, so two lanes that share nothing run at
+// once, and what takes many minutes by its nature, the soak tests, beside them: after its first two minutes it does little but wait.
+// Streams, whose rates are measured, run when both lanes are done.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { endRunningStages, runCheck, runTests, type StageOptions, type StageResult } from "./stage.ts";
+import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult } from "./check.ts";
 
 type Tier = "unit" | "integration:api" | "integration:others" | "integration:streams" | "soak" | "e2e";
 
@@ -16,14 +16,14 @@ const cluster = { JOYPOD_CLUSTER: process.env["JOYPOD_CLUSTER"] ?? "joypod-test"
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
-    endRunningStages();
+    endRunningChecks();
     process.exit(130);
   });
 }
 
 mkdirSync(results, { recursive: true });
 process.chdir(root);
-const done: StageResult[] = [];
+const done: CheckResult[] = [];
 
 const prepared = runCheck({
   name: "cluster and images", command: ["tools/test/prepare.sh"], timeoutMinutes: 60, logFile: join(results, "prepare.log"),
@@ -33,7 +33,7 @@ await check("lint", ["npm", "run", "--silent", "lint"], 15);
 await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
 await check("generated files", ["tools/manifests/verify.sh"], 5);
 await check("shell scripts", ["tools/test/lintShell.sh"], 5);
-await check("known weaknesses", ["tools/supplyChain/audit.sh"], 5);
+await check("known vulnerabilities", ["tools/supplyChain/audit.sh"], 5);
 await check("bill of materials", ["tools/supplyChain/sbom.sh"], 5);
 await tests("unit", 15);
 
@@ -51,24 +51,25 @@ if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh
 
 console.log("");
 for (const { name, passed, failed, seconds } of done) console.log(`  ${name.padEnd(20)} ${passed} passed, ${failed} failed, ${seconds} s`);
+printSlowest();
 const total = (key: "passed" | "failed"): number => done.reduce((sum, result) => sum + result[key], 0);
 console.log(`${total("passed")} passed, ${total("failed")} failed`);
 process.exitCode = total("failed") === 0 ? 0 : 1;
 
-async function check(name: string, command: StageOptions["command"], timeoutMinutes: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
+async function check(name: string, command: CheckOptions["command"], timeoutMinutes: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
   announce(name);
   report(await runCheck({ name, command, timeoutMinutes, env }));
 }
 
 async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
   announce(tier);
-  report(await runTests(mochaStage(tier, { timeoutMinutes, env })));
+  report(await runTests(mochaCheck(tier, { timeoutMinutes, env })));
 }
 
 /** Begins tests whose output comes, all together, when their end is waited for. */
 function testsInBackground(tier: Tier, timeoutMinutes: number): { end: () => Promise<void> } {
   const logFile = join(results, `${tier.replace(":", "-")}.log`);
-  const running = runTests(mochaStage(tier, { timeoutMinutes, logFile }));
+  const running = runTests(mochaCheck(tier, { timeoutMinutes, logFile }));
   return {
     end: async () => {
       announce(`${tier} (in the background until now)`);
@@ -79,16 +80,29 @@ function testsInBackground(tier: Tier, timeoutMinutes: number): { end: () => Pro
   };
 }
 
-function mochaStage(tier: Tier, options: Omit<StageOptions, "name" | "command">): StageOptions & { summaryFile: string } {
-  const command: StageOptions["command"] = ["npm", "run", "--silent", tier, "--", "--reporter", "tools/test/reporter.ts"];
+function mochaCheck(tier: Tier, options: Omit<CheckOptions, "name" | "command">): CheckOptions & { summaryFile: string } {
+  const command: CheckOptions["command"] = ["npm", "run", "--silent", tier, "--", "--reporter", "tools/test/reporter.ts"];
   return { ...options, name: tier, command, summaryFile: join(results, `${tier.replace(":", "-")}.json`) };
+}
+
+/** Prints the checks, tests and hooks that took longest, all in one table. */
+function printSlowest(): void {
+  const rows = done.flatMap(({ name, seconds, slowest }) => [
+    { check: name, title: "(the whole check)", seconds },
+    ...slowest.map((timing) => ({ check: name, ...timing })),
+  ]);
+  console.log("\nSlowest checks and tests");
+  for (const { check: name, title, seconds } of rows.sort((a, b) => b.seconds - a.seconds).slice(0, 20)) {
+    console.log(`  ${seconds.toFixed(1).padStart(7)} s  ${name.padEnd(20)} ${title}`);
+  }
+  console.log("");
 }
 
 function announce(name: string): void {
   console.log(`\n== ${name}`);
 }
 
-function report(result: StageResult): void {
+function report(result: CheckResult): void {
   done.push(result);
   console.log(`== ${result.name}: ${result.passed} passed, ${result.failed} failed, ${result.seconds} s`);
 }

@@ -1,43 +1,38 @@
 import { lazy, Suspense } from "react";
 import { Navigate, Outlet, Route, Routes, useLocation } from "react-router";
+import { AccountPage } from "./account/AccountPage.tsx";
+import { CatalogPage } from "./catalog/CatalogPage.tsx";
+import { GamePage } from "./catalog/GamePage.tsx";
 import { sentenceFor } from "./client/apiError.ts";
-import { Layout } from "./components/Layout.tsx";
 import { Notice, Spinner } from "./components/Notice.tsx";
-import { PlayFrame } from "./components/PlayFrame.tsx";
-import { ActiveGameSessionProvider } from "./hooks/useActiveGameSession.tsx";
-import { AuthProvider, useAuth } from "./hooks/useAuth.tsx";
-import { AccountPage } from "./pages/AccountPage.tsx";
-import { CatalogPage } from "./pages/CatalogPage.tsx";
-import { GamePage } from "./pages/GamePage.tsx";
-import { NotFoundPage } from "./pages/NotFoundPage.tsx";
-import { SignInPage } from "./pages/SignInPage.tsx";
+import { Layout } from "./layout/Layout.tsx";
+import { NotFoundPage } from "./layout/NotFoundPage.tsx";
+import { PlayFrame } from "./play/PlayFrame.tsx";
+import { SignInPage } from "./signIn/SignInPage.tsx";
+import { useAuth } from "./signIn/useAuth.ts";
 
-/** Its own part of the program: everything about streaming is loaded when a game is played. */
-const PlayPage = lazy(() => import("./pages/PlayPage.tsx"));
+/** A bundle of its own: the code for streaming is loaded when a game is played. */
+const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
 
 /** The pages and who may see them. */
 export function App() {
   return (
-    <AuthProvider>
-      <ActiveGameSessionProvider>
-        <Routes>
-          <Route path="/signin" element={<SignInPage />} />
-          <Route element={<SignedIn />}>
-            <Route path="/play/:sessionId" element={<Suspense fallback={<PlayFrame><Spinner label="Loading…" /></PlayFrame>}><PlayPage /></Suspense>} />
-            <Route element={<Layout />}>
-              <Route index element={<CatalogPage />} />
-              <Route path="/games/:slug" element={<GamePage />} />
-              <Route path="/account" element={<AccountPage />} />
-              <Route path="*" element={<NotFoundPage />} />
-            </Route>
-          </Route>
-        </Routes>
-      </ActiveGameSessionProvider>
-    </AuthProvider>
+    <Routes>
+      <Route path="/signin" element={<SignInPage />} />
+      <Route element={<SignedIn />}>
+        <Route path="/play/:sessionId" element={<Suspense fallback={<PlayFrame><Spinner label="Loading…" /></PlayFrame>}><PlayPage /></Suspense>} />
+        <Route element={<Layout />}>
+          <Route index element={<CatalogPage />} />
+          <Route path="/games/:slug" element={<GamePage />} />
+          <Route path="/account" element={<AccountPage />} />
+          <Route path="*" element={<NotFoundPage />} />
+        </Route>
+      </Route>
+    </Routes>
   );
 }
 
-/** Leads everybody else to the sign-in page and afterwards back. */
+/** Shows its routes to signed-in players, and sends everybody else to the sign-in page, which leads back afterwards. */
 function SignedIn() {
   const { auth, refresh } = useAuth();
   const { pathname, search } = useLocation();
@@ -47,8 +42,8 @@ function SignedIn() {
     case "signedIn":
       return <Outlet />;
     case "signedOut": {
-      const place = `${pathname}${search}`;
-      const query = new URLSearchParams({ ...(place !== "/" && { callbackUrl: place }), ...(auth.isExpired && { error: "SessionRequired" }) });
+      const path = `${pathname}${search}`;
+      const query = new URLSearchParams({ ...(path !== "/" && { callbackUrl: path }), ...(auth.isExpired && { error: "SessionRequired" }) });
       return <Navigate to={query.size === 0 ? "/signin" : `/signin?${query}`} replace />;
     }
     case "failed":

@@ -1,8 +1,10 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { BrowserRouter } from "react-router";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { z } from "zod";
 import { App } from "./App.tsx";
+import { createQueryClient } from "./queryClient.ts";
 import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/pages.css";
@@ -13,4 +15,10 @@ z.config({ jitless: true });
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root.");
-createRoot(root).render(<StrictMode><BrowserRouter><App /></BrowserRouter></StrictMode>);
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={createQueryClient()}>
+      <BrowserRouter><App /></BrowserRouter>
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,33 +1,35 @@
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { away, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../stores/rateLimits.ts";
+import { redisUnavailable, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../http/rateLimits.ts";
 import type { Redis } from "../stores/redis.ts";
-import { announceRevoked, authSessionCacheKey, revoked, revokeRowsOf } from "./revocations.ts";
+import { announceRevoked, authSessionCacheKey, revoked } from "./revocations.ts";
+import { insertAuthSession, updateAuthSessionRevoked, updateAuthSessionSeen, updateAuthSessionsRevoked } from "./authSessionQueries.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
 
 const cacheSeconds = 60;
-/** This process remembers its own sign-outs for longer than a stale "active" can live in the cache. */
+/** This process remembers the sign-outs it made for longer than the cache can call them active. */
 const revokedMemory = { milliseconds: 2 * cacheSeconds * 1000, entries: 10_000 };
 
+/** What sign-ins are kept in, and for how long. */
 export interface AuthSessionsOptions {
   postgres: Postgres;
   redis: Redis;
   rateLimits: RateLimits;
   clock: Clock;
-  /** Of a token that is not renewed. */
+  /** The lifetime of a token that is not renewed. */
   lifetimeSeconds: number;
-  /** Of a sign-in, however often it is renewed; undefined for no end. */
+  /** The lifetime of a sign-in, however often it is renewed; undefined for no end. */
   absoluteLifetimeSeconds: number | undefined;
 }
 
-/** A request of a sign-in that holds. */
+/** A request of a valid sign-in. */
 export interface Admission {
   outcomes: RateLimitOutcome[];
   /** When the sign-in ends, however often it is renewed; undefined for no end. */
   endsAt: Date | undefined;
 }
 
-/** Sign-ins, kept in the database so that a sign-out is final; Redis only saves asking for each request. */
+/** Keeps sign-ins in the database, so that a sign-out is final; Redis only spares most requests the question to it. */
 export class AuthSessions {
   readonly #postgres: Postgres;
   readonly #redis: Redis;
@@ -35,7 +37,7 @@ export class AuthSessions {
   readonly #clock: Clock;
   readonly #lifetimeSeconds: number;
   readonly #absoluteLifetimeSeconds: number | undefined;
-  /** By id, when it was revoked: holds even where Redis could not be told. */
+  /** When each was revoked, by id: also those that Redis did not learn of. */
   readonly #revokedHere = new Map<string, number>();
 
   constructor({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }: AuthSessionsOptions) {
@@ -47,21 +49,17 @@ export class AuthSessions {
     this.#absoluteLifetimeSeconds = absoluteLifetimeSeconds;
   }
 
-  /** Begins a sign-in: its sid, and when it ends however often it is renewed. */
+  /** Begins a sign-in; returns its sid, and when it ends however often it is renewed. */
   async create(userId: string): Promise<{ sid: string; endsAt: Date | undefined }> {
     const sid = createSid();
     const startedAt = this.#clock.now();
-    await this.#postgres.pool.query({
-      name: "authSession.create",
-      text: "INSERT INTO auth_sessions (id, user_id, created_at) VALUES ($1, $2, $3)",
-      values: [authSessionIdOf(sid), userId, startedAt],
-    });
+    await insertAuthSession(this.#postgres.pool, authSessionIdOf(sid), userId, startedAt);
     return { sid, endsAt: this.#endOf(startedAt.getTime() / 1000) };
   }
 
   /**
-   * Counts a request of the sign-in's user under the limits; undefined, and nothing is counted, when the sign-in is over. One
-   * question to Redis does both; once a minute the database is asked besides. Throws when neither can say.
+   * Counts a request of the sign-in's user under the limits; returns undefined, and counts nothing, when the sign-in is over. One command
+   * to Redis does both; once a minute the database is asked, too. Throws when neither is available.
    */
   async admit(id: string, userId: string, limits: readonly RateLimitName[]): Promise<Admission | undefined> {
     if (this.#revokedHere.has(id)) return undefined;
@@ -70,15 +68,15 @@ export class AuthSessions {
     if (counted.gate === revoked) return undefined;
     const cached = typeof counted.gate === "string" ? Number(counted.gate) : NaN;
     if (!Number.isNaN(cached)) return this.#admission(cached, counted.outcomes);
-    const startedAt = await this.#touch(id, userId);
+    const startedAt = await updateAuthSessionSeen(this.#postgres.pool, id, userId);
     if (startedAt === undefined) return undefined;
-    if (counted.gate === away) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
-    // The cache holds what we never wrote: it has counted, and says nothing.
+    if (counted.gate === redisUnavailable) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
+    // The cache holds a value that we never write: Redis has counted, and says nothing of the sign-in.
     if (counted.gate !== undefined) return this.#admission(startedAt, counted.outcomes);
     const again = await this.#rateLimits.consumeIf({ ...gate, opening: { value: String(startedAt), seconds: cacheSeconds } }, limits, userId);
-    // A sign-out that happened meanwhile has set the gate, and keeps it.
+    // A sign-out meanwhile has closed the gate, and it stays closed.
     if (again.gate === revoked) return undefined;
-    return this.#admission(startedAt, again.gate === away ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
+    return this.#admission(startedAt, again.gate === redisUnavailable ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
   }
 
   #admission(startedAt: number, outcomes: RateLimitOutcome[]): Admission | undefined {
@@ -86,35 +84,15 @@ export class AuthSessions {
     return endsAt !== undefined && endsAt <= this.#clock.now() ? undefined : { outcomes, endsAt };
   }
 
-  /** Ends one sign-in, first in the database: what is in the cache alone could be lost. */
+  /** Ends one sign-in, in the database first: the cache alone could lose it. */
   async revoke(id: string): Promise<void> {
-    await this.#postgres.pool.query({
-      name: "authSession.revoke",
-      text: "UPDATE auth_sessions SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL",
-      values: [id],
-    });
+    await updateAuthSessionRevoked(this.#postgres.pool, id);
     await this.#announceRevoked([id]);
   }
 
-  /** Ends every sign-in of a user, for a change of password or a disabled account. */
+  /** Ends every sign-in of a user, after a change of password or when the account is disabled. */
   async revokeAllOf(userId: string): Promise<void> {
-    await this.#announceRevoked(await revokeRowsOf(this.#postgres.pool, userId));
-  }
-
-  /**
-   * Marks the sign-in as seen, unless it is over, and gives the second that it began in; with the cache in front this happens
-   * once a minute at most.
-   */
-  async #touch(id: string, userId: string): Promise<number | undefined> {
-    const { rows: [row] } = await this.#postgres.pool.query<{ startedAt: number }>({
-      name: "authSession.touch",
-      text: `UPDATE auth_sessions SET last_seen_at = now() FROM users
-             WHERE auth_sessions.id = $1 AND auth_sessions.user_id = $2 AND auth_sessions.revoked_at IS NULL
-               AND users.id = auth_sessions.user_id AND users.disabled_at IS NULL
-             RETURNING floor(extract(epoch FROM auth_sessions.created_at))::float8 AS "startedAt"`,
-      values: [id, userId],
-    });
-    return row?.startedAt;
+    await this.#announceRevoked(await updateAuthSessionsRevoked(this.#postgres.pool, userId));
   }
 
   #endOf(startedAtSeconds: number): Date | undefined {

@@ -1,11 +1,9 @@
-import type { Config } from "../config.ts";
-
 const lengthMax = 2048;
 
-/** Where to go after sign-in or sign-out: the wished address when it is ours, the homepage for anything else. Never throws. */
-export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrigins }: Pick<Config, "baseUrl" | "allowedOrigins">): string {
+/** Returns where to go after sign-in or sign-out: the wished address when it is of an allowed origin, the homepage otherwise. Never throws. */
+export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrigins }: { baseUrl: string; allowedOrigins: ReadonlySet<string> }): string {
   const home = `${baseUrl}/`;
-  // Browsers read backslashes as slashes and drop control characters; nothing honest holds either.
+  // Browsers read backslashes as slashes and drop control characters; no real address holds either.
   if (wished === undefined || wished.length > lengthMax || !/^(?:https?:\/\/[^/]|\/(?!\/))[^\\\s\p{Cc}]*$/iu.test(wished)) return home;
   if (!URL.canParse(wished, baseUrl)) return home;
   const url = new URL(wished, baseUrl);
@@ -13,8 +11,10 @@ export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrig
   return isOurs ? url.href : home;
 }
 
-/** The page that players sign in on, with what went wrong before. */
-export function signInPageUrl({ baseUrl, signInPageUrl: page }: Pick<Config, "baseUrl" | "signInPageUrl">, query: Record<string, string | undefined> = {}): string {
+/** Returns the address of the sign-in page, with the error of the last attempt in its query. */
+export function signInPageUrl(
+  { baseUrl, signInPageUrl: page }: { baseUrl: string; signInPageUrl: string | undefined }, query: Record<string, string | undefined> = {},
+): string {
   const url = new URL(page ?? `${baseUrl}/api/auth/signin`);
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, value);

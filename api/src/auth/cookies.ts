@@ -1,22 +1,28 @@
-import type { Config } from "../config.ts";
-import type { AppContext } from "../routing/appContext.ts";
+import type { AppContext } from "../http/appContext.ts";
 
-/** Name of the session cookie. */
-export function sessionCookieName({ isSecure }: Pick<Config, "isSecure">): string {
+/** Cookies are named and sent otherwise where browsers come by https. */
+interface CookieConfig {
+  isSecure: boolean;
+}
+
+type CookieContext = AppContext<{ config: CookieConfig }>;
+
+/** Returns the name of the session cookie. */
+export function sessionCookieName({ isSecure }: CookieConfig): string {
   return isSecure ? "__Secure-auth.session-token" : "auth.session-token";
 }
 
-/** Name of the cookie that goes with the forms' CSRF token. */
-export function csrfCookieName({ isSecure }: Pick<Config, "isSecure">): string {
+/** Returns the name of the cookie that belongs to the forms' CSRF token. */
+export function csrfCookieName({ isSecure }: CookieConfig): string {
   return isSecure ? "__Host-auth.csrf-token" : "auth.csrf-token";
 }
 
-/** What the names of all cookies of sign-ins under way at external providers begin with. */
-export function transactionCookiePrefix({ isSecure }: Pick<Config, "isSecure">): string {
+/** Returns the prefix of the names of all cookies of pending sign-ins at external providers. */
+export function transactionCookiePrefix({ isSecure }: CookieConfig): string {
   return isSecure ? "__Host-auth.oauth." : "auth.oauth.";
 }
 
-/** The request's cookies whose names begin so. Koa's own reader keeps every name that it was ever asked for. */
+/** Returns the request's cookies whose names have this prefix. Koa's own reader would keep every name that it was ever asked for. */
 export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const pair of (ctx.req.headers.cookie ?? "").split(";")) {
@@ -28,10 +34,10 @@ export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, 
 }
 
 /**
- * Sets a cookie that scripts cannot read and other sites' requests do not carry; without `expires` it ends with the browser.
- * Written by hand because Koa's own refuses Secure ones behind a proxy that ends TLS.
+ * Sets a cookie that scripts cannot read and other sites' requests do not carry; without `expires` it ends with the browser session.
+ * Koa's own writer is not used because it refuses Secure cookies behind a proxy that ends TLS.
  */
-export function setCookie(ctx: AppContext, name: string, value: string, expires?: Date): void {
+export function setCookie(ctx: CookieContext, name: string, value: string, expires?: Date): void {
   const attributes = ["Path=/", "HttpOnly", "SameSite=Lax"];
   if (ctx.deps.config.isSecure) attributes.push("Secure");
   if (expires !== undefined) attributes.push(`Expires=${expires.toUTCString()}`);
@@ -39,12 +45,12 @@ export function setCookie(ctx: AppContext, name: string, value: string, expires?
 }
 
 /** Makes the browser forget a cookie. */
-export function clearCookie(ctx: AppContext, name: string): void {
+export function clearCookie(ctx: CookieContext, name: string): void {
   const secure = ctx.deps.config.isSecure ? "; Secure" : "";
   replaceCookie(ctx, name, `${name}=; Path=/; HttpOnly; SameSite=Lax${secure}; Max-Age=0`);
 }
 
-/** A later word about the same cookie counts: signing out also undoes the renewal of the same request. */
+/** Replaces an earlier Set-Cookie of the same name: signing out also undoes the renewal of the same request. */
 function replaceCookie(ctx: AppContext, name: string, cookie: string): void {
   const present = ctx.res.getHeader("Set-Cookie");
   const others = (Array.isArray(present) ? present : []).filter((other) => !other.startsWith(`${name}=`));

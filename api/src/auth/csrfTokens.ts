@@ -10,7 +10,7 @@ export class CsrfTokens {
     this.#keys = [...signingKeys.values()].map((key) => deriveKey(key, "csrf"));
   }
 
-  /** A new token and the cookie that goes with it. */
+  /** Returns a new token and the cookie that belongs to it. */
   create(): { token: string; cookie: string } {
     const token = randomBytes(32).toString("hex");
     const [newest] = this.#keys;
@@ -18,14 +18,14 @@ export class CsrfTokens {
     return { token, cookie: `${token}|${signatureOf(token, newest)}` };
   }
 
-  /** The token in a cookie of ours; undefined for any other text. */
+  /** Returns the token in a cookie of ours; undefined for any other text. */
   read(cookie: string | undefined): string | undefined {
     const [, token, signature] = /^([0-9a-f]{64})\|([0-9a-f]{64})$/.exec(cookie ?? "") ?? [];
     if (token === undefined || signature === undefined) return undefined;
     return this.#keys.some((key) => isEqual(signature, signatureOf(token, key))) ? token : undefined;
   }
 
-  /** Whether the form came from a page that was given this cookie. */
+  /** Whether the form's token belongs to the cookie. */
   matches(cookie: string | undefined, formToken: string | undefined): boolean {
     const token = this.read(cookie);
     return token !== undefined && formToken !== undefined && isEqual(token, formToken);

@@ -1,11 +1,11 @@
 import { limits } from "#contracts/limits.ts";
 
-/** The one spelling of an e-mail address that accounts are found and failures are counted by. */
+/** Returns the normal form of an e-mail address, by which accounts are found and failures are counted. */
 export function normalizeEmail(text: string): string {
   return text.trim().normalize("NFKC").toLowerCase();
 }
 
-/** Whether a normalised address can be one; what cannot is no account, and must not reach the database. */
+/** Whether a normalised text can be an e-mail address; other text must not reach the database. */
 export function isEmail(normalized: string): boolean {
   return normalized.length <= limits.auth.emailMaxLength && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(normalized) && normalized.isWellFormed();
 }

@@ -1,7 +1,7 @@
 import type { LockoutRules } from "./lockoutRules.ts";
 
 interface Subject {
-  /** Time of each counted failure, by attempt. */
+  /** The time of each counted failure, by attempt. */
   failures: Map<string, number>;
   level: number;
   lockedAt: number;
@@ -12,7 +12,7 @@ interface Subject {
 
 const subjectsMax = 10_000;
 
-/** The lockout as one process knows it. Times are milliseconds and come from the caller. */
+/** The lockout as one process counts it. Times are milliseconds of the epoch and come from the caller. */
 export class LocalLockout {
   readonly #rules: LockoutRules;
   readonly #subjects = new Map<string, Subject>();
@@ -21,7 +21,7 @@ export class LocalLockout {
     this.#rules = rules;
   }
 
-  /** Counts an attempt; gives how long the subject is still locked, or 0 when the attempt may be made. */
+  /** Counts an attempt; returns for how many milliseconds the subject is still locked, or 0 when the attempt may be made. */
   begin(name: string, attempt: string, now: number): number {
     const subject = this.#subjectOf(name, now);
     if (subject.lockedUntil > now) return subject.lockedUntil - now;
@@ -33,7 +33,7 @@ export class LocalLockout {
     return 0;
   }
 
-  /** The attempt did not count. */
+  /** Takes back an attempt that was not made. */
   takeBack(name: string, attempt: string): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
@@ -45,7 +45,7 @@ export class LocalLockout {
     subject.lockedBy = undefined;
   }
 
-  /** A right password ends it all. */
+  /** Forgets a subject's failures after a right password. */
   forget(name: string): void {
     this.#subjects.delete(name);
   }
@@ -58,7 +58,7 @@ export class LocalLockout {
     subject.lockedBy = attempt;
   }
 
-  /** Kept in order of use, so that what is dropped for room, or is too old to count, is at the front. */
+  /** Returns the subject. Subjects are kept in order of use, so those that are too old, or too many, are at the front. */
   #subjectOf(name: string, now: number): Subject {
     const known = this.#subjects.get(name);
     this.#subjects.delete(name);

@@ -1,20 +1,20 @@
 import { createHash, randomBytes } from "node:crypto";
 import { limits } from "#contracts/limits.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Redis } from "../stores/redis.ts";
 import { LocalLockout } from "./localLockout.ts";
 import type { LockoutRules } from "./lockoutRules.ts";
 
-/** Leave to check a password once; what became of it must be told, unless it was wrong. */
+/** The permission to check a password once; its result must be reported, unless the password was wrong. */
 export interface Attempt {
   isAllowed: true;
-  /** The password was right: everything is forgotten. */
+  /** The password was right: all failures are forgotten. */
   succeeded(): Promise<void>;
   /** The password was not checked after all, so the attempt does not count. */
   notMade(): Promise<void>;
 }
 
-/** Refused, for so long. */
+/** A refused attempt: the address is locked for so long. */
 export interface Locked {
   isAllowed: false;
   retryAfterSeconds: number;
@@ -29,8 +29,8 @@ const rules: LockoutRules = {
 
 /**
  * Locks an e-mail address after too many failures. An attempt is counted as a failure before the password is checked, so
- * that many at once get no more checks than one after another. Kept in Redis for all replicas and in this process besides:
- * a Redis that is away, or was emptied, opens no lock that this process knows of.
+ * that many at once get no more checks than one after another. Failures are counted in Redis for all replicas, and in this process as well:
+ * when Redis is unavailable or was emptied, the locks that this process knows of stay.
  */
 export class Lockout {
   readonly #redis: Redis;
@@ -50,7 +50,7 @@ export class Lockout {
     const locallyLockedMs = this.#local.begin(subject, attempt, now);
     const lockedMs = locallyLockedMs > 0 ? locallyLockedMs : await this.#beginShared(subject, attempt, now);
     if (lockedMs > 0) {
-      this.#local.takeBack(subject, attempt); // Refused by another replica's count: it was never made here.
+      this.#local.takeBack(subject, attempt); // Refused by the count of all replicas: it was never made here.
       return { isAllowed: false, retryAfterSeconds: Math.ceil(lockedMs / 1000) };
     }
     return {
@@ -71,7 +71,7 @@ export class Lockout {
       const { failures, windowMs, memoryMs, lockMs } = rules;
       return Number(await this.#redis.eval(beginScript, 1, keyOf(subject), attempt, now, failures, windowMs, memoryMs, ...lockMs));
     } catch {
-      return 0; // Redis is away: the count of this process stands alone.
+      return 0; // Redis is unavailable: only this process counts.
     }
   }
 }
@@ -82,7 +82,7 @@ function keyOf(subject: string): string {
 
 /**
  * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `lockedBy`, and `f:<attempt>` = time of each counted failure.
- * Gives how long the subject is still locked, or 0 when this attempt may be made. Same rules as LocalLockout.
+ * Returns for how many milliseconds the subject is still locked, or 0 when this attempt may be made. Same rules as LocalLockout.
  */
 const beginScript = `
 local key, attempt, now, failures, window, memory = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])

@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { unavailable } from "../errors.ts";
 import type { PasswordResult, PasswordTask } from "./passwordWorker.ts";
-import { tooManySignIns } from "./turnstile.ts";
+import { tooManySignIns } from "./signInQueue.ts";
 
 type WithoutId<Task> = Task extends unknown ? Omit<Task, "id"> : never;
 type Settlement = Exclude<PasswordResult, { error: string }>;
@@ -13,15 +13,15 @@ interface Job {
   reject: (error: Error) => void;
 }
 
-interface Slot {
-  /** None after it ended by itself, until there is a task: one that cannot even start does not spin. */
+interface WorkerSlot {
+  /** Undefined after a thread ended by itself, until there is a task: a thread that cannot start is not restarted in a loop. */
   worker: Worker | undefined;
   job: Job | undefined;
 }
 
-/** Threads that do bcrypt's work, one task each at a time; what does not fit into the queue is refused with 503. */
+/** Threads that run bcrypt, one task each at a time. */
 export class PasswordPool {
-  readonly #slots: Slot[];
+  readonly #slots: WorkerSlot[];
   readonly #queue: Job[] = [];
   readonly #queueMax: number;
   #nextId = 1;
@@ -32,11 +32,12 @@ export class PasswordPool {
     this.#slots = Array.from({ length: workers }, () => this.#createSlot());
   }
 
-  /** Tasks that wait for a thread. */
+  /** The number of tasks that wait for a thread. */
   get queued(): number {
     return this.#queue.length;
   }
 
+  /** Returns the result of a task. Throws unavailable when too many wait, or when the thread ends before it. */
   run(task: WithoutId<PasswordTask>): Promise<Settlement> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed || this.#queue.length >= this.#queueMax) {
@@ -48,21 +49,21 @@ export class PasswordPool {
     });
   }
 
-  /** Ends the threads; waiting tasks fail. */
+  /** Ends the threads; waiting tasks fail with unavailable. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const job of this.#queue.splice(0)) job.reject(unavailable("The server is stopping."));
     await Promise.all(this.#slots.flatMap(({ worker }) => worker?.terminate() ?? []));
   }
 
-  #createSlot(): Slot {
-    const slot: Slot = { worker: undefined, job: undefined };
+  #createSlot(): WorkerSlot {
+    const slot: WorkerSlot = { worker: undefined, job: undefined };
     slot.worker = this.#createWorker(slot);
     return slot;
   }
 
-  #createWorker(slot: Slot): Worker {
-    // Beside this file, as source and in the bundle.
+  #createWorker(slot: WorkerSlot): Worker {
+    // The worker's file lies beside this one, as source and in the bundle.
     const worker = new Worker(new URL(`passwordWorker${extname(import.meta.filename)}`, import.meta.url));
     worker.unref();
     worker.on("message", (result: PasswordResult) => this.#settle(slot, result));
@@ -76,7 +77,7 @@ export class PasswordPool {
     return worker;
   }
 
-  #settle(slot: Slot, result: PasswordResult): void {
+  #settle(slot: WorkerSlot, result: PasswordResult): void {
     const job = slot.job;
     slot.job = undefined;
     if ("error" in result) job?.reject(new Error(`bcrypt failed: ${result.error}`));

@@ -2,7 +2,7 @@ import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import bcrypt from "bcryptjs";
 
-/** Work for a password worker: with `hash`, which is of `cost`, a comparison that takes as long as one of `likeCost`; without it a new hash. */
+/** A task for a password thread: with `hash`, which is of `cost`, a comparison that takes as long as one of `likeCost`; without it a new hash. */
 export type PasswordTask = { id: number; secret: string; cost: number } | (Comparison & { id: number });
 
 interface Comparison {
@@ -12,12 +12,13 @@ interface Comparison {
   likeCost: number;
 }
 
+/** The result of a task, by its id. */
 export type PasswordResult = { id: number; hash: string } | { id: number; isEqual: boolean } | { id: number; error: string };
 
-// Of this thread alone, as Linux counts: whoever signs in can wait a little, whoever plays cannot.
+// The priority of this thread alone, on Linux: sign-ins can wait a little, players cannot.
 setPriority(constants.priority.PRIORITY_LOW);
 
-// The synchronous calls: this thread has nothing else to do, and no event loop to keep moving.
+// The calls are synchronous: this thread has nothing else to do, and no event loop to keep free.
 parentPort?.on("message", (task: PasswordTask) => {
   parentPort?.postMessage(run(task));
 });
@@ -32,7 +33,7 @@ function run(task: PasswordTask): PasswordResult {
   }
 }
 
-/** A cheaper hash, such as an imported one, must not be told by a quicker no: each step of cost doubles the work. */
+/** Compares in the time of `likeCost`: a quicker no must not reveal a cheaper hash, such as an imported one. Each step of cost doubles the work. */
 function compare({ secret, hash, cost, likeCost }: Comparison): boolean {
   const isEqual = bcrypt.compareSync(secret, hash);
   for (let step = cost; !isEqual && step < likeCost; step += 1) bcrypt.hashSync(secret, step);

@@ -3,19 +3,20 @@ import { limits } from "#contracts/limits.ts";
 import { PasswordPool } from "./passwordPool.ts";
 import { isReadWhole, readStoredHash } from "./storedHash.ts";
 
+/** What passwords are hashed with. */
 export interface PasswordsOptions {
   pepper: string;
   cost: number;
   workers: number;
 }
 
-/** The outcome of a check; `shouldRehash` when the stored hash is of another cost than new ones, or was imported. */
+/** The result of a check; `shouldRehash` is true when the stored hash has another cost than new ones, or was imported. */
 export interface PasswordCheck {
   isEqual: boolean;
   shouldRehash: boolean;
 }
 
-/** Makes and checks password hashes, in threads of their own. */
+/** Makes and checks password hashes in threads of their own. */
 export class Passwords {
   readonly #pool: PasswordPool;
   readonly #pepper: string;
@@ -28,42 +29,44 @@ export class Passwords {
     this.#pool = new PasswordPool({ workers, queueMax: limits.auth.passwordQueue });
   }
 
+  /** The number of tasks that wait for a thread. */
   get queued(): number {
     return this.#pool.queued;
   }
 
-  /** A hash to store. */
+  /** Returns a hash to store. Throws unavailable when too many tasks wait. */
   async hash(password: string): Promise<string> {
     const result = await this.#pool.run({ secret: this.#prepare(password), cost: this.#cost });
-    if (!("hash" in result)) throw new Error("The password worker answered another question.");
+    if (!("hash" in result)) throw new Error("The password thread returned the result of another task.");
     return result.hash;
   }
 
-  /** Compares with the stored hash; without one with that of nobody, so that the answer takes equally long. */
+  /** Compares a password with the stored hash; without one with a dummy, so that the result takes equally long. Throws unavailable when too many tasks wait. */
   async check(password: string, storedHash: string | null): Promise<PasswordCheck> {
-    const { hash, cost, isImported } = readStoredHash(storedHash ?? await this.#hashOfNobody());
+    const { hash, cost, isImported } = readStoredHash(storedHash ?? await this.#dummy());
     const secret = isImported ? password : this.#prepare(password);
     const result = await this.#pool.run({ secret, hash, cost, likeCost: this.#cost });
-    if (!("isEqual" in result)) throw new Error("The password worker answered another question.");
+    if (!("isEqual" in result)) throw new Error("The password thread returned the result of another task.");
     const isEqual = result.isEqual && storedHash !== null && (!isImported || isReadWhole(password));
     return { isEqual, shouldRehash: isEqual && (isImported || cost !== this.#cost) };
   }
 
-  /** Makes the first sign-in of an unknown user as quick as the others. */
+  /** Computes the dummy hash, so that the first sign-in of an unknown user is as quick as the others. */
   async warmUp(): Promise<void> {
-    await this.#hashOfNobody();
+    await this.#dummy();
   }
 
+  /** Ends the threads; waiting tasks fail with unavailable. */
   async close(): Promise<void> {
     await this.#pool.close();
   }
 
-  /** bcrypt reads 72 bytes and stops at a NUL: a digest of fixed length is all read, whatever the password. */
+  /** Returns what bcrypt hashes: it reads 72 bytes and stops at a NUL, so it gets a digest of fixed length instead of the password. */
   #prepare(password: string): string {
     return createHmac("sha256", this.#pepper).update(password).digest("base64");
   }
 
-  #hashOfNobody(): Promise<string> {
+  #dummy(): Promise<string> {
     this.#dummyHash ??= this.hash(randomBytes(32).toString("hex")).catch((error: unknown) => {
       this.#dummyHash = undefined;
       throw error;

@@ -1,6 +1,6 @@
 /** A password hash as it is stored: ours are of a digest under the pepper, imported ones of the plain password. */
 export interface StoredHash {
-  /** As bcrypt knows it. */
+  /** In bcrypt's format. */
   hash: string;
   cost: number;
   isImported: boolean;
@@ -10,13 +10,13 @@ const mark = "imported:";
 const shape = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const plainBytesMax = 72;
 
-/** What to store of another platform's hash; undefined when it is no bcrypt hash. */
+/** Returns what is stored of another platform's hash; undefined when it is no bcrypt hash. */
 export function importedHash(hash: string): { stored: string; cost: number } | undefined {
   const cost = costOf(hash);
   return Number.isNaN(cost) ? undefined : { stored: mark + hash, cost };
 }
 
-/** What is stored, taken apart; of what is no hash the cost is not a number. */
+/** Parses a stored hash; the cost is NaN when it is no bcrypt hash. */
 export function readStoredHash(stored: string): StoredHash {
   const isImported = stored.startsWith(mark);
   const hash = isImported ? stored.slice(mark.length) : stored;
@@ -27,7 +27,7 @@ function costOf(hash: string): number {
   return Number(shape.exec(hash)?.[1]);
 }
 
-/** Whether plain bcrypt tells this password from every other: it reads 72 bytes, and a NUL makes `a` and `a\0a` one to it. */
+/** Whether plain bcrypt distinguishes this password from every other: it reads 72 bytes, and takes `a` and `a\0a` for the same. */
 export function isReadWhole(password: string): boolean {
   return Buffer.byteLength(password) <= plainBytesMax && !password.includes("\0");
 }

@@ -3,9 +3,9 @@ import jsonwebtoken from "jsonwebtoken";
 import type { ParameterizedContext } from "koa";
 import koaJwt from "koa-jwt";
 import { z } from "zod";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 
-/** What a session token says. `sid` stays the same while the token is renewed: it names the sign-in. */
+/** The claims of a session token. `sid` names the sign-in and stays the same when the token is renewed. */
 export const TokenClaims = z.object({
   sub: z.string().min(1),
   name: z.string(),
@@ -19,7 +19,7 @@ export type TokenClaims = z.infer<typeof TokenClaims>;
 /** Clocks of replicas may differ by this much. */
 const clockToleranceSeconds = 30;
 
-/** Browsers keep no longer cookie. */
+/** Browsers keep no longer cookies. */
 const tokenMaxLength = 4096;
 
 /** Tokens that one process remembers: about a kilobyte each. */
@@ -31,6 +31,7 @@ export interface IssuedToken {
   expiresAt: Date;
 }
 
+/** What tokens are signed with. */
 export interface TokensOptions {
   /** By key id, newest first: the first signs, all verify. */
   signingKeys: ReadonlyMap<string, Buffer>;
@@ -50,11 +51,11 @@ export class Tokens {
   readonly #clock: Clock;
   readonly #cookie: string;
   /**
-   * What good tokens say, the newest last: browsers send the one that they were given last, mostly to the process that signed
-   * it, which need not prove to itself again that it did.
+   * The claims of valid tokens, the newest last: browsers mostly send their newest token to the process that signed it, which need not verify
+   * its own signature.
    */
   readonly #remembered = new Map<string, TokenClaims>();
-  /** By the claims of a remembered token: the renewal that it was last answered with. */
+  /** The last renewal of each remembered token, by its claims. */
   readonly #renewals = new WeakMap<object, IssuedToken & { iat: number; exp: number }>();
   readonly #verifyCookie: (ctx: TokenContext, next: () => Promise<void>) => Promise<void>;
 
@@ -62,7 +63,7 @@ export class Tokens {
     const [newestKid] = signingKeys.keys();
     if (newestKid === undefined) throw new Error("There is no signing key.");
     this.#newestKid = newestKid;
-    // KeyObjects: with raw bytes every signature would set the key up again, at a hundred times the cost.
+    // KeyObjects: with raw bytes every signature would prepare the key again, at a hundred times the cost.
     this.#keys = new Map([...signingKeys].map(([kid, key]) => [kid, createSecretKey(deriveKey(key, "session"))]));
     this.#lifetimeSeconds = lifetimeSeconds;
     this.#clock = clock;
@@ -80,7 +81,7 @@ export class Tokens {
     this.#verifyCookie = koaJwt(options);
   }
 
-  /** A token for the sign-in `sid`, and when it ends: with its lifetime, or by `endsAt`. */
+  /** Returns a token for the sign-in `sid`, and when it expires: after its lifetime, or at `endsAt` if that is earlier. */
   issue(claims: Pick<TokenClaims, "sub" | "name" | "email" | "sid">, endsAt?: Date): IssuedToken {
     const iat = this.#nowSeconds();
     const exp = Math.min(iat + this.#lifetimeSeconds, endsAt === undefined ? Infinity : Math.floor(endsAt.getTime() / 1000));
@@ -96,7 +97,7 @@ export class Tokens {
     return issued;
   }
 
-  /** The claims in the request's cookie; undefined when they are missing, forged, expired or not ours. */
+  /** Returns the claims in the request's cookie; undefined when they are missing, forged, expired or not ours. */
   async verify(ctx: TokenContext): Promise<TokenClaims | undefined> {
     const token = ctx.cookies.get(this.#cookie);
     // Without this check the verifier would also take a Bearer header.
@@ -108,7 +109,7 @@ export class Tokens {
     try {
       await this.#verifyCookie(ctx, () => Promise.resolve());
     } catch {
-      return undefined; // Whatever was wrong with it, it is no token: the caller says so without saying why.
+      return undefined; // Whatever is wrong with it, the caller does not say.
     }
     const claims = TokenClaims.safeParse(ctx.state.claims).data;
     if (claims !== undefined) this.#remember(token, claims);
@@ -134,17 +135,17 @@ export class Tokens {
   }
 }
 
-/** A new sign-in's id: 128 random bits. */
+/** Returns a new sign-in's id: 128 random bits. */
 export function createSid(): string {
   return randomBytes(16).toString("base64url");
 }
 
-/** What is stored of a sid: a copy of the database lets nobody sign a token for it. */
+/** Returns what is stored of a sid: its digest, so that nobody can sign a token for it with a copy of the database. */
 export function authSessionIdOf(sid: string): string {
   return createHash("sha256").update(sid).digest("hex");
 }
 
-/** One key per purpose, so that no token can stand in for another. */
+/** Returns the key of one purpose, so that no token can be used as another. */
 export function deriveKey(key: Buffer, purpose: "session" | "csrf" | "oauth"): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `joypod ${purpose}`, 32));
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { announceRevoked } from "../auth/revocations.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { connectRedis } from "../stores/redis.ts";
 
 const connectMs = 3_000;
@@ -12,7 +12,7 @@ export async function announceOnce({ url, seconds }: { url: string; seconds: num
     await once(redis, "ready", { signal: AbortSignal.timeout(connectMs) });
     return await announceRevoked(redis, authSessionIds, seconds);
   } catch {
-    return false; // Away, or not in time: the caller tells what that means.
+    return false; // Unavailable, or not in time: the caller tells what that means.
   } finally {
     redis.disconnect();
   }

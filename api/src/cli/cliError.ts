@@ -1,15 +1,24 @@
-/** Why a command ended: 2 is used for wrong options, 1 for everything unforeseen. */
-export const exitCodes = { invalid: 2, exists: 3, not_found: 4, in_use: 5 } as const;
+import type { ErrorCode } from "#contracts/http/errors.ts";
+import { DomainError } from "../errors.ts";
 
-/** A refusal of the command line, with what programs need to go on: `exists` carries the id of what is there. */
-export class CliError extends Error {
-  override readonly name = "CliError";
-  readonly code: keyof typeof exitCodes;
-  readonly details: Record<string, string>;
+/** Exit codes by the words that `--json` tells: 2 is used for wrong options, too. */
+export const exitCodes = { invalid: 2, exists: 3, not_found: 4, in_use: 5, failed: 1 } as const;
 
-  constructor(code: keyof typeof exitCodes, message: string, details: Record<string, string> = {}) {
-    super(message);
-    this.code = code;
-    this.details = details;
-  }
+/** How a command ended that did not do its work. */
+export interface CliError {
+  error: keyof typeof exitCodes;
+  message: string;
+  /** What programs need to go on: `exists` carries the id of what is there. */
+  details: Readonly<Record<string, string>>;
+}
+
+const words: Partial<Record<ErrorCode, CliError["error"]>> = {
+  invalid_request: "invalid", conflict: "exists", not_found: "not_found", session_active: "in_use",
+};
+
+/** Returns what the command line tells of an error; one that nobody foresaw has failed. */
+export function toCliError(error: unknown): CliError {
+  const message = error instanceof Error ? error.message : String(error);
+  const word = error instanceof DomainError ? words[error.code] : undefined;
+  return { error: word ?? "failed", message, details: error instanceof DomainError ? error.extra : {} };
 }

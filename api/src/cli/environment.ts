@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Passwords } from "../auth/passwords.ts";
-import type { Audit } from "../stores/audit.ts";
+import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What the commands work with; opened when one needs it. */

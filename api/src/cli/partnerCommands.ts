@@ -1,7 +1,9 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { createPartner } from "../commands/createPartner.ts";
-import { issuePartnerKey, listPartnerKeys, revokePartnerKey, type ListedKey } from "../commands/partnerKeys.ts";
-import { resumePartner, suspendPartner } from "../commands/suspendPartner.ts";
+import { createPartner } from "../partners/createPartner.ts";
+import { issuePartnerKey } from "../partners/issuePartnerKey.ts";
+import { listPartnerKeys, type ListedKey } from "../partners/listPartnerKeys.ts";
+import { revokePartnerKey } from "../partners/revokePartnerKey.ts";
+import { resumePartner, suspendPartner } from "../partners/suspendPartner.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 
 /** Adds `joypod partner …`. */

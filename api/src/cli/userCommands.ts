@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { deleteUser, disableUser, enableUser, setPassword, type ChangedUser } from "../commands/changeUser.ts";
-import { createUser } from "../commands/createUser.ts";
-import { importUsers } from "../commands/importUsers.ts";
+import { deleteUser, disableUser, enableUser, setPassword, type ChangedUser } from "../accounts/changeUser.ts";
+import { createUser } from "../accounts/createUser.ts";
+import { importUsers } from "../accounts/importUsers.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 
 /** Adds `joypod user …`. */

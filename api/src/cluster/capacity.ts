@@ -4,8 +4,8 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 
 /**
- * Slots that the API may fill with its own sessions: those of all schedulable nodes, less the sessions that an admin made
- * by hand. The API's own sessions are counted in the database, which knows of them before the cluster does.
+ * Returns how many sessions of the API the cluster can run: the slots of all schedulable nodes, less the sessions that an admin made by
+ * hand. The API's own sessions are counted in the database, which knows of them before the cluster does.
  */
 export function offeredSlots(gameNodes: readonly GameNode[], gameSessions: readonly GameSession[]): number {
   const slots = gameNodes

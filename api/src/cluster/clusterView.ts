@@ -1,14 +1,14 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { keyOfRef, type KubeObject, type Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { ResourceType } from "#kube/resourceType.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { gameCaches, gameNodes, gameSessions } from "./resourceTypes.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 
 /** Where and as whom the cluster is watched. */
 export interface ClusterViewOptions {
@@ -17,7 +17,7 @@ export interface ClusterViewOptions {
   logger: Logger;
 }
 
-/** Copies of the cluster's game sessions, caches and nodes that follow it as it changes; reading them costs no request. */
+/** Caches of the cluster's game sessions, game caches and game nodes, which follow its changes; reading them costs no request. */
 export class ClusterView {
   readonly gameSessions: Reflector<GameSession>;
   readonly gameCaches: Reflector<GameCache>;
@@ -28,7 +28,7 @@ export class ClusterView {
     this.#namespace = sessionsNamespace;
     const reflect = <T extends KubeObject>(type: ResourceType<T>): Reflector<T> => new Reflector<T>({
       client: new ResourceClient(transport, type),
-      store: new Store<T>({ logger }),
+      cache: new ObjectCache<T>({ logger }),
       namespace: type.namespaced ? sessionsNamespace : undefined,
       logger,
     });
@@ -37,17 +37,17 @@ export class ClusterView {
     this.gameNodes = reflect(gameNodes);
   }
 
-  /** Whether every copy has been complete once. */
+  /** Whether every cache has been complete once. */
   get hasSynced(): boolean {
     return this.#reflectors().every((reflector) => reflector.hasSynced);
   }
 
-  /** Begins to follow the cluster; until the first lists have arrived the copies are empty. */
+  /** Starts to follow the cluster; until the first lists have arrived the caches are empty. */
   start(): void {
     for (const reflector of this.#reflectors()) reflector.start();
   }
 
-  /** Resolves once the copies are complete. */
+  /** Resolves once the caches are complete. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors().map((reflector) => reflector.waitForSync(signal)));
   }
@@ -57,21 +57,21 @@ export class ClusterView {
     await Promise.all(this.#reflectors().map((reflector) => reflector.stop()));
   }
 
-  /** The game session's object; undefined when the cluster has none (or the copy does not know it yet). */
+  /** Returns the game session's object; undefined when the cluster has none (or the cache does not have it yet). */
   gameSession(id: string): Stored<GameSession> | undefined {
-    return this.gameSessions.store.get(keyOfRef({ namespace: this.#namespace, name: id }));
+    return this.gameSessions.cache.get(keyOfRef({ namespace: this.#namespace, name: id }));
   }
 
   gameCache(slug: string): Stored<GameCache> | undefined {
-    return this.gameCaches.store.get(keyOfRef({ namespace: this.#namespace, name: slug }));
+    return this.gameCaches.cache.get(keyOfRef({ namespace: this.#namespace, name: slug }));
   }
 
   gameNode(name: string): Stored<GameNode> | undefined {
-    return this.gameNodes.store.get(name);
+    return this.gameNodes.cache.get(name);
   }
 
   /**
-   * Resolves as soon as `isReached` holds for the game session (undefined: it is gone) and gives true, or false when
+   * Resolves as soon as `isReached` holds for the game session (undefined: it is gone) and returns true, or false when
    * `deadlineMs` have passed first. Looks once at the start and then at each change, so nothing is polled.
    */
   async waitForGameSession(
@@ -79,7 +79,7 @@ export class ClusterView {
   ): Promise<boolean> {
     if (isReached(this.gameSession(id))) return true;
     const reached = Promise.withResolvers<boolean>();
-    const unsubscribe = this.gameSessions.store.subscribe(({ object }) => {
+    const unsubscribe = this.gameSessions.cache.subscribe(({ object }) => {
       if (object.metadata.name === id && isReached(this.gameSession(id))) reached.resolve(true);
     });
     const timer = setTimeout(() => reached.resolve(false), deadlineMs);

@@ -1,15 +1,22 @@
 import { KubeTransport } from "#kube/transport.ts";
-import type { Config } from "../config.ts";
-import type { Deps } from "../deps.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { ClusterView } from "./clusterView.ts";
 import { GameCacheWriter } from "./gameCacheWriter.ts";
 import { GameSessionWriter } from "./gameSessionWriter.ts";
 
+/** Those that speak to the Kubernetes API server. */
+export interface ClusterConnection {
+  /** The connection itself; most things go through the three below. */
+  kube: KubeTransport;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+  gameCacheWriter: GameCacheWriter;
+}
+
 /** Everything that speaks to the Kubernetes API server. Nothing is asked of it yet. */
 export function connectCluster(
-  { cluster: { kubeconfig, sessionsNamespace } }: Config, logger: Logger,
-): Pick<Deps, "kube" | "cluster" | "gameSessionWriter" | "gameCacheWriter"> {
+  { kubeconfig, sessionsNamespace }: { kubeconfig: string | undefined; sessionsNamespace: string }, logger: Logger,
+): ClusterConnection {
   const options = { userAgent: "joypod-api" };
   const kube = kubeconfig === undefined ? KubeTransport.fromDefault(options) : KubeTransport.fromFile(kubeconfig, options);
   return {

@@ -3,11 +3,11 @@ import { fieldManagers } from "#contracts/crd/names.ts";
 import { isNotFound } from "#kube/errors.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { gameCaches } from "./resourceTypes.ts";
+import { gameCaches } from "#contracts/crd/resources.ts";
 
 const deadlineMs = 3_000;
 
-/** All that the API writes to GameCaches: which archive is current. Where it is held is the admin's to say. */
+/** All that the API writes to GameCaches: which archive is current. On which nodes it is cached is the admin's decision. */
 export class GameCacheWriter {
   readonly #client: ResourceClient<GameCache>;
   readonly #namespace: string;

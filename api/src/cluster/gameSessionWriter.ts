@@ -5,9 +5,9 @@ import { removeFinalizer } from "#kube/finalizers.ts";
 import type { Draft, Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { gameSessions } from "./resourceTypes.ts";
+import { gameSessions } from "#contracts/crd/resources.ts";
 
-/** A request in somebody's way is short: the relay and the recorder finish what did not get through. */
+/** The timeout of a request that players wait for: the relay and the recorder finish what failed. */
 const deadlineMs = 3_000;
 const options = { deadlineMs, fieldManager: fieldManagers.api };
 
@@ -21,7 +21,7 @@ export class GameSessionWriter {
     this.#namespace = sessionsNamespace;
   }
 
-  /** Creates the object; one of that name is ours already, because nobody else makes our ids. */
+  /** Creates the object. One of that name is the same, because nobody else makes these ids. */
   async create(id: string, spec: GameSessionSpec): Promise<void> {
     const draft: Draft<GameSession> = {
       metadata: {
@@ -39,12 +39,12 @@ export class GameSessionWriter {
     }
   }
 
-  /** The object as it is now, from the API server itself. */
+  /** Returns the object as it is now, from the API server itself; undefined when there is none. */
   async find(id: string): Promise<Stored<GameSession> | undefined> {
     return this.#client.find(this.#ref(id), { deadlineMs });
   }
 
-  /** Asks for a graceful end; false when there is no such object. A reason that was given before stays. */
+  /** Requests a graceful stop; resolves with false when there is no such object. A reason that was given before stays. */
   async requestStop(id: string, stopReason: StopReason): Promise<boolean> {
     try {
       await this.#client.mergePatch(this.#ref(id), { spec: { desiredState: "Stopped", stopReason } }, options);
@@ -57,7 +57,7 @@ export class GameSessionWriter {
     }
   }
 
-  /** Moves the moment after which the operator takes the session for idle. */
+  /** Moves the time after which the operator regards the session as idle. */
   async extend(id: string, expiresAt: Date): Promise<void> {
     try {
       await this.#client.mergePatch(this.#ref(id), { spec: { expiresAt: expiresAt.toISOString() } }, options);
@@ -67,7 +67,7 @@ export class GameSessionWriter {
     }
   }
 
-  /** Lets go of an object whose result is in the database. */
+  /** Removes the recorder's finalizer from an object whose result is in the database. */
   async release(gameSession: Stored<GameSession>): Promise<void> {
     await removeFinalizer(this.#client, gameSession, finalizers.recorder, { deadlineMs });
   }

@@ -1,10 +1,10 @@
 import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
-import type { LaunchWorld } from "../stores/launchStore.ts";
+import type { LaunchContext } from "./launchQueries.ts";
 import { resourcesFor } from "./resourceProfile.ts";
 import { saveVolumeBytesFor } from "./saveVolume.ts";
 import type { Slot } from "./slotChoice.ts";
 
-/** The part of a session that is the same for all of a site's sessions. */
+/** The part of a spec that is the same for all sessions of a site. */
 export interface GameSessionSettings {
   profile: GameSessionSpec["profile"];
   stream: Omit<GameSessionSpec["stream"], "codecs">;
@@ -15,28 +15,29 @@ export interface GameSessionSettings {
   ttlSecondsAfterFinished: number;
 }
 
-/** How much later than the row the GameSession expires: the operator's idle timeout is only the backstop of the sweeper's. */
+/** How much later than its row a GameSession expires, in idle timeouts: the operator ends an idle session only where the sweeper did not. */
 export const expiryMargin = 1.25;
 
+/** What a spec is built from. */
 export interface SpecSource {
   userId: string;
   slug: string;
-  world: LaunchWorld;
+  context: LaunchContext;
   slot: Omit<Slot, "isPending">;
   settings: GameSessionSettings;
   now: Date;
 }
 
-/** The whole spec of a launch. */
-export function buildGameSessionSpec({ userId, slug, world, slot, settings, now }: SpecSource): GameSessionSpec {
+/** Returns the spec of a launch's GameSession. */
+export function buildGameSessionSpec({ userId, slug, context, slot, settings, now }: SpecSource): GameSessionSpec {
   const { profile, stream, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
   const graceSeconds = startDeadlineSeconds + idleTimeoutSeconds * expiryMargin;
   return GameSessionSpec.parse({
     userId,
     gameCacheRef: { name: slug },
-    contentDigest: world.sha256,
-    launcher: world.launcher,
-    engineDir: world.engineDir,
+    contentDigest: context.sha256,
+    launcher: context.launcher,
+    engineDir: context.engineDir,
     saveSlot: {
       slotId: slot.id,
       number: slot.number,
@@ -44,9 +45,9 @@ export function buildGameSessionSpec({ userId, slug, world, slot, settings, now 
       ...(slot.objectKey === null || slot.sha256 === null ? {} : { objectKey: slot.objectKey, sha256: slot.sha256 }),
     },
     profile,
-    resources: resourcesFor(world),
-    saveVolumeBytes: saveVolumeBytesFor(world.saveLimitMb, slot),
-    network: world.network === "internet" ? "Internet" : "None",
+    resources: resourcesFor(context),
+    saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
+    network: context.network === "internet" ? "Internet" : "None",
     stream: { ...stream, codecs: ["H264", "VP8"] },
     desiredState: "Running",
     expiresAt: new Date(now.getTime() + graceSeconds * 1000).toISOString(),

@@ -1,4 +1,4 @@
-import { randomBase32 } from "../base32.ts";
+import { randomBase32 } from "#runtime/base32.ts";
 
 /** A new game session's id: the name of its row, its GameSession and its pod. */
 export function newGameSessionId(): string {

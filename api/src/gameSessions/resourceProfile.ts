@@ -1,7 +1,7 @@
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { limits } from "#contracts/limits.ts";
 
-/** What a game was seen to need; null until a first session of it has ended. */
+/** What a game's sessions have used on average; null until a first one has ended. */
 export interface ResourceProfile {
   cpuMillicores: number | null;
   peakMemoryMb: number | null;
@@ -11,8 +11,8 @@ const { resources } = limits;
 const mebibyte = 2 ** 20;
 
 /**
- * What a session of the game asks for: what earlier ones used and some more, between a floor and a ceiling. Memory is also
- * a hard limit, so its head room is larger; a game that was killed at its limit has used all of it and gets more next time.
+ * Returns the resources that a session of the game requests: what earlier ones used and some more, between a minimum and a maximum.
+ * Memory is also a hard limit, so its headroom is larger; a game that was killed at its limit has used all of it and gets more next time.
  */
 export function resourcesFor({ cpuMillicores, peakMemoryMb }: ResourceProfile): GameSessionSpec["resources"] {
   const cpu = cpuMillicores === null ? resources.cpuMillicores.default : cpuMillicores * resources.cpuHeadroom;

@@ -1,9 +1,9 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 
-/** How a save that is not kept as the player left it is told: while the game is played, and after it. */
+/** What the player is told of a save that is not kept as it was left: while the game is played, and after it. */
 interface Notice {
-  /** Absent where it comes with the end alone. */
+  /** Absent where the reason only exists at the end. */
   playing?: string;
   ended: string;
 }

@@ -3,16 +3,16 @@ import type { Slot } from "./slotChoice.ts";
 
 const mebibyte = 2 ** 20;
 const { volumeBytes, unpackedBytes: mostUnpackedBytes } = limits.save;
-/** What the rules of archives allow a save that nobody has counted: any ratio up to so many bytes, and this one beyond. */
+/** The limits of archives for a save whose unpacked size is not known: any ratio up to so many bytes, and this one beyond. */
 const { ratio, ratioFreeBytes } = limits.archive;
 
-/** Size of a session's save volume: what the game may keep, or the default, and never less than what its slot's save takes. */
+/** Returns the size of a session's save volume in bytes: what the game may keep, or the default, and never less than what the slot's save takes. */
 export function saveVolumeBytesFor(saveLimitMb: number | null, slot: Pick<Slot, "objectKey" | "bytes" | "unpackedBytes">): number {
   const wanted = saveLimitMb === null ? volumeBytes.default : saveLimitMb * mebibyte;
   return Math.min(Math.max(wanted, wholeMebibytes(storedBytes(slot))), 2 * volumeBytes.max);
 }
 
-/** What a slot's save takes unpacked, or at most takes, where nobody has counted. */
+/** Returns what a slot's save takes unpacked; the most that it can take, where that is not known. */
 function storedBytes({ objectKey, bytes, unpackedBytes }: Pick<Slot, "objectKey" | "bytes" | "unpackedBytes">): number {
   if (objectKey === null) return 0;
   return unpackedBytes ?? Math.min(mostUnpackedBytes, Math.max(ratioFreeBytes, (bytes ?? 0) * ratio));

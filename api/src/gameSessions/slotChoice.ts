@@ -1,6 +1,6 @@
 import { limits } from "#contracts/limits.ts";
 
-/** A slot that is in use. */
+/** A save slot that is in use. */
 export interface Slot {
   id: string;
   number: number;
@@ -8,27 +8,28 @@ export interface Slot {
   objectKey: string | null;
   sha256: string | null;
   generation: number;
-  /** Of the stored save, packed. */
+  /** Size of the stored save, packed. */
   bytes: number | null;
-  /** What the save's files take in memory; null for saves of a release that did not say. */
+  /** What the save's files take in memory; null for saves of a release that did not count it. */
   unpackedBytes: number | null;
-  /** A session's last save has not come yet. */
+  /** Whether a session's last save has not come yet. */
   isPending: boolean;
 }
 
-/** What the player asked for; neither means: go on where I last was. */
+/** The slot that the player asked for; neither field means the most recently played one. */
 export interface SlotWish {
   saveSlotId?: string | undefined;
   fresh?: boolean | undefined;
 }
 
+/** What was chosen: a slot to continue, a number for a new one, or nothing because the slot is unknown or all are in use. */
 export type SlotChoice =
   | { kind: "continue"; slot: Slot }
   | { kind: "fresh"; number: number }
   | { kind: "unknown" }
   | { kind: "full" };
 
-/** Picks a slot; `slots` are the player's for this game, the most recently played first. */
+/** Chooses a slot; `slots` are the player's for this game, the most recently played first. */
 export function chooseSlot(slots: readonly Slot[], { saveSlotId, fresh }: SlotWish): SlotChoice {
   if (saveSlotId !== undefined) {
     const slot = slots.find(({ id }) => id === saveSlotId);

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { isDatabaseAway } from "./databaseAway.ts";
+import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
 import { createSchemaEngine, type SchemaEngine } from "./schemaEngine.ts";
 
 const schemaFile = fileURLToPath(new URL("../../prisma/schema.prisma", import.meta.url));
@@ -14,7 +14,7 @@ const lockTimeoutSeconds = 120;
 const retryMs = 500;
 const noExternals = { externalTables: [], externalEnums: [] };
 
-/** Brings the database to the newest schema and gives the names of the migrations that were missing. Safe to run at any time, by several at once. */
+/** Brings the database to the newest schema and returns the names of the migrations that were missing. Safe to run at any time, by several at once. */
 export async function migrate(databaseUrl: string): Promise<string[]> {
   return withLock(databaseUrl, async (client) => {
     await requireExtension(client, "pg_trgm");
@@ -37,7 +37,7 @@ export async function waitForDatabase(databaseUrl: string, seconds: number): Pro
       await withClient(databaseUrl, (client) => client.query("SELECT 1"));
       return;
     } catch (error) {
-      if (performance.now() >= deadline || !isDatabaseAway(error)) throw error;
+      if (performance.now() >= deadline || !isDatabaseUnavailable(error)) throw error;
     }
     await delay(retryMs * (0.75 + Math.random() / 2));
   }

@@ -2,6 +2,7 @@ import { Agent } from "node:http";
 import { Agent as SecureAgent } from "node:https";
 import { Client } from "minio";
 
+/** Where the object store is, and how it is used. */
 export interface ObjectStoreOptions {
   endpoint: string;
   region: string;
@@ -15,14 +16,14 @@ export interface ObjectStoreOptions {
 export interface ObjectStore {
   client: Client;
   bucket: string;
-  /** How long to wait for an answer to what moves no data. */
+  /** How long to wait for the response to a request that moves no data. */
   timeoutMs: number;
 }
 
-/** Of a connection on which nothing moves, in answers: as long as the longest answer may take. */
-const silence = 12;
+/** How long a connection may be idle, in such timeouts: as long as the slowest response may take. */
+const idleTimeouts = 12;
 
-/** A client for any S3; nothing is asked of the store yet. */
+/** Returns a client for any S3 object store; nothing is requested yet. */
 export function connectObjectStore({ endpoint, region, bucket, accessKey, secretKey, timeoutMs }: ObjectStoreOptions): ObjectStore {
   const { protocol, hostname, port } = new URL(endpoint);
   const useSSL = protocol === "https:";
@@ -34,20 +35,20 @@ export function connectObjectStore({ endpoint, region, bucket, accessKey, secret
     secretKey,
     region,
     pathStyle: true,
-    transportAgent: impatientAgent(useSSL, silence * timeoutMs),
+    transportAgent: createTimeoutAgent(useSSL, idleTimeouts * timeoutMs),
   });
   // As over https: parts carry checksums of their own, and hashing each body just to sign it would halve the speed of uploads.
   client.enableSHA256 = false;
   return { client, bucket, timeoutMs };
 }
 
-/** The client waits for ever for a store that hangs: here such connections are cut, and what they hold is freed. */
-function impatientAgent(isSecure: boolean, silenceMs: number): Agent {
-  const agent = new (isSecure ? SecureAgent : Agent)({ keepAlive: true, timeout: silenceMs });
+/** Returns an agent that closes connections which hang; the client itself would wait for ever. */
+function createTimeoutAgent(isSecure: boolean, idleMs: number): Agent {
+  const agent = new (isSecure ? SecureAgent : Agent)({ keepAlive: true, timeout: idleMs });
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
     const socket = connect(options, callback);
-    return socket?.on("timeout", () => socket.destroy(new Error("The object store fell silent.")));
+    return socket?.on("timeout", () => socket.destroy(new Error("The object store does not respond.")));
   };
   return agent;
 }

@@ -1,27 +1,29 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { PrismaClient } from "../generated/client.ts";
 
+/** The connections to the database. */
 export interface Postgres {
-  /** For hand-written SQL on hot paths. */
+  /** For SQL; docs/decisions/0014 says when. */
   pool: pg.Pool;
-  /** For everything else; shares the pool. */
+  /** For Prisma's queries; it shares the pool. */
   prisma: PrismaClient;
-  /** Runs `work` in one transaction of hand-written SQL; any error rolls it back. */
+  /** Runs `work` in one transaction and returns its result; any error rolls it back. */
   transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
+/** Where the database is, and how it is used. */
 export interface PostgresOptions {
   url: string;
   poolSize: number;
-  /** Longest statement. */
+  /** The longest time that a statement may take. */
   timeoutMs: number;
   logger: Logger;
 }
 
-/** Opens the pool. Connections are made when first needed, so a database that is away does not hinder the start. */
+/** Opens the pool. Connections are made when first needed, so a database that is unavailable does not hinder the start. */
 export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOptions): Postgres {
   const pool = new pg.Pool({
     connectionString: url,
@@ -35,7 +37,7 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
     keepAlive: true,
     application_name: "joypod",
   });
-  pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
+  pool.on("error", (error) => logger.warn({ err: error }, "An idle database connection broke."));
   // Its longer messages quote what was to be stored.
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), errorFormat: "minimal" });
   return {
@@ -51,7 +53,7 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
 
 async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  // While it is ours the pool does not listen, and an error that nobody hears ends the process. The statement that it hits tells.
+  // While it is checked out the pool does not listen for its errors, and one without a listener ends the process. The statement that it hits throws it.
   const ignore = (): void => undefined;
   client.on("error", ignore);
   let broken: Error | undefined;

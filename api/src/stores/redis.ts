@@ -1,16 +1,16 @@
 import { Redis as Client } from "ioredis";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 
-/** A connected client; commands fail in time instead of waiting for a server that is away. */
+/** A connected client; commands fail in time instead of waiting for a server that is unavailable. */
 export type Redis = Client;
 
-/** So many unanswered commands in a row mean a server that hangs: without a connection commands fail at once instead. */
+/** After so many timeouts in a row the server hangs: without a connection commands fail at once. */
 const timeoutsBeforeReconnect = 3;
 const reconnectMs = { first: 50, most: 2_000 };
 
-class ImpatientClient extends Client {
+class TimeoutClient extends Client {
   #timeouts = 0;
-  #isHolding = false;
+  #isCorked = false;
 
   override sendCommand(...args: Parameters<Client["sendCommand"]>): unknown {
     const [command] = args;
@@ -23,26 +23,26 @@ class ImpatientClient extends Client {
       this.#timeouts = 0;
       this.disconnect(true);
     });
-    this.#holdWrites();
+    this.#corkWrites();
     return super.sendCommand(...args);
   }
 
-  /** All that one turn of the event loop asks leaves in one write: a write costs the system more than what led to it. */
-  #holdWrites(): void {
-    if (this.#isHolding || this.status !== "ready") return;
+  /** Sends the commands of one turn of the event loop in one write: a write costs the system more than the commands themselves. */
+  #corkWrites(): void {
+    if (this.#isCorked || this.status !== "ready") return;
     const { stream } = this;
-    this.#isHolding = true;
+    this.#isCorked = true;
     stream.cork();
     setImmediate(() => {
-      this.#isHolding = false;
+      this.#isCorked = false;
       stream.uncork();
     });
   }
 }
 
-/** Opens the shared connection; it reconnects for ever, and never queues commands meanwhile. */
+/** Opens the shared connection; it reconnects for ever and never queues commands meanwhile. */
 export function connectRedis({ url, commandTimeoutMs }: { url: string; commandTimeoutMs: number }, logger: Logger): Redis {
-  const client = new ImpatientClient(url, {
+  const client = new TimeoutClient(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
@@ -51,14 +51,14 @@ export function connectRedis({ url, commandTimeoutMs }: { url: string; commandTi
     socketTimeout: 10_000,
     retryStrategy: (attempt) => Math.min(reconnectMs.first * 2 ** Math.min(attempt, 10), reconnectMs.most) * (0.75 + Math.random() / 2),
   });
-  let isAway = false;
+  let isUnavailable = false;
   client.on("error", (error: Error) => {
-    if (!isAway) logger.warn({ err: error }, "redis is away; limits and lockout count in this process meanwhile");
-    isAway = true;
+    if (!isUnavailable) logger.warn({ err: error }, "Redis is unavailable; limits and lockout are counted in this process meanwhile.");
+    isUnavailable = true;
   });
   client.on("ready", () => {
-    if (isAway) logger.info({}, "redis is back");
-    isAway = false;
+    if (isUnavailable) logger.info({}, "Redis is available again.");
+    isUnavailable = false;
   });
   return client;
 }

@@ -1,24 +1,23 @@
 import { Agent, type Dispatcher } from "undici";
-import { whep } from "#contracts/stream.ts";
+import { signalPort, whep } from "#contracts/stream.ts";
 import { unavailable } from "../errors.ts";
 
-const port = 8080;
-/** A streamer that is starting holds an offer for less than this (its `holdMs`). */
+/** In a streamer that is starting, an offer stays pending for less than this (its `pendingOfferMs`). */
 const deadlineMs = 10_000;
-const maxAnswerBytes = 4 * whep.maxOfferBytes;
+const maxResponseBytes = 4 * whep.maxOfferBytes;
 
 /** A browser's offer, and for which session it is. */
 export interface StreamOffer {
   sessionId: string;
-  /** Passed on as it is. */
+  /** Forwarded as it is. */
   query: string;
   sdp: string;
-  /** The browser is gone. */
+  /** Aborted when the browser has left. */
   signal: AbortSignal;
 }
 
-/** What a streamer answered. */
-export interface StreamerAnswer {
+/** A streamer's response to a request. */
+export interface StreamerResponse {
   status: number;
   contentType: string;
   /** Id of the new connection. */
@@ -30,16 +29,16 @@ export interface StreamerAnswer {
 export class StreamerClient {
   readonly #dispatcher: Dispatcher = new Agent({
     connections: 2, keepAliveTimeout: 1_000, connect: { timeout: 3_000 }, headersTimeout: deadlineMs, bodyTimeout: deadlineMs,
-    maxResponseSize: maxAnswerBytes,
+    maxResponseSize: maxResponseBytes,
   });
 
-  /** Posts an offer. It names its session: an address may have passed to another pod, whose streamer does not take it then. */
-  async offer(podIp: string, { sessionId, query, sdp, signal }: StreamOffer): Promise<StreamerAnswer> {
+  /** Posts an offer, with its session: the address may belong to another pod by now, whose streamer then answers not_ready. */
+  async offer(podIp: string, { sessionId, query, sdp, signal }: StreamOffer): Promise<StreamerResponse> {
     const path = query === "" ? whep.path : `${whep.path}?${query}`;
     return this.#send(podIp, { method: "POST", path, headers: { "content-type": whep.contentType, [whep.sessionHeader]: sessionId }, body: sdp }, signal);
   }
 
-  async hangUp(podIp: string, connectionId: string): Promise<StreamerAnswer> {
+  async hangUp(podIp: string, connectionId: string): Promise<StreamerResponse> {
     return this.#send(podIp, { method: "DELETE", path: `${whep.path}/${connectionId}` });
   }
 
@@ -47,12 +46,12 @@ export class StreamerClient {
     await this.#dispatcher.close();
   }
 
-  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">, left?: AbortSignal): Promise<StreamerAnswer> {
+  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">, left?: AbortSignal): Promise<StreamerResponse> {
     const deadline = AbortSignal.timeout(deadlineMs);
     const host = podIp.includes(":") ? `[${podIp}]` : podIp;
     try {
       const { statusCode, headers, body } = await this.#dispatcher.request({
-        origin: `http://${host}:${port}`, ...request, signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
+        origin: `http://${host}:${signalPort}`, ...request, signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
       });
       return {
         status: statusCode,

@@ -77,6 +77,7 @@ export const gameSessionConditions = {
 } as const;
 export type OperatorConditionType = (typeof gameSessionConditions.operator)[number];
 export type NodeAgentConditionType = (typeof gameSessionConditions.nodeAgent)[number];
+export type GameSessionConditionType = OperatorConditionType | NodeAgentConditionType;
 
 export const StoredSave = z.strictObject({
   objectKey,

@@ -1,6 +1,6 @@
 import { group } from "./kind.ts";
 
-/** Keeps a GameSession until its end is graceful and complete. The API sets `recorder` at creation; the operator adds `operator` only to sessions without it. */
+/** Finalizers, each of which keeps an object until its part is done. The API sets `recorder` when it creates a GameSession; the operator adds `operator` only to sessions without it. */
 export const finalizers = {
   /** Held by the API until the session's result is in the database. */
   recorder: `${group}/recorder`,

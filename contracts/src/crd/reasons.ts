@@ -1,33 +1,310 @@
 /**
- * Reasons of a GameSession's condition SavePersisted, in the order of good to bad. `True` with any of them means that the node agent has done
- * what can be done and the session need not wait; what is lost, and the sentence that tells it, follows from the reason.
+ * Every reason that a program of Joypod writes into a condition, a failure or an event, or matches in one. The comments are part of the
+ * documentation: docs/crd takes them over. Admins match reasons in alerts, so none is renamed.
+ */
+
+type ValueOf<T> = T[keyof T];
+
+/** Condition Scheduled of a GameSession. */
+export const scheduledReasons = {
+  /** `True`, by the operator: the session has a node and a media port there. */
+  nodeAssigned: "NodeAssigned",
+  /** `False`, by the operator: no game node takes sessions. */
+  noGameNodes: "NoGameNodes",
+  /** `False`, by the operator: all slots of all game nodes are taken. */
+  noCapacity: "NoCapacity",
+  /** `False`, by the operator: all media ports of the chosen node are taken. */
+  noFreePort: "NoFreePort",
+} as const;
+
+/** Condition PodReady of a GameSession. */
+export const podReadyReasons = {
+  /** `True`, by the operator: streamer and game run. */
+  containersReady: "ContainersReady",
+  /** `False`, by the operator: the pod was ready before, and is not any more. */
+  containersNotReady: "ContainersNotReady",
+} as const;
+
+/** Condition StreamReady of a GameSession. */
+export const streamReadyReasons = {
+  /** `True`, by the operator: the streamer takes viewers. */
+  streamerReady: "StreamerReady",
+  /** `False`, by the operator: the streamer took viewers before, and does not any more. */
+  streamerNotReady: "StreamerNotReady",
+} as const;
+
+/** Condition Ready of a GameSession. */
+export const readyReasons = {
+  /** `True`, by the operator: the game can be played. */
+  streaming: "Streaming",
+  /** `False`, by the operator: the game could be played before, and cannot for now. */
+  interrupted: "Interrupted",
+  /** `False`, by the operator: the session is being stopped. */
+  stopping: "Stopping",
+} as const;
+
+/** Condition ContentReady of a GameSession. */
+export const contentReasons = {
+  /** `True`, by the node agent: the game's files are unpacked on the node. */
+  unpacked: "Unpacked",
+  /** `False`, by the node agent: the archive is being fetched from the object store. */
+  downloading: "Downloading",
+  /** `False`, by the node agent: the GameCache names no archive with the session's digest. */
+  sourceUnknown: "SourceUnknown",
+  /** `False`, by the node agent: the object store does not have the archive. */
+  sourceMissing: "SourceMissing",
+  /** `False`, by the node agent: the object store cannot be reached. */
+  storeUnreachable: "StoreUnreachable",
+  /** `False`, by the node agent: what was fetched does not have the archive's SHA-256. */
+  checksumMismatch: "ChecksumMismatch",
+  /** `False`, by the node agent: the archive breaks the rules of archives. */
+  archiveRefused: "ArchiveRefused",
+  /** `False`, by the node agent: the archive has no launcher or no engine directory at its root. */
+  archiveIncomplete: "ArchiveIncomplete",
+  /** `False`, by the node agent: the game does not fit on the node. */
+  insufficientSpace: "InsufficientSpace",
+  /** `False`, by the node agent: the download failed in another way; it is tried again. */
+  downloadFailed: "DownloadFailed",
+} as const;
+
+/** Condition SaveRestored of a GameSession. */
+export const restoreReasons = {
+  /** `True`, by the node agent: the slot's save is in the save directory. */
+  restored: "Restored",
+  /** `True`, by the node agent: the slot has no save yet. */
+  newPlaythrough: "NewPlaythrough",
+  /** `Unknown`, by the node agent: the save is on the node, and the pod has yet to restore it. */
+  restoring: "Restoring",
+  /** `False`, by the node agent: the object store cannot be reached. */
+  storeUnreachable: "StoreUnreachable",
+  /** `False`, by the node agent: the object store refuses to return the save. */
+  storeRefused: "StoreRefused",
+  /** `False`, by the node agent: the object store does not have the save. */
+  saveMissing: "SaveMissing",
+  /** `False`, by the node agent: what was fetched does not have the save's SHA-256. */
+  checksumMismatch: "ChecksumMismatch",
+  /** `False`, by the node agent: the packer refused the save, for example because its archive breaks the rules. */
+  saveRefused: "SaveRefused",
+  /** `False`, by the node agent: the save does not fit into the session's save volume. */
+  saveVolumeFull: "SaveVolumeFull",
+} as const;
+
+/** What the packer tells the node agent when it cannot restore a save. All but SaveVolumeFull become SaveRefused in condition SaveRestored. */
+export const packerRestoreReasons = {
+  /** The save to restore does not have its size or SHA-256. */
+  checksumMismatch: "ChecksumMismatch",
+  /** The archive of the save breaks the rules of archives. */
+  saveRefused: "SaveRefused",
+  /** The save does not fit into the save volume. */
+  saveVolumeFull: "SaveVolumeFull",
+  /** The save volume holds saves that no packer restored. */
+  saveVolumeInUse: "SaveVolumeInUse",
+  /** The save directory could not be made, or the save not unpacked into it. */
+  restoreFailed: "RestoreFailed",
+} as const;
+
+/**
+ * Condition SavePersisted of a GameSession, from good to bad. `True` with any of them means that the node agent has done what can be done and
+ * the session need not wait; what is lost, and what the player is told of it, follows from the reason.
  */
 export const saveReasons = {
-  /** The last save is in the object store. */
+  /** `True`, by the node agent: the last save is in the object store. */
   stored: "Stored",
-  /** The game left the restored save as it was. */
+  /** `True`, by the node agent: the game left the restored save as it was. */
   unchanged: "Unchanged",
-  /** There is nothing to store: the game wrote no save, or never started. */
+  /** `True`, by the node agent: there is nothing to store, as the game wrote no save or never started. */
   nothingToSave: "NothingToSave",
-  /** The pod ended without packing its last save, as at an eviction or a reboot: the newest pack before that is stored. */
+  /** `True`, by the node agent: the pod ended without packing its last save, as at an eviction or a reboot; the newest pack before that is stored. */
   lastAutosave: "LastAutosave",
-  /** The save directory is over the limits of a save; the newest pack before that is kept. */
+  /** The packer found the save directory over the limits of a save; the newest pack before that is kept. */
   saveTooLarge: "SaveTooLarge",
-  /** The save directory was not there, or was none, when it was looked at. */
+  /** The packer found no save directory, or something else in its place. */
   saveMissing: "SaveMissing",
-  /** The node's disk took no pack; the newest one before that is kept. */
+  /** The node's disk was full when the save was packed; the newest pack before that is kept. */
   spoolFull: "SpoolFull",
+  /** The node's disk failed when the save was packed; the newest pack before that is kept. */
   spoolFailed: "SpoolFailed",
-  /** The save directory cannot be read: the game has closed it. */
+  /** The packer cannot read the save directory: the game has closed it. */
   saveUnreadable: "SaveUnreadable",
-  /** A pack is not what its manifest says, or breaks the rules of archives; what lay on the node is set aside. */
+  /** The node agent found a pack that is not what its manifest says, or that breaks the rules of archives; what the session left on the node is set aside. */
   spoolUnreadable: "SpoolUnreadable",
-  /** `False`: the game is played, and its newest pack is stored. */
+  /** `False`, by the node agent: the game is played, and its newest pack is stored. */
   playing: "Playing",
-  /** `False`: the object store cannot be reached. */
+  /** `False`, by the node agent: the object store cannot be reached. */
   storeUnreachable: "StoreUnreachable",
-  /** `False`: the object store refuses the save. */
+  /** `False`, by the node agent: the object store refuses the save. */
   storeRefused: "StoreRefused",
-  /** `False`: anything else went wrong; it is tried again. */
+  /** `False`, by the node agent: storing failed in another way; it is tried again. */
   saveFailed: "SaveFailed",
 } as const;
+
+/** Returns the reason of the event that tells a save's outcome: `Save` and the reason of SavePersisted, such as SaveStored or SaveTooLarge. */
+export function saveEventReason(reason: string): string {
+  return reason.startsWith("Save") ? reason : `Save${reason}`;
+}
+
+/** Conditions of a GameSession that nobody has come to yet, or that are over. */
+export const unsetReasons = {
+  /** `Unknown`, by the operator: the session has not come so far. */
+  pending: "Pending",
+  /** `Unknown`, by the operator in the node agent's place: the agent of the session's node has not reported yet. */
+  nodeAgentSilent: "NodeAgentSilent",
+  /** `Unknown`, by the node agent: it has not come so far. */
+  notYet: "NotYet",
+  /** `False`, by the operator, in PodReady, StreamReady and Ready: the session is over. */
+  finished: "Finished",
+} as const;
+
+/**
+ * `status.failure` of a GameSession, and with it condition Finished and the event of the end: written by the operator. A session without
+ * failure has its `stopReason` in Finished. Scheduled's reasons, and those of ContentReady and SaveRestored that waiting does not
+ * cure, become failures as they are.
+ */
+export const failureReasons = {
+  /** The game needs the internet, which no game gets here. */
+  networkNotAllowed: "NetworkNotAllowed",
+  /** The game needs the internet, and the cluster does not enforce NetworkPolicies. */
+  networkNotEnforced: "NetworkNotEnforced",
+  /** The game's files or the save were not ready in time on any node that was tried. */
+  downloadTimedOut: "DownloadTimedOut",
+  /** The pod was not ready in time. */
+  startTimedOut: "StartTimedOut",
+  /** No node has room for the pod. */
+  podRefused: "PodRefused",
+  /** The kubelet refused the pod, on the last node that was tried. */
+  podRejected: "PodRejected",
+  /** The cluster evicted or preempted the pod. */
+  podEvicted: "PodEvicted",
+  /** Somebody deleted the pod. */
+  podDeleted: "PodDeleted",
+  /** The pod is gone, and nothing says why. */
+  podLost: "PodLost",
+  /** Neither the node's kubelet nor its agent reports any more. */
+  nodeLost: "NodeLost",
+  /** The game used more memory than it may. */
+  outOfMemory: "OutOfMemory",
+  /** The streamer failed. */
+  streamerFailed: "StreamerFailed",
+  /** The game ended with an error. */
+  gameCrashed: "GameCrashed",
+  /** The game ended in good order, before its stream was ready. */
+  gameEndedEarly: "GameEndedEarly",
+  /** The last save could not be stored in time; the node keeps it. */
+  saveNotStored: "SaveNotStored",
+} as const;
+
+/** Failures that only the API's database has, as there is no GameSession: written by the API. */
+export const recordedFailureReasons = {
+  /** The GameSession was never created. */
+  launchFailed: "LaunchFailed",
+  /** The GameSession was removed from the cluster by force, or lost by it. */
+  vanished: "Vanished",
+} as const;
+
+/**
+ * Events on a GameSession, beside those that have the reason of a condition, of a failure or of a stop. The node agent's event of the last
+ * save is `Save` and the reason of SavePersisted, such as SaveStored or SaveTooLarge.
+ */
+export const gameSessionEventReasons = {
+  /** By the operator: the session was placed on a node. */
+  scheduled: "Scheduled",
+  /** By the operator: the session moves to another node. */
+  moved: "Moved",
+  /** By the operator: the media port is taken on the node, and another one is tried. */
+  portTaken: "PortTaken",
+  /** By the operator: the session's pod was created. */
+  podCreated: "PodCreated",
+  /** By the operator: the game can be played. */
+  ready: "Ready",
+  /** By the operator: the session is over. */
+  finished: "Finished",
+  /** By the node agent: the game's files and the save are ready. */
+  prepared: "Prepared",
+} as const;
+
+/** Condition Ready of a GameCache, and the event when it changes. */
+export const cacheReadyReasons = {
+  /** `True`, by the operator: every wanted node holds the current version. */
+  allNodesCached: "AllNodesCached",
+  /** `True`, by the operator: the policy is OnDemand, and no node holds the game. */
+  onDemand: "OnDemand",
+  /** `False`, by the operator: some nodes have yet to fetch the current version. */
+  filling: "Filling",
+  /** `False`, by the operator: some nodes could not fetch it. */
+  nodesFailed: "NodesFailed",
+  /** `False`, by the operator: no game node matches the placement. */
+  noGameNodes: "NoGameNodes",
+} as const;
+
+/** Condition Progressing of a GameCache. */
+export const cacheProgressReasons = {
+  /** `True`, by the operator: nodes fetch the current version, or wait for their turn. */
+  filling: "Filling",
+  /** `False`, by the operator: `spec.suspend` is set. */
+  suspended: "Suspended",
+  /** `False`, by the operator: some nodes could not fetch it. */
+  nodesFailed: "NodesFailed",
+  /** `False`, by the operator: there is nothing left to fetch. */
+  settled: "Settled",
+} as const;
+
+/** Condition Ready of a GameNode. */
+export const nodeReadyReasons = {
+  /** `True`, by the operator: kubelet and node agent report in time. */
+  nodeAndAgentWell: "NodeAndAgentWell",
+  /** `False`, by the operator: the node is being deleted. */
+  nodeDeleting: "NodeDeleting",
+  /** `False`, by the operator: the kubelet does not report the node as ready. */
+  nodeNotReady: "NodeNotReady",
+  /** `False`, by the operator: the node agent has not reported in time. */
+  agentSilent: "AgentSilent",
+  /** Why `status.capacity.schedulable` is false on a node that is Ready: it is cordoned. Not written into the condition. */
+  nodeCordoned: "NodeCordoned",
+  /** `False`, by the operator: the cause is not known. */
+  unknown: "Unknown",
+} as const;
+
+/** Condition StoreReachable of a GameNode. */
+export const storeReachableReasons = {
+  /** `True`, by the node agent: the object store answers. */
+  answers: "Answers",
+  /** `False`, by the node agent: it does not. */
+  unreachable: "Unreachable",
+} as const;
+
+/** Condition DiskPressure of a GameNode. */
+export const diskPressureReasons = {
+  /** `True`, by the node agent: a wanted game does not fit on the node. */
+  insufficientSpace: "InsufficientSpace",
+  /** `False`, by the node agent: all wanted games fit. */
+  spaceLeft: "SpaceLeft",
+} as const;
+
+/** Condition SessionsSetAside of a GameNode. */
+export const sessionsSetAsideReasons = {
+  /** `True`, by the node agent: session folders that cannot be read are set aside for an admin. */
+  unreadable: "Unreadable",
+  /** `False`, by the node agent: there are none. */
+  allRead: "AllRead",
+} as const;
+
+/** Events on a GameNode. */
+export const gameNodeEventReasons = {
+  /** By the node agent: it has stored the save of a session that is gone from the cluster; no slot may point to it. */
+  orphanedSave: "OrphanedSave",
+  /** By the node agent: it has set a session's folder aside, which cannot be read. */
+  sessionSetAside: "SessionSetAside",
+} as const;
+
+export type ScheduledReason = ValueOf<typeof scheduledReasons>;
+export type ContentReason = ValueOf<typeof contentReasons>;
+export type RestoreReason = ValueOf<typeof restoreReasons>;
+export type PodReadyReason = ValueOf<typeof podReadyReasons>;
+export type StreamReadyReason = ValueOf<typeof streamReadyReasons>;
+export type ReadyReason = ValueOf<typeof readyReasons>;
+export type SaveReason = ValueOf<typeof saveReasons>;
+export type UnsetReason = ValueOf<typeof unsetReasons>;
+export type OwnFailureReason = ValueOf<typeof failureReasons>;
+export type CacheReadyReason = ValueOf<typeof cacheReadyReasons>;
+export type CacheProgressReason = ValueOf<typeof cacheProgressReasons>;
+export type NodeReadyReason = ValueOf<typeof nodeReadyReasons>;

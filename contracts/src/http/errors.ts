@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Every `error` word that a route can answer, with its HTTP status and what it tells the client. */
+/** Every `error` code that a route can answer with, its HTTP status, and what it means to the client. */
 export const errors = {
   invalid_request: { status: 400, meaning: "A field, a parameter or the body is missing or not as described; `message` says what, `details` where." },
   checksum_mismatch: { status: 400, meaning: "What arrived is not what `Content-Digest` or `Repr-Digest` announced: send it again." },
@@ -30,7 +30,7 @@ export const errors = {
   headers_too_large: { status: 431, meaning: "The request's headers are larger than the service reads." },
   internal_error: { status: 500, meaning: "A fault on our side: tell us the request's id." },
   not_implemented: { status: 501, meaning: "The method is not one that this service knows." },
-  unavailable: { status: 503, meaning: "Something that the service needs is away: try again after `Retry-After`." },
+  unavailable: { status: 503, meaning: "Something that the service needs is unavailable: try again after `Retry-After`." },
   not_ready: { status: 503, meaning: "The stream does not show anything yet: try again in a moment." },
   no_servers: { status: 503, meaning: "No game server has room for the game just now: try again after `Retry-After`." },
 } as const satisfies Record<string, { status: number; meaning: string }>;
@@ -45,13 +45,13 @@ export const ErrorDetail = z.object({
 }).meta({ id: "ErrorDetail", description: "One thing that is wrong with a request." });
 export type ErrorDetail = z.infer<typeof ErrorDetail>;
 
-/** Body of every refused request; partner routes always carry `message`. What a route's refusal may hold of this is in the route table. */
+/** Body of every error response; those of partner routes always have `message`. The route table says which fields a route's can have. */
 export const ErrorBody = z.object({
   error: ErrorCode,
   message: z.string().optional(),
   requestId: z.string().optional(),
   details: z.array(ErrorDetail).optional(),
-  /** With `session_active`: the session that is in the way. */
+  /** With `session_active`: the player's active session. */
   sessionId: z.string().optional(),
   /** On sign-in routes: where the browser would have been sent. */
   url: z.string().optional(),

@@ -1,9 +1,9 @@
 /*
  * joypoddisplaysrc: the picture of an X display, as a live GStreamer source.
  *
- * A picture is taken the moment something was drawn or the pointer moved, not on a clock of its own: that saves half a frame of
- * latency on average, and two clocks never drift past each other. Downstream runs in this element's thread, so that each picture
- * is as new as the encoder is free. A still display is repeated now and then, for the encoder to refine it and for late joiners.
+ * A picture is captured when something was drawn or the pointer moved, not at fixed intervals: that saves half a frame of latency on
+ * average, and no two clocks drift against each other. Downstream runs in this element's thread, so that a picture is captured no earlier
+ * than the encoder is free. A still display is repeated at intervals, for the encoder to refine it and for viewers that join late.
  */
 #define _GNU_SOURCE
 #include <X11/Xlib.h>
@@ -23,13 +23,13 @@
 enum { SEGMENTS = 4, BYTES_PER_PIXEL = 4, MAX_RATE = 240 };
 enum { PROPERTY_DISPLAY = 1, PROPERTY_RATE };
 
-/* A game that draws once more because of an input must not wait for its turn: so many pictures may come early. */
+/* A game that draws once more because of an input must not wait for its slot: this many pictures may come early. */
 static const gint64 earlyPictures = 2;
-/* The rate is kept to a tenth more, so that early pictures are made up for. */
+/* The rate limit is a tenth higher than the rate, so that early pictures are made up for. */
 static const double rateAllowance = 1.1;
-/* Without anything new the picture is repeated after this many intervals, later than the next one of a game at the full rate. */
+/* An unchanged picture is repeated after this many intervals, later than the next one of a game at the full rate. */
 static const double repeatIntervals = 1.5;
-/* A display that is still for this long is repeated at this pace: an encoder has refined it by then. */
+/* A display that is unchanged for this long is repeated at this interval: the encoder has refined it by then. */
 static const gint64 stillAfterUs = 1000000, stillRepeatUs = 50000;
 
 typedef struct {
@@ -42,7 +42,7 @@ typedef struct {
   GstPushSrc parent;
   char *displayName;
   gint rate; /* pictures a second at most; atomic */
-  gint isHurried, isFlushing; /* atomic */
+  gint isImmediate, isFlushing; /* atomic */
   int wake; /* eventfd: another thread changed one of these */
 
   Display *display;
@@ -54,7 +54,7 @@ typedef struct {
   int pointerX, pointerY;
 
   gboolean isChanged;
-  gint64 takenAt, changedAt, lookAt, turnAt; /* monotonic, in microseconds */
+  gint64 takenAt, changedAt, pointerCheckAt, nextSlotAt; /* monotonic, in microseconds */
 } DisplaySrc;
 
 typedef struct { GstPushSrcClass parent; } DisplaySrcClass;
@@ -69,8 +69,6 @@ static void wakeUp(DisplaySrc *self) {
   guint64 one = 1;
   if (write(self->wake, &one, sizeof one) < 0) GST_WARNING_OBJECT(self, "the waiting thread could not be woken");
 }
-
-/* --- the display --- */
 
 static gboolean addSegment(DisplaySrc *self, Segment *segment) {
   int screen = DefaultScreen(self->display);
@@ -88,7 +86,7 @@ static gboolean addSegment(DisplaySrc *self, Segment *segment) {
     isAttached = XShmAttach(self->display, &segment->info);
     XSync(self->display, False);
   }
-  shmctl(segment->info.shmid, IPC_RMID, NULL); /* goes with the last who has it */
+  shmctl(segment->info.shmid, IPC_RMID, NULL); /* freed when the last process detaches */
   return isAttached;
 }
 
@@ -147,7 +145,7 @@ static void readEvents(DisplaySrc *self) {
   self->isChanged = TRUE;
 }
 
-/* Whether the pointer is elsewhere; the server tells nobody when it draws it. */
+/* Returns whether the pointer has moved; the server sends no event when it draws it. */
 static gboolean followPointer(DisplaySrc *self) {
   Window root, child;
   int x = 0, y = 0, windowX, windowY;
@@ -177,8 +175,6 @@ static void drawPointer(DisplaySrc *self, XImage *image) {
   }
 }
 
-/* --- when --- */
-
 static void sleepUntil(DisplaySrc *self, gint64 at) {
   struct pollfd sources[] = {{.fd = self->wake, .events = POLLIN}, {.fd = ConnectionNumber(self->display), .events = POLLIN}};
   gint64 restUs = MAX(0, at - g_get_monotonic_time());
@@ -188,31 +184,29 @@ static void sleepUntil(DisplaySrc *self, gint64 at) {
   if (sources[0].revents & POLLIN && read(self->wake, &count, sizeof count) < 0) GST_LOG_OBJECT(self, "woken by two at once");
 }
 
-/* Returns when a picture is to be taken; FALSE when the element stops instead. */
+/* Returns TRUE when a picture is to be captured, FALSE when the element stops. */
 static gboolean awaitPicture(DisplaySrc *self) {
   while (!g_atomic_int_get(&self->isFlushing)) {
     gint64 intervalUs = G_USEC_PER_SEC / g_atomic_int_get(&self->rate);
-    if (g_atomic_int_compare_and_exchange(&self->isHurried, TRUE, FALSE)) {
-      self->turnAt = self->lookAt = 0;
+    if (g_atomic_int_compare_and_exchange(&self->isImmediate, TRUE, FALSE)) {
+      self->nextSlotAt = self->pointerCheckAt = 0;
       return TRUE;
     }
     readEvents(self);
     gint64 now = g_get_monotonic_time();
-    if (!self->isChanged && now >= self->lookAt) {
+    if (!self->isChanged && now >= self->pointerCheckAt) {
       self->isChanged = followPointer(self);
-      self->lookAt = now + intervalUs;
+      self->pointerCheckAt = now + intervalUs;
     }
     if (self->isChanged) self->changedAt = now;
     gint64 repeatUs = now - self->changedAt > stillAfterUs ? stillRepeatUs : (gint64)(repeatIntervals * (double)intervalUs);
     gint64 wantedAt = self->isChanged ? now : self->takenAt + MAX(repeatUs, intervalUs);
-    gint64 dueAt = MAX(wantedAt, self->turnAt - earlyPictures * intervalUs);
+    gint64 dueAt = MAX(wantedAt, self->nextSlotAt - earlyPictures * intervalUs);
     if (now >= dueAt) return TRUE;
-    sleepUntil(self, self->isChanged ? dueAt : MIN(dueAt, self->lookAt));
+    sleepUntil(self, self->isChanged ? dueAt : MIN(dueAt, self->pointerCheckAt));
   }
   return FALSE;
 }
-
-/* --- the picture --- */
 
 static void release(gpointer segment) { g_atomic_int_set(&((Segment *)segment)->isBusy, FALSE); }
 
@@ -231,10 +225,10 @@ static GstFlowReturn create(GstPushSrc *base, GstBuffer **buffer) {
   }
   gint64 now = g_get_monotonic_time();
   gint64 intervalUs = (gint64)(G_USEC_PER_SEC / (rateAllowance * g_atomic_int_get(&self->rate)));
-  self->turnAt = MAX(self->turnAt, now) + intervalUs;
+  self->nextSlotAt = MAX(self->nextSlotAt, now) + intervalUs;
   self->takenAt = now;
   self->isChanged = FALSE;
-  XDamageSubtract(self->display, self->damage, None, None); /* before looking: what is drawn from here on is news */
+  XDamageSubtract(self->display, self->damage, None, None); /* before the capture: what is drawn from here on is a new change */
   followPointer(self);
   XShmGetImage(self->display, self->root, segment->image, 0, 0, AllPlanes);
   drawPointer(self, segment->image);
@@ -269,8 +263,6 @@ static gboolean unlockStop(GstBaseSrc *base) {
   return TRUE;
 }
 
-/* --- GObject --- */
-
 static void setProperty(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
   DisplaySrc *self = (DisplaySrc *)object;
   if (id == PROPERTY_DISPLAY) {
@@ -278,7 +270,7 @@ static void setProperty(GObject *object, guint id, const GValue *value, GParamSp
     self->displayName = g_value_dup_string(value);
   } else if (id == PROPERTY_RATE) {
     g_atomic_int_set(&self->rate, g_value_get_int(value));
-    g_atomic_int_set(&self->isHurried, TRUE);
+    g_atomic_int_set(&self->isImmediate, TRUE);
     wakeUp(self);
   } else {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -315,7 +307,7 @@ static void displaySrc_class_init(DisplaySrcClass *class) {
   g_object_class_install_property(object, PROPERTY_DISPLAY, g_param_spec_string("display-name", "Display", "Such as :99",
     NULL, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
   g_object_class_install_property(object, PROPERTY_RATE, g_param_spec_int("rate", "Rate",
-    "Pictures a second, about, at most; setting it takes one at once", 1, MAX_RATE, 60, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+    "Approximate maximum of pictures a second; setting it captures one at once", 1, MAX_RATE, 60, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
   GstBaseSrcClass *source = GST_BASE_SRC_CLASS(class);
   source->start = start;
   source->stop = stop;
@@ -324,7 +316,7 @@ static void displaySrc_class_init(DisplaySrcClass *class) {
   source->unlock_stop = unlockStop;
   GST_PUSH_SRC_CLASS(class)->create = create;
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(class), "Display capture", "Source/Video",
-    "Takes a display's picture as soon as it changes", "Joypod");
+    "Captures a display's picture as soon as it changes", "Joypod");
   gst_element_class_add_static_pad_template(GST_ELEMENT_CLASS(class), &template);
 }
 

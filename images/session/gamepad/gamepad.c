@@ -2,7 +2,7 @@
  * LD_PRELOAD shim: a gamepad for games in a container without /dev/input and without privilege.
  *
  * Opening the path in JOYPOD_GAMEPAD connects to the unix socket of that name instead, the streamer's; evdev ioctls on it are
- * answered as a wired Xbox 360 pad; read() gives the `struct input_event` records that the streamer writes. SDL 2 looks for the
+ * answered as by a wired Xbox 360 pad; read() returns the `struct input_event` records that the streamer writes. SDL 2 looks for the
  * pad where SDL_JOYSTICK_DEVICE points, so both variables name the same path. Other input libraries scan /dev/input and see none.
  */
 #define _GNU_SOURCE
@@ -51,7 +51,7 @@ static int connectPad(const char *path, int flags) {
   return fd;
 }
 
-/* The name a game calls differs with its build flags: each stands before the C library's own. */
+/* A game's build flags decide which of these names it calls; each overrides the C library's own. */
 #define OPEN_WITH_MODE(function)                                            \
   int function(const char *path, int flags, ...) {                          \
     static int (*real)(const char *, int, ...);                             \
@@ -85,8 +85,8 @@ int close(int fd) {
   return real(fd);
 }
 
-/* Copies what fits of an answer, the rest zeroed, as the kernel does. */
-static int give(void *to, size_t room, const void *from, size_t length) {
+/* Copies what fits, with the rest zeroed, as the kernel does. Returns the number of bytes copied. */
+static int copyOut(void *to, size_t room, const void *from, size_t length) {
   if (length > room) length = room;
   memset(to, 0, room);
   memcpy(to, from, length);
@@ -97,17 +97,17 @@ static void setBits(unsigned char *bits, const unsigned short *codes, size_t cou
   for (size_t i = 0; i < count; i++) bits[codes[i] / 8] |= (unsigned char)(1 << codes[i] % 8);
 }
 
-/* Which events of this type the pad has; type 0 asks for the types themselves. */
-static int giveCapabilities(int type, void *to, size_t room) {
+/* Copies the events of this type that the pad has; type 0 stands for the types themselves. */
+static int copyCapabilities(int type, void *to, size_t room) {
   static const unsigned short types[] = {EV_SYN, EV_KEY, EV_ABS};
   unsigned char bits[KEY_CNT / 8] = {0};
   if (type == 0) setBits(bits, types, sizeof types / sizeof *types);
   if (type == EV_KEY) setBits(bits, buttons, sizeof buttons / sizeof *buttons);
   if (type == EV_ABS) setBits(bits, axes, sizeof axes / sizeof *axes);
-  return give(to, room, bits, sizeof bits);
+  return copyOut(to, room, bits, sizeof bits);
 }
 
-static int giveAxis(int axis, void *to) {
+static int copyAxis(int axis, void *to) {
   struct input_absinfo info = {.minimum = -STICK - 1, .maximum = STICK, .fuzz = 16, .flat = 128};
   if (axis == ABS_Z || axis == ABS_RZ) info = (struct input_absinfo){.maximum = TRIGGER};
   if (axis == ABS_HAT0X || axis == ABS_HAT0Y) info = (struct input_absinfo){.minimum = -1, .maximum = 1};
@@ -115,18 +115,18 @@ static int giveAxis(int axis, void *to) {
   return 0;
 }
 
-static int answer(unsigned long request, void *to) {
+static int handleRequest(unsigned long request, void *to) {
   size_t room = _IOC_SIZE(request);
   unsigned number = _IOC_NR(request);
   static const int version = EV_VERSION;
   if (_IOC_TYPE(request) != 'E') { errno = ENOTTY; return -1; }
   if (request == EVIOCGVERSION) { memcpy(to, &version, sizeof version); return 0; }
   if (request == EVIOCGID) { memcpy(to, &identity, sizeof identity); return 0; }
-  if (number == _IOC_NR(EVIOCGNAME(0))) return give(to, room, name, sizeof name);
-  if (number == _IOC_NR(EVIOCGKEY(0)) || number == _IOC_NR(EVIOCGPROP(0))) return give(to, room, "", 0);
+  if (number == _IOC_NR(EVIOCGNAME(0))) return copyOut(to, room, name, sizeof name);
+  if (number == _IOC_NR(EVIOCGKEY(0)) || number == _IOC_NR(EVIOCGPROP(0))) return copyOut(to, room, "", 0);
   if (number >= _IOC_NR(EVIOCGBIT(0, 0)) && number < _IOC_NR(EVIOCGABS(0)))
-    return giveCapabilities((int)(number - _IOC_NR(EVIOCGBIT(0, 0))), to, room);
-  if (number >= _IOC_NR(EVIOCGABS(0)) && number < _IOC_NR(EVIOCGABS(ABS_CNT))) return giveAxis((int)(number - _IOC_NR(EVIOCGABS(0))), to);
+    return copyCapabilities((int)(number - _IOC_NR(EVIOCGBIT(0, 0))), to, room);
+  if (number >= _IOC_NR(EVIOCGABS(0)) && number < _IOC_NR(EVIOCGABS(ABS_CNT))) return copyAxis((int)(number - _IOC_NR(EVIOCGABS(0))), to);
   errno = EINVAL; /* no force feedback, no key maps */
   return -1;
 }
@@ -137,7 +137,7 @@ int ioctl(int fd, unsigned long request, ...) {
   va_start(rest, request);
   void *argument = va_arg(rest, void *);
   va_end(rest);
-  if (fd >= 0 && fd < MAX_FDS && isPad[fd]) return answer(request, argument);
+  if (fd >= 0 && fd < MAX_FDS && isPad[fd]) return handleRequest(request, argument);
   if (!real) real = dlsym(RTLD_NEXT, "ioctl");
   return real(fd, request, argument);
 }

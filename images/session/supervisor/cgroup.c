@@ -8,7 +8,7 @@
 
 #define MOUNT "/sys/fs/cgroup"
 
-/* The line of /proc/self/cgroup for this controller ("" for version 2) ends in the path below the controller's mount. */
+/* Finds the path below the controller's mount: the end of its line in /proc/self/cgroup ("" is version 2's controller). */
 static void ownPath(const char *controller, char *path, size_t room) {
   path[0] = 0;
   FILE *f = fopen("/proc/self/cgroup", "re");
@@ -46,7 +46,7 @@ static long long readNumber(const char *controller, const char *name) {
   return value;
 }
 
-/* The number after `key` in a file of "key number" lines. */
+/* Returns the number after `key` in a file of "key number" lines. */
 static long long readKeyed(const char *controller, const char *name, const char *key) {
   long long value = 0, found = 0;
   char k[64];

@@ -5,5 +5,5 @@ struct usage {
   long long oomKills;
 };
 
-/* Figures that the kernel does not give are 0. */
+/* Returns the usage; figures that the kernel does not have are 0. */
 struct usage readUsage(void);

@@ -1,6 +1,6 @@
 #include <time.h>
 
-/* Milliseconds of a clock that nobody sets. */
+/* Returns milliseconds of the monotonic clock. */
 static inline long nowMs(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -12,28 +12,28 @@
 
 #include "output.h"
 
-enum { REAPED_AT_ONCE = 256 }; /* a game that starts processes without end must not keep the supervisor from all else */
+enum { REAPED_AT_ONCE = 256 }; /* a game that starts processes without end must not occupy the supervisor */
 
-static void becomeGame(char **command, const sigset_t *mask, int output) {
+static void execGame(char **command, const sigset_t *mask, int output) {
   setsid();
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, mask, NULL);
   char *copy = strdup(command[0]);
-  if (copy && chdir(dirname(copy)) != 0) { /* a launcher finds itself by its path as well */ }
-  execvp(command[0], command); /* a script without a first line for the kernel is run by sh */
+  if (copy && chdir(dirname(copy)) != 0) { /* not needed: a launcher can find its folder by its own path */ }
+  execvp(command[0], command); /* runs a script without an interpreter line with sh */
   int failure = errno;
   fprintf(stderr, "supervise: cannot start %s: %s\n", command[0], strerror(failure));
   _exit(failure == ENOENT ? 127 : 126);
 }
 
 bool startGame(struct game *game, char **command, const sigset_t *mask) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* PID 1 is that anyway; where pods share their processes it is another's */
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* PID 1 is one anyway, but is another process where a pod's containers share a process namespace */
   int output = openOutput();
   if (output < 0) return false;
   game->group = fork();
-  if (game->group == 0) becomeGame(command, mask, output);
+  if (game->group == 0) execGame(command, mask, output);
   close(output);
   return game->group > 0;
 }

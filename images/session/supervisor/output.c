@@ -14,27 +14,27 @@
 enum {
   SUSTAINED_BYTES_PER_MS = 64,
   BURST_BYTES = 1 << 20,
-  LINE_COST = 64, /* the log gives each line a time stamp, and the node works by lines more than by bytes */
-  TELL_EVERY_MS = 60000,
-  PIECE = 4096, /* a pipe that has room takes so much without blocking */
-  LAST_BYTES = 1 << 20, /* a pipe holds no more */
-  LAST_WAIT_MS = 200,
+  LINE_COST = 64, /* the log adds a time stamp to each line, and the node's work grows with lines more than with bytes */
+  LOG_DROPPED_EVERY_MS = 60000,
+  CHUNK = 4096, /* a pipe with room takes this much without blocking */
+  DRAIN_BYTES = 1 << 20, /* the most that a pipe holds */
+  DRAIN_WAIT_MS = 200,
 };
 
 static int source = -1;
 static long allowance = BURST_BYTES, countedMs;
 static long long droppedBytes;
-static long toldMs;
+static long loggedMs;
 static bool isMidLine;
 
-/* Writes what can be written within this time; the log's reader may have stopped reading for good. Returns how much that was. */
-static long put(int to, const char *text, long length, long withinMs) {
+/* Writes what can be written within this time, as the log's reader may have stopped for good. Returns the number of bytes written. */
+static long writeWithin(int to, const char *text, long length, long withinMs) {
   long done = 0, deadline = nowMs() + withinMs;
   while (done < length) {
     struct pollfd p = {.fd = to, .events = POLLOUT};
     long left = deadline - nowMs();
     if (poll(&p, 1, left > 0 ? (int)left : 0) <= 0 || !(p.revents & POLLOUT)) break;
-    long piece = length - done < PIECE ? length - done : PIECE;
+    long piece = length - done < CHUNK ? length - done : CHUNK;
     ssize_t written = write(to, text + done, piece);
     if (written <= 0) break;
     done += written;
@@ -42,7 +42,7 @@ static long put(int to, const char *text, long length, long withinMs) {
   return done;
 }
 
-void say(const char *format, ...) {
+void logLine(const char *format, ...) {
   char line[700] = "supervise: ";
   size_t start = strlen(line);
   va_list rest;
@@ -50,16 +50,16 @@ void say(const char *format, ...) {
   vsnprintf(line + start, sizeof line - start - 1, format, rest);
   va_end(rest);
   strcat(line, "\n");
-  put(STDERR_FILENO, line, (long)strlen(line), LAST_WAIT_MS);
+  writeWithin(STDERR_FILENO, line, (long)strlen(line), DRAIN_WAIT_MS);
 }
 
 int openOutput(void) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-  /* Of this end alone: the game's own writes wait when the supervisor is late. */
+  /* Only this end: the game's own writes wait when the supervisor is late. */
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   source = ends[0];
-  countedMs = toldMs = nowMs();
+  countedMs = loggedMs = nowMs();
   return ends[1];
 }
 
@@ -73,38 +73,38 @@ static void refill(long now) {
 
 static long costOf(char letter) { return letter == '\n' ? 1 + LINE_COST : 1; }
 
-/* How much of the text may go on now. */
+/* Returns how much of the text the allowance is enough for. */
 static long allowed(const char *text, long length) {
   long count = 0;
   for (long cost = 0; count < length && (cost += costOf(text[count])) <= allowance;) count++;
   return count;
 }
 
-static void pay(const char *text, long length) {
+static void spend(const char *text, long length) {
   for (long i = 0; i < length; i++) allowance -= costOf(text[i]);
 }
 
-static void tellDropped(long now) {
-  if (droppedBytes == 0 || now - toldMs < TELL_EVERY_MS) return;
-  if (isMidLine) put(STDOUT_FILENO, "\n", 1, 0);
+static void logDropped(long now) {
+  if (droppedBytes == 0 || now - loggedMs < LOG_DROPPED_EVERY_MS) return;
+  if (isMidLine) writeWithin(STDOUT_FILENO, "\n", 1, 0);
   isMidLine = false;
-  say("the game prints more than is kept: %lld bytes of it were dropped", droppedBytes);
+  logLine("the game prints more than is kept: %lld bytes of it were dropped", droppedBytes);
   droppedBytes = 0;
-  toldMs = now;
+  loggedMs = now;
 }
 
-/* Reads once and hands on within this time; 0 when there was nothing. */
+/* Reads once and forwards within this time. Returns the number of bytes read, 0 when there were none. */
 static long forward(long withinMs) {
   static char text[64 * 1024];
   ssize_t length = source < 0 ? 0 : read(source, text, sizeof text);
-  if (length == 0 && source >= 0) { /* no process is left that could print */
+  if (length == 0 && source >= 0) { /* no process is left that holds the other end */
     close(source);
     source = -1;
   }
   if (length <= 0) return 0;
   refill(nowMs());
-  long written = put(STDOUT_FILENO, text, allowed(text, length), withinMs);
-  pay(text, written);
+  long written = writeWithin(STDOUT_FILENO, text, allowed(text, length), withinMs);
+  spend(text, written);
   if (written > 0) isMidLine = text[written - 1] != '\n';
   droppedBytes += length - written;
   return length;
@@ -112,13 +112,13 @@ static long forward(long withinMs) {
 
 void forwardOutput(void) {
   forward(0);
-  tellDropped(nowMs());
+  logDropped(nowMs());
 }
 
 void drainOutput(void) {
-  long deadline = nowMs() + LAST_WAIT_MS;
-  for (long bytes = 0, more; bytes < LAST_BYTES && (more = forward(deadline - nowMs())) > 0; bytes += more) {}
-  tellDropped(toldMs + TELL_EVERY_MS);
+  long deadline = nowMs() + DRAIN_WAIT_MS;
+  for (long bytes = 0, more; bytes < DRAIN_BYTES && (more = forward(deadline - nowMs())) > 0; bytes += more) {}
+  logDropped(loggedMs + LOG_DROPPED_EVERY_MS);
   if (source >= 0) close(source);
   source = -1;
 }

@@ -1,19 +1,19 @@
 /*
- * What the game prints, on its way to the container's log. The node keeps that log and spends processor time on it that no pod pays
- * for, so that only so much of it goes on; a game that prints more loses the rest and is never held up.
+ * Forwards the game's output to the container's log, within a rate. The node keeps that log and spends processor time on it that no pod
+ * accounts for. What a game prints beyond the rate is dropped; the game never waits for it.
  */
 
-/* Opens the way. Returns what the game writes into, or -1. */
+/* Opens the pipe. Returns the end that the game writes to, or -1. */
 int openOutput(void);
 
-/* What the supervisor waits for with poll(2): something was printed. -1 before there is a game, and after all its processes. */
+/* Returns the descriptor to poll(2) for output; -1 before the game starts, and after its last process. */
 int outputToRead(void);
 
-/* Hands on what can be read now, at most one buffer of it. */
+/* Forwards what can be read now, at most one buffer of it. */
 void forwardOutput(void);
 
-/* Hands on what the game had printed before it ended, and closes the way. */
+/* Forwards what the game printed before it ended, and closes the pipe. */
 void drainOutput(void);
 
-/* A line of the supervisor's own. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+/* Writes a line of the supervisor's own to the log. */
+__attribute__((format(printf, 1, 2))) void logLine(const char *format, ...);

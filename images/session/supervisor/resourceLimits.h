@@ -1,2 +1,2 @@
-/* Sets what each process of the game may take, for this process and all that it starts. */
+/* Sets the resource limits of this process and all that it starts. */
 void setResourceLimits(void);

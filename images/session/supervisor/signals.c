@@ -9,7 +9,7 @@
 
 static int signals = -1;
 
-void takeSignals(sigset_t *before) {
+void blockSignals(sigset_t *before) {
   sigset_t mine;
   sigemptyset(&mine);
   sigaddset(&mine, SIGTERM);
@@ -17,7 +17,7 @@ void takeSignals(sigset_t *before) {
   sigaddset(&mine, SIGCHLD);
   sigprocmask(SIG_BLOCK, &mine, before);
   signals = signalfd(-1, &mine, SFD_CLOEXEC);
-  signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more is no reason to end */
+  signal(SIGPIPE, SIG_IGN); /* writing to a log that nobody reads any more must not end the supervisor */
 }
 
 int nextSignal(long waitMs) {

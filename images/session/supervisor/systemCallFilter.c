@@ -1,9 +1,9 @@
 /*
- * What no process of a game may ask of the kernel, on every cluster, whatever its network plugin and its container runtime's own
- * profile are. Each refusal is an error number that programs know how to live with, never a signal.
+ * The system calls that are denied to every process of a game, on every cluster, whatever its network plugin and its container runtime's
+ * own profile are. A denied call fails with an error number that programs can handle, never with a signal.
  *
- * One filter holds the ABIs of both kinds of node; a process of any other is refused everything. That is also x32's lot, whose numbers
- * would otherwise be a second way to each call: no game is built for it, and distributions leave it out of their kernels.
+ * One filter has the ABIs of both kinds of node; a process of any other ABI is denied every call. That includes x32, whose numbers would
+ * otherwise be a second way to each call: no game is built for it, and distributions leave it out of their kernels.
  */
 #define _GNU_SOURCE
 #include "systemCallFilter.h"
@@ -20,23 +20,23 @@ enum { PROTOCOL_ICMP = 1, PROTOCOL_UDP = 17, TYPE_MASK = 0xf };
 
 static const uint32_t abis[] = {SCMP_ARCH_X86_64, SCMP_ARCH_X86, SCMP_ARCH_AARCH64, SCMP_ARCH_ARM};
 
-struct refusal { int call, error; };
+struct deniedCall { int call, error; };
 
-static const struct refusal refusals[] = {
-  /* Requests that pass no filter: sockets can be made through it. */
+static const struct deniedCall deniedCalls[] = {
+  /* Its requests pass no filter: sockets can be made through it. */
   {SCMP_SYS(io_uring_setup), EPERM}, {SCMP_SYS(io_uring_enter), EPERM}, {SCMP_SYS(io_uring_register), EPERM},
-  /* Into other processes: whatever they hold. */
+  /* Access to other processes. */
   {SCMP_SYS(ptrace), EPERM}, {SCMP_SYS(process_vm_readv), EPERM}, {SCMP_SYS(process_vm_writev), EPERM},
   {SCMP_SYS(process_madvise), EPERM}, {SCMP_SYS(pidfd_getfd), EPERM}, {SCMP_SYS(kcmp), EPERM},
   /* Large parts of the kernel that a game has no use for. */
   {SCMP_SYS(bpf), EPERM}, {SCMP_SYS(userfaultfd), EPERM}, {SCMP_SYS(perf_event_open), EPERM}, {SCMP_SYS(syslog), EPERM},
   {SCMP_SYS(lookup_dcookie), EPERM}, {SCMP_SYS(vm86), EPERM}, {SCMP_SYS(vm86old), EPERM},
-  /* Counted by the kernel per user id, which all sessions of a node share: one game would take them from all. */
+  /* The kernel counts these per user id, which all sessions of a node share: one game could use them up for all. */
   {SCMP_SYS(keyctl), EPERM}, {SCMP_SYS(add_key), EPERM}, {SCMP_SYS(request_key), EPERM}, {SCMP_SYS(fanotify_init), EPERM},
-  {SCMP_SYS(inotify_init), EMFILE}, {SCMP_SYS(inotify_init1), EMFILE}, /* as if they were used up: engines then look for themselves */
-  /* Namespaces, in which a process has rights that it has not here. clone3's flags lie behind a pointer: libc falls back to clone. */
+  {SCMP_SYS(inotify_init), EMFILE}, {SCMP_SYS(inotify_init1), EMFILE}, /* as if they were used up: engines then poll instead */
+  /* Namespaces, in which a process would gain rights. clone3's flags are behind a pointer: libc falls back to clone. */
   {SCMP_SYS(unshare), EPERM}, {SCMP_SYS(setns), EPERM}, {SCMP_SYS(clone3), ENOSYS},
-  /* Mounts, and files by other ways than their path. */
+  /* Mounts, and files by other means than their path. */
   {SCMP_SYS(mount), EPERM}, {SCMP_SYS(umount), EPERM}, {SCMP_SYS(umount2), EPERM}, {SCMP_SYS(pivot_root), EPERM},
   {SCMP_SYS(chroot), EPERM}, {SCMP_SYS(fsopen), EPERM}, {SCMP_SYS(fsconfig), EPERM}, {SCMP_SYS(fsmount), EPERM},
   {SCMP_SYS(fspick), EPERM}, {SCMP_SYS(open_tree), EPERM}, {SCMP_SYS(move_mount), EPERM}, {SCMP_SYS(mount_setattr), EPERM},
@@ -52,42 +52,42 @@ static const unsigned namespaces[] = {
   CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
 };
 
-/* The first failure of several steps stays. */
-static void refuse(int *failure, scmp_filter_ctx filter, int error, int call, unsigned count, const struct scmp_arg_cmp *when) {
+/* Adds a rule; `failure` keeps the first error of several rules. */
+static void deny(int *failure, scmp_filter_ctx filter, int error, int call, unsigned count, const struct scmp_arg_cmp *when) {
   if (*failure == 0) *failure = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(error), call, count, when);
 }
 
 /*
- * The i386 call socketcall has its arguments behind a pointer, so that libseccomp can only refuse its sub-calls socket and socketpair
- * whatever they ask for; every rule of socket has to have the same error for that. Its other sub-calls take sockets that are there.
+ * The i386 call socketcall has its arguments behind a pointer, so that libseccomp can only deny its sub-calls socket and socketpair
+ * whatever their arguments are; for that, every rule of socket has to have the same error. Its other sub-calls take sockets that exist.
  */
-static void refuseSockets(int *failure, scmp_filter_ctx filter, int call, const struct scmp_arg_cmp *when, unsigned count) {
-  refuse(failure, filter, EAFNOSUPPORT, call, count, when);
+static void denySockets(int *failure, scmp_filter_ctx filter, int call, const struct scmp_arg_cmp *when, unsigned count) {
+  deny(failure, filter, EAFNOSUPPORT, call, count, when);
 }
 
-/* A value with bits above the 32 that the kernel looks at is greater than all, and so refused. */
+/* A value with bits above the 32 that the kernel reads is greater than all, and so denied. */
 static void allowOnlyUnix(int *failure, scmp_filter_ctx filter, int call) {
-  refuseSockets(failure, filter, call, (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_NE, AF_UNIX)}, 1);
+  denySockets(failure, filter, call, (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_NE, AF_UNIX)}, 1);
 }
 
-/* TCP and UDP of one family: no raw packets, no protocols that few have looked through, and no ICMP. */
+/* Allows TCP and UDP of one family: no raw packets, no ICMP, no protocols that have had little review. */
 static void allowOnlyTcpAndUdp(int *failure, scmp_filter_ctx filter, int family) {
   const struct scmp_arg_cmp of = SCMP_A0_64(SCMP_CMP_EQ, family);
   const struct scmp_arg_cmp others[] = {
-    /* All types but 1 and 2, stream and datagram. */
+    /* All types except 1 and 2, stream and datagram. */
     SCMP_A1_64(SCMP_CMP_MASKED_EQ, TYPE_MASK, 0), SCMP_A1_64(SCMP_CMP_MASKED_EQ, 3, 3),
     SCMP_A1_64(SCMP_CMP_MASKED_EQ, 4, 4), SCMP_A1_64(SCMP_CMP_MASKED_EQ, 8, 8),
     SCMP_A2_64(SCMP_CMP_EQ, PROTOCOL_ICMP), SCMP_A2_64(SCMP_CMP_GT, PROTOCOL_UDP),
   };
   for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
-    refuseSockets(failure, filter, SCMP_SYS(socket), (struct scmp_arg_cmp[]){of, others[i]}, 2);
+    denySockets(failure, filter, SCMP_SYS(socket), (struct scmp_arg_cmp[]){of, others[i]}, 2);
 }
 
 static void allowInternet(int *failure, scmp_filter_ctx filter) {
   for (int family = 0; family < AF_INET6; family++)
     if (family != AF_UNIX && family != AF_INET)
-      refuseSockets(failure, filter, SCMP_SYS(socket), (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_EQ, family)}, 1);
-  refuseSockets(failure, filter, SCMP_SYS(socket), (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_GT, AF_INET6)}, 1);
+      denySockets(failure, filter, SCMP_SYS(socket), (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_EQ, family)}, 1);
+  denySockets(failure, filter, SCMP_SYS(socket), (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_GT, AF_INET6)}, 1);
   allowOnlyTcpAndUdp(failure, filter, AF_INET);
   allowOnlyTcpAndUdp(failure, filter, AF_INET6);
 }
@@ -96,13 +96,13 @@ void *buildSystemCallFilter(bool internet) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (!filter) return NULL;
   int failure = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
-  /* Calls are looked up in a tree: a game makes some 100,000 a second. */
+  /* The filter searches a tree: a game makes some 100,000 calls a second. */
   if (failure == 0) failure = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
   for (unsigned i = 0; i < sizeof abis / sizeof *abis && failure == 0; i++)
     if (seccomp_arch_exist(filter, abis[i]) == -EEXIST) failure = seccomp_arch_add(filter, abis[i]);
-  for (unsigned i = 0; i < sizeof refusals / sizeof *refusals; i++) refuse(&failure, filter, refusals[i].error, refusals[i].call, 0, NULL);
+  for (unsigned i = 0; i < sizeof deniedCalls / sizeof *deniedCalls; i++) deny(&failure, filter, deniedCalls[i].error, deniedCalls[i].call, 0, NULL);
   for (unsigned i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
-    refuse(&failure, filter, EPERM, SCMP_SYS(clone), 1, (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i])});
+    deny(&failure, filter, EPERM, SCMP_SYS(clone), 1, (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i])});
   allowOnlyUnix(&failure, filter, SCMP_SYS(socketpair));
   if (internet) allowInternet(&failure, filter);
   else allowOnlyUnix(&failure, filter, SCMP_SYS(socket));

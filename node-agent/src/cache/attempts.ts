@@ -1,8 +1,10 @@
-import { backOffMs, type BackOff } from "#kube/backOff.ts";
+import type { contentReasons } from "#contracts/crd/reasons.ts";
+import { backOffMs, type BackOff } from "#runtime/backOff.ts";
 
-/** Why a download failed, as a CamelCase reason. */
-export type FailureReason = "ChecksumMismatch" | "ArchiveRefused" | "StoreUnreachable" | "SourceMissing" | "InsufficientSpace" | "DownloadFailed";
+/** Why a download failed: one of the reasons of a session's condition ContentReady. */
+export type FailureReason = (typeof contentReasons)["checksumMismatch" | "archiveRefused" | "storeUnreachable" | "sourceMissing" | "insufficientSpace" | "downloadFailed"];
 
+/** How a download failed. */
 export interface Failure {
   reason: FailureReason;
   message: string;
@@ -28,7 +30,7 @@ const strikesAllowed = 3;
 /** How often a quarantined object is looked at, to see whether it was replaced. */
 export const quarantineCheckMs = 60_000;
 
-/** The record after one more failure. */
+/** Returns what is remembered after one more failure. */
 export function afterFailure(known: Attempts | undefined, failure: Failure, nowMs: number, random: () => number): Attempts {
   const failures = (known?.failures ?? 0) + 1;
   const blamesBytes = failure.reason === "ChecksumMismatch" || failure.reason === "ArchiveRefused";

@@ -1,10 +1,11 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { contentReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import type { Clock, Timer } from "#kube/clock.ts";
-import type { Logger } from "#kube/logger.ts";
-import type { ObjectStore } from "../store/objectStore.ts";
-import { createThrottle } from "../store/throttle.ts";
+import type { Clock, Timer } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ObjectStore } from "../objectStore/objectStore.ts";
+import { createThrottle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import { unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
 import { chooseVictims, type Evictable } from "./eviction.ts";
@@ -16,16 +17,17 @@ import { budgetBytes, neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
 import { WantedVersions } from "./wantedVersions.ts";
 
-/** Told of what the cache does. */
+/** Counts what the cache does. */
 export interface CacheMetrics {
   downloaded(outcome: "ready" | "failed", reason: string, seconds: number, packedBytes: number): void;
   resumed(): void;
   evicted(): void;
 }
 
+/** What the cache works with. */
 export interface ContentCacheOptions {
   files: ObjectFiles;
-  store: ObjectStore;
+  objectStore: ObjectStore;
   /** 0 for 80 % of the file system. */
   budgetBytes: number;
   readDiskSpace: () => Promise<DiskSpace>;
@@ -73,28 +75,28 @@ export class ContentCache {
     this.#disk = await this.#options.readDiskSpace();
   }
 
-  /** What the policies want here; replaces what they wanted before. */
+  /** Sets what the policies want here, in place of what they wanted before. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#wants.setDesired(desired);
     this.#pump();
   }
 
-  /** A session needs the version now. Repeating it is harmless. */
+  /** Fetches the version first, as a session waits for it. Repeating it is harmless. */
   demand(gameSession: string, source: ArchiveSource): void {
     const isNew = this.#wants.demand(gameSession, source);
     const running = this.#downloads.get(source.sha256);
     if (running !== undefined) running.isForLaunch = true;
     if (!isNew) return;
-    this.#failed.hasten(source.sha256);
+    this.#failed.retryNow(source.sha256);
     this.#pump();
   }
 
-  /** The session no longer waits. */
+  /** Ends what the session asked for. */
   release(gameSession: string): void {
     this.#wants.release(gameSession);
   }
 
-  /** Where a version stands; undefined when nobody wants it. */
+  /** Returns where a version stands; undefined when nobody wants it. */
   stateOf(digest: string): ContentState | undefined {
     if (this.#unpacked.has(digest)) return { state: "Ready" };
     const download = this.#downloads.get(digest);
@@ -109,7 +111,7 @@ export class ContentCache {
     await this.#unpacked.markUsed(digest);
   }
 
-  /** Calls `listener` at each change of a version; `isProgress` when it is only a further percent. */
+  /** Calls `listener` at each change of a version, with `isProgress` when it is only a further percent; returns how to end that. */
   subscribe(listener: (digest: string, isProgress: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -117,10 +119,10 @@ export class ContentCache {
 
   /** Whether a version could not be fetched for want of space. */
   get isShortOfSpace(): boolean {
-    return this.#failed.hasReason("InsufficientSpace");
+    return this.#failed.hasReason(contentReasons.insufficientSpace);
   }
 
-  /** The cache as a GameNode's status shows it. */
+  /** Returns the cache as a GameNode's status shows it. */
   async report(): Promise<NonNullable<GameNodeStatus["cache"]>> {
     this.#disk = await this.#options.readDiskSpace();
     const capacityBytes = this.#budget();
@@ -156,7 +158,7 @@ export class ContentCache {
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
     if (!await this.#makeRoom(reservedBytes, wanted)) {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
-      this.#fail(digest, { reason: "InsufficientSpace", message, etag: undefined, isFinal: false });
+      this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
       return;
     }
     const download: Download = { digest, isForLaunch, progressPercent: 0, reservedBytes, ended: Promise.resolve() };
@@ -190,10 +192,10 @@ export class ContentCache {
   }
 
   async #fetch(download: Download, source: ArchiveSource): ReturnType<typeof fetchContent> {
-    const { files, store, clock, random, metrics, logger } = this.#options;
+    const { files, objectStore, clock, random, metrics, logger } = this.#options;
     this.#attemptCount += 1;
     return fetchContent({
-      files, store, source, clock, random,
+      files, objectStore, source, clock, random,
       attempt: this.#attemptCount,
       throttle: createThrottle(clock, () => this.#rateOf(download)),
       signal: this.#stopping.signal,
@@ -209,7 +211,7 @@ export class ContentCache {
     });
   }
 
-  /** A launch runs free; a fill keeps to its rate and pauses while a launch needs the line. */
+  /** Returns bytes per second: a launch is not limited, and a fill keeps to its rate and pauses while a launch needs the line. */
   #rateOf({ digest, isForLaunch }: Download): number | undefined {
     if (isForLaunch) return undefined;
     if ([...this.#downloads.values()].some((other) => other.isForLaunch)) return 0;
@@ -224,7 +226,7 @@ export class ContentCache {
   async #liftQuarantines(): Promise<void> {
     for (const { digest, source } of this.#wanted()) {
       if (!this.#failed.isDueForCheck(digest)) continue;
-      const found = await this.#options.store.stat(source, this.#stopping.signal).catch(() => undefined);
+      const found = await this.#options.objectStore.stat(source, this.#stopping.signal).catch(() => undefined);
       this.#failed.check(digest, found?.etag);
     }
   }
@@ -240,18 +242,24 @@ export class ContentCache {
     if (!this.#stopping.signal.aborted) this.#retryTimer = this.#options.clock.setTimer(ms, () => this.#pump());
   }
 
-  async #makeRoom(bytes: number, { isForLaunch, priority }: Wanted): Promise<boolean> {
+  async #makeRoom(bytes: number, wanted: Wanted): Promise<boolean> {
     this.#disk = await this.#options.readDiskSpace();
-    const request = { bytes, priority: isForLaunch ? undefined : priority };
+    const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority };
     const room = { usedBytes: this.#usedBytes(), budgetBytes: this.#budget(), diskFreeBytes: this.#disk.freeBytes - this.#reservedBytes() };
     const victims = chooseVictims(this.#evictables(), request, room);
     for (const { digest } of victims ?? []) {
-      await this.#unpacked.remove(digest);
-      this.#options.metrics.evicted();
-      this.#options.logger.info({ digest }, "A game was evicted to make room.");
-      this.#tell(digest);
+      // A session may have asked for it, or a policy have pinned it, while the one before was removed: what to give up is chosen anew.
+      if (!this.#evictables().some((version) => version.digest === digest && !version.isInUse && !version.isPinned)) return this.#makeRoom(bytes, wanted);
+      await this.#evict(digest);
     }
     return victims !== undefined;
+  }
+
+  async #evict(digest: string): Promise<void> {
+    await this.#unpacked.remove(digest);
+    this.#options.metrics.evicted();
+    this.#options.logger.info({ digest }, "A game was evicted to make room.");
+    this.#tell(digest);
   }
 
   #evictables(): Evictable[] {
@@ -266,7 +274,7 @@ export class ContentCache {
     return new Set([...this.#options.inUse(), ...this.#wants.demanded()]);
   }
 
-  /** What is wanted and not there yet. */
+  /** Returns what is wanted and not there yet. */
   #wanted(): Wanted[] {
     return this.#wants.list().filter(({ digest }) => !this.#unpacked.has(digest));
   }
@@ -295,5 +303,5 @@ export class ContentCache {
 }
 
 function unexpectedFailure(error: unknown): Failure {
-  return { reason: "DownloadFailed", message: error instanceof Error ? error.message : String(error), etag: undefined, isFinal: false };
+  return { reason: contentReasons.downloadFailed, message: error instanceof Error ? error.message : String(error), etag: undefined, isFinal: false };
 }

@@ -1,5 +1,5 @@
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
-import { toApiTime } from "#kube/clock.ts";
+import { toApiTime } from "#kube/time.ts";
 import type { Failure } from "./attempts.ts";
 import type { UnpackedVersion } from "./unpackedVersions.ts";
 
@@ -9,12 +9,12 @@ export type ContentState =
   | { state: "Queued" | "Downloading"; progressPercent: number }
   | { state: "Failed"; failure: Failure };
 
-/** A version that is here, as a GameNode's status shows it. */
+/** Returns a version that is here, as a GameNode's status shows it. */
 export function unpackedEntry({ digest, bytes, cachedAt, lastUsedMs }: UnpackedVersion, inUse: boolean): CacheEntry {
   return { digest, state: "Ready", bytes, inUse, cachedAt: toApiTime(cachedAt), lastUsedAt: toApiTime(new Date(lastUsedMs)) };
 }
 
-/** A version that is wanted and not here yet, as a GameNode's status shows it. */
+/** Returns a version that is wanted and not here yet, as a GameNode's status shows it. */
 export function wantedEntry(digest: string, state: ContentState | undefined, inUse: boolean): CacheEntry {
   const base = { digest, bytes: 0, inUse };
   if (state?.state === "Failed") return { ...base, state: "Failed", reason: `${state.failure.reason}: ${state.failure.message}`.slice(0, 1024) };

@@ -16,6 +16,7 @@ export interface RoomRequest {
   priority: number | undefined;
 }
 
+/** Room that there is. */
 export interface Room {
   usedBytes: number;
   budgetBytes: number;
@@ -29,7 +30,7 @@ const lowWatermark = 0.8;
 /** Left free on the file system for saves and the agent itself. */
 export const reserveBytes = 64 * 1024 * 1024;
 
-/** Versions to remove so that the request fits, or undefined when it cannot fit. Never one that is in use. */
+/** Returns the versions to remove so that the request fits, never one that is in use; undefined when it cannot fit. */
 export function chooseVictims(versions: readonly Evictable[], request: RoomRequest, room: Room): Evictable[] | undefined {
   const { budgetBytes } = room;
   const deficit = Math.max(room.usedBytes + request.bytes - budgetBytes, request.bytes + reserveBytes - room.diskFreeBytes);
@@ -54,7 +55,7 @@ function mayEvict(version: Evictable, request: RoomRequest): boolean {
   return version.priority < request.priority;
 }
 
-/** Least worth keeping first: not wanted by any policy, then lower priority, then longest unused. */
+/** Returns the versions least worth keeping first: not wanted by any policy, then lower priority, then longest unused. */
 function byWorth(versions: Evictable[]): Evictable[] {
   const rank = ({ priority }: Evictable): number => priority ?? Number.NEGATIVE_INFINITY;
   return versions.toSorted((left, right) => {

@@ -1,4 +1,4 @@
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { afterFailure, type Attempts, type Failure } from "./attempts.ts";
 
 /** The versions that could not be fetched, and when each is tried again. */
@@ -12,12 +12,12 @@ export class FailedVersions {
     this.#random = random;
   }
 
-  /** Why the version's last attempt failed. */
+  /** Returns why the version's last attempt failed; undefined when none has. */
   lastFailure(digest: string): Failure | undefined {
     return this.#attempts.get(digest)?.last;
   }
 
-  /** Whether any version failed for this reason. */
+  /** Returns whether any version failed for this reason. */
   hasReason(reason: Failure["reason"]): boolean {
     return [...this.#attempts.values()].some(({ last }) => last.reason === reason);
   }
@@ -35,25 +35,25 @@ export class FailedVersions {
     for (const digest of this.#attempts.keys()) if (!digests.has(digest)) this.#attempts.delete(digest);
   }
 
-  /** A player does not sit out the back-off of a background fill. */
-  hasten(digest: string): void {
+  /** Makes the version due at once, unless it is quarantined: a player does not wait for the back-off of a background fill. */
+  retryNow(digest: string): void {
     const attempts = this.#attempts.get(digest);
     if (attempts !== undefined && !attempts.isQuarantined) attempts.retryAtMs = this.#clock.monotonicMs();
   }
 
-  /** Whether the version must not be tried yet. */
+  /** Returns whether the version must not be tried yet. */
   isWaiting(digest: string): boolean {
     const attempts = this.#attempts.get(digest);
     return attempts !== undefined && (attempts.isQuarantined || !this.#isDue(attempts));
   }
 
-  /** Whether it is time to see if a version that was given up was replaced. */
+  /** Returns whether it is time to see if a version that was given up was replaced. */
   isDueForCheck(digest: string): boolean {
     const attempts = this.#attempts.get(digest);
     return attempts?.isQuarantined === true && this.#isDue(attempts);
   }
 
-  /** An object that was replaced since it was given up gets a new chance; `etag` is undefined when none was found. */
+  /** Lets an object be tried again that was replaced since it was given up; `etag` is undefined when none was found. */
   check(digest: string, etag: string | undefined): void {
     const last = this.lastFailure(digest);
     if (last === undefined) return;
@@ -61,7 +61,7 @@ export class FailedVersions {
     else this.add(digest, last);
   }
 
-  /** Until the first of them is due; undefined when there is none. */
+  /** Returns the time until the first of them is due, in milliseconds; undefined when there is none. */
   msToNextTry(): number | undefined {
     if (this.#attempts.size === 0) return undefined;
     return Math.min(...[...this.#attempts.values()].map(({ retryAtMs }) => retryAtMs)) - this.#clock.monotonicMs();

@@ -1,19 +1,21 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { gameArchiveRules, type ArchiveRules } from "#contracts/archive/archiveRules.ts";
-import type { Clock } from "#kube/clock.ts";
-import type { TreeStyle } from "../archive/treeWriter.ts";
-import { UnverifiedRefusal, unpackArchive } from "../archive/unpack.ts";
-import { ChecksumMismatch, isStoreUnreachable, ObjectStoreError } from "../store/errors.ts";
-import type { ObjectStore } from "../store/objectStore.ts";
-import { readObject } from "../store/readObject.ts";
-import type { Throttle } from "../store/throttle.ts";
+import { contentReasons } from "#contracts/crd/reasons.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { gameArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { TreeStyle } from "../unpack/treeWriter.ts";
+import { UnverifiedArchive, unpackArchive } from "../unpack/unpack.ts";
+import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../objectStore/errors.ts";
+import type { ObjectStore } from "../objectStore/objectStore.ts";
+import { readObject } from "../objectStore/readObject.ts";
+import type { Throttle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import type { Manifest } from "./manifest.ts";
 import type { ObjectFiles } from "./objectFiles.ts";
 
+/** What one attempt works with. */
 export interface FetchOptions {
-  store: ObjectStore;
+  objectStore: ObjectStore;
   files: ObjectFiles;
   source: ArchiveSource;
   attempt: number;
@@ -25,7 +27,7 @@ export interface FetchOptions {
   onResume: (offset: number) => void;
 }
 
-/** An attempt that failed, with what is known about why. */
+/** An attempt failed; says what is known about why. */
 export class FetchFailed extends Error {
   readonly failure: Failure;
 
@@ -39,7 +41,7 @@ export class FetchFailed extends Error {
 /** Readable for everybody, writable for nobody. */
 const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryMode: 0o555 };
 
-/** Downloads, checks and publishes one version; throws FetchFailed and leaves nothing, or throws the abort reason. */
+/** Downloads, checks and publishes one version; returns its manifest. Throws FetchFailed or the abort reason, and then leaves nothing. */
 export async function fetchContent(options: FetchOptions): Promise<Manifest> {
   const { files, source, clock, signal } = options;
   let etag: string | undefined;
@@ -66,9 +68,9 @@ export async function fetchContent(options: FetchOptions): Promise<Manifest> {
   }
 }
 
-async function* throttled({ store, source, throttle, clock, random, signal, onResume }: FetchOptions, onOpen: (etag: string) => void): AsyncGenerator<Buffer> {
+async function* throttled({ objectStore, source, throttle, clock, random, signal, onResume }: FetchOptions, onOpen: (etag: string) => void): AsyncGenerator<Buffer> {
   const location = { bucket: source.bucket, key: source.key };
-  for await (const chunk of readObject({ store, location, sizeBytes: source.sizeBytes, clock, random, signal, onOpen, onResume })) {
+  for await (const chunk of readObject({ objectStore, location, sizeBytes: source.sizeBytes, clock, random, signal, onOpen, onResume })) {
     await throttle.pass(chunk.length, signal);
     yield chunk;
   }
@@ -84,11 +86,11 @@ function rulesFor({ unpackedSizeBytes }: ArchiveSource): ArchiveRules {
 function describeFailure(error: unknown, etag: string | undefined): Failure {
   const message = error instanceof Error ? error.message : String(error);
   const failure = { message, etag, isFinal: false };
-  if (error instanceof ChecksumMismatch) return { ...failure, reason: "ChecksumMismatch" };
-  if (error instanceof ArchiveRefused) return { ...failure, reason: "ArchiveRefused", isFinal: true };
-  if (error instanceof UnverifiedRefusal) return { ...failure, reason: "ArchiveRefused" };
-  if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: "SourceMissing" };
-  if (isStoreUnreachable(error)) return { ...failure, reason: "StoreUnreachable" };
+  if (error instanceof ChecksumMismatch) return { ...failure, reason: contentReasons.checksumMismatch };
+  if (error instanceof ArchiveRefused) return { ...failure, reason: contentReasons.archiveRefused, isFinal: true };
+  if (error instanceof UnverifiedArchive) return { ...failure, reason: contentReasons.archiveRefused };
+  if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: contentReasons.sourceMissing };
+  if (isObjectStoreUnreachable(error)) return { ...failure, reason: contentReasons.storeUnreachable };
   const isFull = error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
-  return { ...failure, reason: isFull ? "InsufficientSpace" : "DownloadFailed" };
+  return { ...failure, reason: isFull ? contentReasons.insufficientSpace : contentReasons.downloadFailed };
 }

@@ -24,7 +24,7 @@ export async function writeManifest(path: string, manifest: Manifest): Promise<v
   }
 }
 
-/** The manifest, or undefined when it is missing or not one. */
+/** Returns the manifest; undefined when it is missing or not one. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
   try {
     return Manifest.safeParse(JSON.parse(await readFile(path, "utf8"))).data;

@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { sha256Hex } from "#contracts/crd/schema.ts";
-import { syncDirectory } from "../archive/treeWriter.ts";
-import type { NodePaths } from "../paths.ts";
+import { syncDirectory } from "../disk/syncDirectory.ts";
+import type { NodePaths } from "../disk/nodePaths.ts";
 import { readManifest, writeManifest, type Manifest } from "./manifest.ts";
 
 /** A version that is whole and on disk. */
@@ -12,9 +12,9 @@ export interface StoredObject {
 
 /** The unpacked archives on disk. A directory under `objects` is complete: it gets there by one rename. */
 export interface ObjectFiles {
-  /** Makes the folders, empties the temporary one, drops what is not whole, and gives what is. */
+  /** Makes the folders, empties the temporary one, drops what is not whole, and returns what is. */
   load(): Promise<StoredObject[]>;
-  /** A fresh directory for one attempt; its `content` is to be filled. */
+  /** Makes and returns a fresh directory for one attempt; its `content` is to be filled. */
   begin(digest: string, attempt: number): Promise<Draft>;
   markUsed(digest: string, at: Date): Promise<void>;
   remove(digest: string): Promise<void>;
@@ -27,6 +27,7 @@ export interface Draft {
   discard(): Promise<void>;
 }
 
+/** Returns the unpacked archives below the agent's root; nothing is read before `load`. */
 export function createObjectFiles(paths: NodePaths): ObjectFiles {
   const manifestPath = (directory: string): string => `${directory}/manifest.json`;
 

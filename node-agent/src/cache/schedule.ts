@@ -10,6 +10,7 @@ export interface Wanted {
   priority: number;
 }
 
+/** A download under way. */
 export interface Running {
   digest: string;
   /** As it was started, or since a session has asked for the same version. */
@@ -20,7 +21,7 @@ export interface Running {
 const launchesAtOnce = 4;
 const fillsAtOnce = 1;
 
-/** What to start now: launches in the order asked for, beside whatever fill is running; then one fill, the highest priority first. */
+/** Returns what to start now: launches in the order asked for, beside whatever fill is running; else one fill, the highest priority first. */
 export function chooseDownloads(wanted: readonly Wanted[], running: readonly Running[]): Wanted[] {
   const idle = wanted.filter(({ digest }) => !running.some((other) => other.digest === digest));
   const launchesRunning = running.filter(({ isForLaunch }) => isForLaunch).length;

@@ -6,18 +6,18 @@ export interface DiskSpace {
   freeBytes: number;
 }
 
-/** How large the path's file system is, and how much of it an unprivileged user may still take. */
+/** Returns how large the path's file system is, and how much of it an unprivileged user may still take. */
 export async function readDiskSpace(path: string): Promise<DiskSpace> {
   const { bsize, blocks, bavail } = await statfs(path);
   return { totalBytes: bsize * blocks, freeBytes: bsize * bavail };
 }
 
-/** The configured budget, or 80 % of the file system when it is 0. */
+/** Returns the configured budget, or 80 % of the file system when it is 0. */
 export function budgetBytes(configured: number, disk: DiskSpace): number {
   return configured > 0 ? configured : Math.floor(disk.totalBytes * 0.8);
 }
 
-/** What a version takes on disk at most while it is unpacked: files end in half-filled blocks. */
+/** Returns the bytes that a version takes on disk at most while it is unpacked: files end in half-filled blocks. */
 export function neededBytes(unpackedSizeBytes: number): number {
   return Math.ceil(unpackedSizeBytes * 1.05);
 }

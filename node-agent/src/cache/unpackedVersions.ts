@@ -1,4 +1,4 @@
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { ObjectFiles } from "./objectFiles.ts";
 
 /** A version that lies unpacked on this node. */
@@ -43,7 +43,7 @@ export class UnpackedVersions {
     return this.list().reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Digests that were used a moment ago. */
+  /** Returns the digests that were used a moment ago. */
   recentlyUsed(): string[] {
     const now = this.#clock.now().getTime();
     return this.list().filter(({ lastUsedMs }) => now - lastUsedMs < graceMs).map(({ digest }) => digest);
@@ -63,7 +63,7 @@ export class UnpackedVersions {
     await this.#files.markUsed(digest, now);
   }
 
-  /** Out of the table first: a session that asks from now on gets a fresh copy. */
+  /** Removes the version, from the table first: a session that asks from now on gets a fresh copy. */
   async remove(digest: string): Promise<void> {
     this.#versions.delete(digest);
     await this.#files.remove(digest);

@@ -8,17 +8,17 @@ export class WantedVersions {
   /** By session: what it waits for. */
   readonly #demands = new Map<string, ArchiveSource>();
 
-  /** What the policies want; replaces what they wanted before. */
+  /** Sets what the policies want, in place of what they wanted before. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#desired = desired;
   }
 
-  /** What the policies say of a version. */
+  /** Returns what the policies say of a version; undefined when they want none of it. */
   desired(digest: string): DesiredContent | undefined {
     return this.#desired.find((content) => content.digest === digest);
   }
 
-  /** A session waits for the version; false when that was known. */
+  /** Notes that a session waits for the version; returns false when that was known. */
   demand(gameSession: string, source: ArchiveSource): boolean {
     const known = this.#demands.get(gameSession);
     this.#demands.set(gameSession, source);
@@ -29,12 +29,12 @@ export class WantedVersions {
     this.#demands.delete(gameSession);
   }
 
-  /** Digests that sessions wait for. */
+  /** Returns the digests that sessions wait for. */
   demanded(): string[] {
     return [...this.#demands.values()].map(({ sha256 }) => sha256);
   }
 
-  /** Each version once; a session's demand counts as a launch, at the policy's priority. */
+  /** Returns each version once; a session's demand counts as a launch, at the policy's priority. */
   list(): Wanted[] {
     const wanted = new Map<string, Wanted>();
     for (const { digest, source, priority, hold } of this.#desired) {

@@ -5,6 +5,8 @@ import type { TreeRemover } from "./treeRemover.ts";
 
 /** Session folders that are set aside for an admin. */
 export interface KeptFolders {
+  /** Makes the folder that holds them. */
+  open(): Promise<void>;
   /** Moves a folder here under the name, in place of an older one, and drops the oldest beyond the bounds; returns where it is now. */
   take(folder: string, name: string): Promise<string>;
   /** Returns how many there are. */
@@ -18,10 +20,8 @@ const bounds = { folders: 32, bytes: 4 * 2 ** 30 };
 /** What cannot be measured in this time counts as too large. */
 const measureMs = 60_000;
 
-/** Creates the folder of kept folders. What is dropped goes through the remover, whatever a game has made of it. */
-export async function createKeptFolders(directory: string, remover: TreeRemover): Promise<KeptFolders> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-
+/** Returns the kept folders below `directory`. What is dropped goes through the remover, whatever a game has made of it. */
+export function createKeptFolders(directory: string, remover: TreeRemover): KeptFolders {
   async function dropOldest(): Promise<void> {
     const names = await readdir(directory);
     const folders = await Promise.all(names.map(async (name) => {
@@ -37,6 +37,9 @@ export async function createKeptFolders(directory: string, remover: TreeRemover)
   }
 
   return {
+    async open() {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+    },
     async take(folder, name) {
       const path = `${directory}/${name}`;
       await remover.remove(path);

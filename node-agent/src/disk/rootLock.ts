@@ -7,6 +7,7 @@ export interface RootLock {
   release(): Promise<void>;
 }
 
+/** What the lock is told, and whom it tells. */
 export interface RootLockOptions {
   path: string;
   /** Called when another process holds the lock, before it is waited for. */
@@ -20,7 +21,7 @@ export interface RootLockOptions {
 const holder = 'flock --nonblock 9 || { echo waiting; flock 9; }; echo held; exec cat >/dev/null';
 
 /**
- * Waits until this process is the only one that works below the root. An agent that was deleted by force may still run beside its
+ * Waits until this process is the only one that works below the root; returns the lock. An agent that was deleted by force may still run beside its
  * successor. Node cannot lock files, so util-linux' `flock` does, in a child whose input ends with this process, however that dies;
  * while this process is only frozen, the lock stays its own. Throws the signal's reason.
  */

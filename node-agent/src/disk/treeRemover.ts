@@ -1,18 +1,11 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rename } from "node:fs/promises";
-import { backOffMs } from "#kube/backOff.ts";
-import { slept, type Clock } from "#kube/clock.ts";
-import type { Logger } from "#kube/logger.ts";
+import { backOffMs } from "#runtime/backOff.ts";
+import { slept, type Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
 
-/** Removes folders whose content somebody else chose. */
-export interface TreeRemover {
-  /** Takes the folder out of sight at once; it is taken apart in the background. Does nothing when it is not there. */
-  remove(path: string): Promise<void>;
-  /** Resolves when nothing is left to be taken apart, or the time is over. */
-  stop(): Promise<void>;
-}
-
+/** What the remover is given. */
 export interface TreeRemoverOptions {
   /** Folder on the same file system; what a former process left in it is removed too. */
   trash: string;
@@ -26,44 +19,57 @@ const runMs = 10 * 60_000;
 const backOff = { baseMs: 5_000, maxMs: 10 * 60_000 };
 
 /**
- * GNU rm goes through folders by their handles: no depth, breadth or name stops it, and a folder of millions of names costs it a bounded
- * part of them at a time. As a child of its own, niced and under a deadline, it can neither block nor bloat the agent.
+ * Removes folders whose content somebody else chose. GNU rm goes through folders by their handles: no depth, breadth or name stops it, and a
+ * folder of millions of names costs it a bounded part of them at a time. As a child of its own, niced and under a deadline, it can neither
+ * block nor bloat the agent.
  */
-export async function createTreeRemover({ trash, clock, random, logger }: TreeRemoverOptions): Promise<TreeRemover> {
-  await mkdir(trash, { recursive: true, mode: 0o700 });
-  const stopping = new AbortController();
-  let working: Promise<void> | undefined;
+export class TreeRemover {
+  readonly #options: TreeRemoverOptions;
+  readonly #stopping = new AbortController();
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: TreeRemoverOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the trash, and begins to take apart what a former process left there. */
+  async start(): Promise<void> {
+    await mkdir(this.#options.trash, { recursive: true, mode: 0o700 });
+    this.#wake();
+  }
+
+  /** Takes the folder out of sight at once; it is taken apart in the background. Does nothing when it is not there. */
+  async remove(path: string): Promise<void> {
+    try {
+      await rename(path, `${this.#options.trash}/${randomBytes(8).toString("hex")}`);
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+      throw error;
+    }
+    this.#wake();
+  }
+
+  /** Ends the child; what is left is taken apart after the next start. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#working;
+  }
+
+  #wake(): void {
+    this.#working = this.#working.then(() => this.#emptyTrash());
+  }
 
   /** Goes on until a look finds nothing: what comes in while a child works is found by the next look. */
-  async function emptyTrash(): Promise<void> {
+  async #emptyTrash(): Promise<void> {
+    const { trash, clock, random, logger } = this.#options;
+    const { signal } = this.#stopping;
     let failures = 0;
-    while (!await removeContents(trash, stopping.signal) && !stopping.signal.aborted) {
+    while (!await removeContents(trash, signal) && !signal.aborted) {
       failures += 1;
       if (failures > 1) logger.warn({ trash, failures }, "A removed folder could not be taken apart; it is tried again.");
-      await slept(clock, backOffMs(backOff, failures, random), stopping.signal);
+      await slept(clock, backOffMs(backOff, failures, random), signal);
     }
   }
-
-  function start(): void {
-    working = (working ?? Promise.resolve()).then(emptyTrash);
-  }
-
-  start();
-  return {
-    async remove(path) {
-      try {
-        await rename(path, `${trash}/${randomBytes(8).toString("hex")}`);
-      } catch (error) {
-        if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
-        throw error;
-      }
-      start();
-    },
-    async stop() {
-      stopping.abort();
-      await working;
-    },
-  };
 }
 
 /** Returns whether all that was there is gone. */

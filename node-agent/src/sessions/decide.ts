@@ -1,5 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { hasGameStarted, isEnding, isFinished, isGameRunning, isGameTerminated, isOfPreviousRelease, isSaidReady, mayStillPack, type SessionWorld } from "./world.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { hasGameStarted, isEnding, isGameRunning, isGameTerminated, isOfPreviousRelease, mayStillPack, type SessionWorld } from "./world.ts";
 
 /** What a session needs of its node next. */
 export type StepName =
@@ -23,7 +24,7 @@ export type StepName =
   | "resolveAbsence"
   | "nothing";
 
-/** Decides, from what was observed and nothing else, what comes next. */
+/** Returns what comes next, from what was observed and nothing else. */
 export function stepFor(world: SessionWorld): StepName {
   const { session, record, unreadable } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
@@ -36,7 +37,7 @@ function playingStep(session: GameSession, { pod, record, isOrdered, formerSaves
   // A game of the previous release plays on; its saves are stored when it ends.
   if (record?.version === 1 && formerSaves !== undefined && pod !== undefined && isOfPreviousRelease(pod)) return "wait";
   // The pod may be there first, and its container run: the game in it waits for the save directory.
-  if (record === undefined || !isOrdered || !isSaidReady(session)) return "prepare";
+  if (record === undefined || !isOrdered || !isPrepared(session)) return "prepare";
   return pod !== undefined && isGameRunning(pod) ? "keepStored" : "prepare";
 }
 

@@ -16,7 +16,7 @@ const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, St
   prepare, keepStored, packFormerSaves, storeLast, refuseSpool, reportNothing, settle,
 };
 
-/** Brings what this node holds of a session nearer to what the session needs: looks, decides, takes one step. */
+/** Returns the function that brings what this node holds of a session nearer to what the session needs: it observes, decides, and takes one step. */
 export function createSessionReconciler(deps: SessionDeps): (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined> {
   return async (key, { signal, logger }) => {
     const world = await observe(deps, key);
@@ -37,14 +37,14 @@ export function createSessionReconciler(deps: SessionDeps): (key: string, contex
 async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const { gameSessions, pods, files } = deps;
   const { name } = refOf(key);
-  const found = gameSessions.store.get(key);
+  const found = gameSessions.cache.get(key);
   const record = await readRecord(deps, key);
   // Another object under the same name has nothing to do with what lies here.
   const session = found !== undefined && record !== undefined && found.metadata.uid !== record.uid ? undefined : found;
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(files.folder(name), record.uid);
   return {
-    session, record, pod: pods.store.get(key), isOrdered: record?.version === 2 && await files.isOrdered(name),
+    session, record, pod: pods.cache.get(key), isOrdered: record?.version === 2 && await files.isOrdered(name),
     ...formerSaves !== undefined && { formerSaves }, ...spool instanceof SpoolUnreadable ? { spool: {}, unreadable: spool } : { spool },
   };
 }
@@ -58,7 +58,7 @@ async function lookAtSpool(folder: string, uid: string): Promise<Spool | SpoolUn
   }
 }
 
-/** A record that a fault of the disk has spoilt is made anew of what the cluster knows; without a session its folder is set aside. */
+/** Rebuilds a record that a fault of the disk has damaged from what the cluster knows; without a session its folder is set aside. */
 async function readRecord({ files, gameSessions, onKept }: SessionDeps, key: string): Promise<SessionRecord | undefined> {
   const { name, namespace } = refOf(key);
   try {

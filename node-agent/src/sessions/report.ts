@@ -1,23 +1,25 @@
 import type { Condition } from "#contracts/crd/condition.ts";
+import type { NodeAgentReasons } from "#contracts/crd/conditionReasons.ts";
 import { gameSessionConditions, type GameSession, type NodeAgentConditionType, type StoredSave } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import type { Clock } from "#kube/clock.ts";
+import { unsetReasons } from "#contracts/crd/reasons.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 
-/** What the agent has to say of one condition. */
-export interface Finding {
-  type: NodeAgentConditionType;
+/** What the agent has found about one condition. */
+export interface Finding<T extends NodeAgentConditionType = NodeAgentConditionType> {
+  type: T;
   status: "True" | "False" | "Unknown";
-  reason: string;
+  reason: NodeAgentReasons[T];
   message: string;
 }
 
 /** Writes the agent's part of a session's status. */
 export interface SessionReporter {
-  /** Adds the findings to what was said before, in one write, or in none when they say nothing new; gives whether they did. */
+  /** Adds the findings to what was said before, in one write, or in none when they say nothing new; returns whether they did. */
   report(session: Stored<GameSession>, findings: readonly Finding[], save: StoredSave | undefined, signal: AbortSignal): Promise<boolean>;
   /** Forgets what was said of a session that is over. */
   forget(uid: string): void;
@@ -28,7 +30,7 @@ interface Said {
   save: StoredSave | undefined;
 }
 
-/** The agent's own writes are remembered, as the watch shows them only a moment later. */
+/** Returns a reporter. It remembers the agent's own writes, as the watch shows them only a moment later. */
 export function createSessionReporter(client: ResourceClient<GameSession>, clock: Clock): SessionReporter {
   const said = new Map<string, Said>();
   return {
@@ -65,7 +67,7 @@ function conditionsAfter({ metadata }: Stored<GameSession>, before: Condition[],
   let conditions = before;
   for (const type of gameSessionConditions.nodeAgent) {
     const known = findCondition(conditions, type);
-    const unknown: Finding = { type, status: "Unknown", reason: "NotYet", message: "" };
+    const unknown: Finding = { type, status: "Unknown", reason: unsetReasons.notYet, message: "" };
     const finding = findings.find((other) => other.type === type) ?? (known === undefined ? unknown : undefined);
     if (finding === undefined) continue;
     const update = { ...finding, message: finding.message.slice(0, 1024), ...observedGeneration === undefined ? {} : { observedGeneration } };

@@ -1,10 +1,10 @@
 import { lstat, mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { objectName } from "#contracts/crd/schema.ts";
 import { spoolNames } from "#contracts/nodeLayout.ts";
-import { syncDirectory } from "../archive/treeWriter.ts";
+import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { KeptFolders } from "../disk/keptFolders.ts";
 import type { TreeRemover } from "../disk/treeRemover.ts";
-import type { NodePaths } from "../paths.ts";
+import type { NodePaths } from "../disk/nodePaths.ts";
 import { makePackedFolder } from "../spool/orderRestore.ts";
 import { SessionRecord } from "./record.ts";
 
@@ -28,7 +28,7 @@ export interface SessionFiles {
   keep(gameSession: string): Promise<string>;
 }
 
-/** A session's record is not what an agent writes. */
+/** The record of a session is not what an agent writes. */
 export class RecordUnreadable extends Error {
   constructor(gameSession: string, cause: unknown) {
     super(`The record of session ${gameSession} on this node cannot be read.`, { cause });
@@ -36,12 +36,14 @@ export class RecordUnreadable extends Error {
   }
 }
 
+/** What the session folders are made of. */
 export interface SessionFilesDeps {
   paths: NodePaths;
   remover: TreeRemover;
   kept: KeptFolders;
 }
 
+/** Returns the session folders below the agent's root; nothing is read before `load`. */
 export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): SessionFiles {
   const folder = (gameSession: string): string => paths.session(gameSession);
   const recordPath = (gameSession: string): string => `${folder(gameSession)}/session.json`;

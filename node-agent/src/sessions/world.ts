@@ -1,5 +1,4 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
 import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
@@ -23,19 +22,9 @@ export interface SessionWorld {
   formerSaves?: string;
 }
 
-/** Whether somebody wants the session to end, or it has. */
+/** Returns whether somebody wants the session to end, or it has. */
 export function isEnding({ spec, status, metadata }: GameSession): boolean {
   return spec.desiredState === "Stopped" || metadata.deletionTimestamp !== undefined || status?.stoppingAt !== undefined;
-}
-
-/** Whether the operator has called the session over. */
-export function isFinished(session: GameSession): boolean {
-  return conditionStatus(session, "Finished") === "True";
-}
-
-/** Whether the session's conditions say that its game may start. */
-export function isSaidReady(session: GameSession): boolean {
-  return conditionStatus(session, "ContentReady") === "True" && conditionStatus(session, "SaveRestored") === "True";
 }
 
 /** Whether the pod's game, or its packer after it, can still change what is to be stored. */
@@ -48,23 +37,23 @@ export function mayStillPack(pod: Pod): boolean {
   return initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state?.terminated === undefined;
 }
 
-/** Whether the pod keeps its saves in a folder on the node, as pods of the previous release do. */
+/** Returns whether the pod keeps its saves in a folder on the node, as pods of the previous release do. */
 export function isOfPreviousRelease({ spec }: Pod): boolean {
   return spec?.volumes?.some(({ name }) => name === podVolumes.spool) !== true;
 }
 
-/** Whether the kubelet has made the game's container. */
+/** Returns whether the kubelet has made the game's container. */
 export function hasGameStarted(pod: Pod): boolean {
   const { state, lastState } = gameOf(pod) ?? {};
   return [state?.running, state?.terminated, lastState?.terminated].some((time) => time !== undefined);
 }
 
-/** Whether the game's container runs now. */
+/** Returns whether the game's container runs now. */
 export function isGameRunning(pod: Pod): boolean {
   return gameOf(pod)?.state?.running !== undefined;
 }
 
-/** Whether the game's container has ended. */
+/** Returns whether the game's container has ended. */
 export function isGameTerminated(pod: Pod): boolean {
   return gameOf(pod)?.state?.terminated !== undefined;
 }

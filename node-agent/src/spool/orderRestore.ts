@@ -3,17 +3,18 @@ import { chmod, chown, mkdir, open, rename, rm } from "node:fs/promises";
 import { limits } from "#contracts/limits.ts";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
-import type { Clock } from "#kube/clock.ts";
-import { ChecksumMismatch, ObjectStoreError } from "../store/errors.ts";
-import type { ObjectLocation, ObjectStore } from "../store/objectStore.ts";
-import { readObject } from "../store/readObject.ts";
+import type { Clock } from "#runtime/clock.ts";
+import { ChecksumMismatch, ObjectStoreError } from "../objectStore/errors.ts";
+import type { ObjectLocation, ObjectStore } from "../objectStore/objectStore.ts";
+import { readObject } from "../objectStore/readObject.ts";
 
+/** What is ordered, and where the save comes from. */
 export interface OrderOptions {
   sessionFolder: string;
   uid: string;
   /** Absent for a new playthrough. */
   save: { location: ObjectLocation; sha256: string } | undefined;
-  store: ObjectStore;
+  objectStore: ObjectStore;
   clock: Clock;
   random: () => number;
   signal: AbortSignal;
@@ -39,12 +40,12 @@ export async function orderRestore(options: OrderOptions): Promise<void> {
   await rename(draft, `${sessionFolder}/${spoolNames.order}`);
 }
 
-async function fetchArchive({ sessionFolder, store, clock, random, signal }: OrderOptions, { location, sha256 }: NonNullable<OrderOptions["save"]>): Promise<number> {
+async function fetchArchive({ sessionFolder, objectStore, clock, random, signal }: OrderOptions, { location, sha256 }: NonNullable<OrderOptions["save"]>): Promise<number> {
   const path = `${sessionFolder}/${spoolNames.orderedArchive}`;
   const hash = createHash("sha256");
   let bytes = 0;
   await writeReadable(path, async (write) => {
-    for await (const chunk of readObject({ store, location, clock, random, signal })) {
+    for await (const chunk of readObject({ objectStore, location, clock, random, signal })) {
       bytes += chunk.length;
       if (bytes > limits.save.packedBytes) throw new ObjectStoreError("Refused", `The stored save ${location.key} is larger than ${limits.save.packedBytes} bytes.`);
       hash.update(chunk);

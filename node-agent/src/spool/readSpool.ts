@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { z } from "zod";
-import { spoolNames } from "#contracts/nodeLayout.ts";
-import { RestoreReport, SpoolManifest, spoolFileBytes } from "#contracts/spool.ts";
+import { spoolFileBytes, spoolNames } from "#contracts/nodeLayout.ts";
+import { RestoreReport, SpoolManifest } from "#contracts/spool.ts";
 
 /** What the packer has said in a session's folder. */
 export interface Spool {

@@ -1,5 +1,5 @@
 import { watch, type FSWatcher } from "node:fs";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { Source } from "#kube/source.ts";
 
 /** Tells of what packers put into their folders. What it misses is found by the next look, which comes anyway. */
@@ -10,7 +10,7 @@ export interface SpoolWatcher extends Source {
   close(): void;
 }
 
-/** Creates a watcher that follows nothing yet. All folders share one inotify instance. */
+/** Returns a watcher that follows nothing yet. All folders share one inotify instance. */
 export function createSpoolWatcher(logger: Logger): SpoolWatcher {
   const watchers = new Map<string, FSWatcher>();
   const listeners = new Set<(key: string) => void>();

@@ -2,20 +2,20 @@ import { createHash, type Hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { saveArchiveRules } from "#contracts/archive/archiveRules.ts";
-import { createStrictGunzip, gunzipRefusal, pieceBytes } from "#contracts/archive/gunzip.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { saveArchiveRules } from "#archive/archiveRules.ts";
+import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
 import { limits } from "#contracts/limits.ts";
 import type { PackedSave } from "#contracts/spool.ts";
-import { ringOfPieces } from "../archive/pieces.ts";
-import { releaseMemory } from "../releaseMemory.ts";
+import { ringOfPieces } from "../unpack/pieces.ts";
+import { releaseMemory } from "#runtime/releaseMemory.ts";
 import { openSpoolFile, SpoolUnreadable } from "./readSpool.ts";
 
 /** A pack that can be restored, as its bytes have shown. */
 export interface VerifiedPack {
   sizeBytes: number;
-  /** Base64, for the store to check that it gets the bytes that were verified. */
+  /** Base64, for the object store to check that it gets the bytes that were verified. */
   md5: string;
   /** Returns the bytes from the start. */
   read(): Readable;
@@ -40,13 +40,13 @@ export async function verifyPacked(path: string, save: PackedSave, signal: Abort
   } catch (error) {
     await file.close();
     signal.throwIfAborted();
-    const refusal = gunzipRefusal(error);
-    if (refusal instanceof ArchiveRefused) throw new SpoolUnreadable(`${path}: ${refusal.message}`, error);
+    const cause = toArchiveRefused(error);
+    if (cause instanceof ArchiveRefused) throw new SpoolUnreadable(`${path}: ${cause.message}`, error);
     throw error;
   }
 }
 
-/** A pack may have a gigabyte: its pieces are read into the same memory, and what was unpacked gives its own back at once. */
+/** Returns the digests of all bytes. A pack may have a gigabyte: its pieces are read into the same memory, and that of what was unpacked is released at once. */
 async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha256: string; md5: string }> {
   const [sha256, md5] = [createHash("sha256"), createHash("md5")];
   const gunzip = createStrictGunzip();
@@ -70,7 +70,7 @@ const piecesInUse = 4;
 async function* piecesOf(file: FileHandle, hashes: readonly Hash[]): AsyncGenerator<Buffer> {
   const nextBuffer = ringOfPieces(piecesInUse);
   for (let position = 0; ;) {
-    const { buffer, bytesRead } = await file.read(nextBuffer(), 0, pieceBytes, position);
+    const { buffer, bytesRead } = await file.read(nextBuffer(), 0, chunkBytes, position);
     if (bytesRead === 0) return;
     const piece = buffer.subarray(0, bytesRead);
     for (const hash of hashes) hash.update(piece);

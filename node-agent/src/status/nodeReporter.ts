@@ -1,14 +1,17 @@
 import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeConditions, type GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
+import { diskPressureReasons, sessionsSetAsideReasons, storeReachableReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { toApiTime, type Clock, type Timer } from "#kube/clock.ts";
+import type { Clock, Timer } from "#runtime/clock.ts";
+import { toApiTime } from "#kube/time.ts";
 import { setCondition } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 
+/** What is reported, and to whom. */
 export interface NodeReporterOptions {
   node: string;
   client: ResourceClient<GameNode>;
@@ -17,7 +20,7 @@ export interface NodeReporterOptions {
   keptFolders: () => Promise<number>;
   agentVersion: string;
   /** Whether the object store answered when it was last asked. */
-  storeState: () => { isReachable: boolean; message: string };
+  objectStoreState: () => { isReachable: boolean; message: string };
   /** What the GameNode says now, for the times of its conditions. */
   gameNode: () => GameNode | undefined;
   clock: Clock;
@@ -51,7 +54,7 @@ export class NodeReporter {
     this.#planWithin(0);
   }
 
-  /** Something besides the cache has changed. */
+  /** Writes the status soon, as something besides the cache has changed. */
   changed(): void {
     if (this.#isStarted) this.#planWithin(settleMs);
   }
@@ -101,17 +104,17 @@ export class NodeReporter {
   }
 
   #conditionsNow(now: Date, keptFolders: number): Condition[] {
-    const { storeState, cache, gameNode } = this.#options;
+    const { objectStoreState, cache, gameNode } = this.#options;
     const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
-    const { isReachable, message } = storeState();
+    const { isReachable, message } = objectStoreState();
     const withStore = setCondition(before, {
-      type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? "Answers" : "Unreachable", message: message.slice(0, 1024),
+      type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? storeReachableReasons.answers : storeReachableReasons.unreachable, message: message.slice(0, 1024),
     }, now);
     const withKept = setCondition(withStore, keptFolders === 0
-      ? { type: "SessionsSetAside", status: "False", reason: "AllRead", message: "What sessions left on the node could be read." }
-      : { type: "SessionsSetAside", status: "True", reason: "Unreadable", message: `${keptFolders} session folders are set aside for an admin.` }, now);
+      ? { type: "SessionsSetAside", status: "False", reason: sessionsSetAsideReasons.allRead, message: "What sessions left on the node could be read." }
+      : { type: "SessionsSetAside", status: "True", reason: sessionsSetAsideReasons.unreadable, message: `${keptFolders} session folders are set aside for an admin.` }, now);
     return setCondition(withKept, cache.isShortOfSpace
-      ? { type: "DiskPressure", status: "True", reason: "InsufficientSpace", message: "A game does not fit on the node." }
-      : { type: "DiskPressure", status: "False", reason: "SpaceLeft", message: "All games wanted here fit." }, now);
+      ? { type: "DiskPressure", status: "True", reason: diskPressureReasons.insufficientSpace, message: "A game does not fit on the node." }
+      : { type: "DiskPressure", status: "False", reason: diskPressureReasons.spaceLeft, message: "All games wanted here fit." }, now);
   }
 }

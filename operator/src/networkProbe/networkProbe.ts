@@ -1,8 +1,8 @@
 import { labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/builtin.ts";
-import { slept, type Clock } from "#kube/clock.ts";
+import { slept, type Clock } from "#runtime/clock.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Source } from "#kube/source.ts";
@@ -29,7 +29,7 @@ export interface NetworkProbeDeps {
   namespace: string;
   /** Undefined where no game gets the internet: nothing is probed then. */
   config: ProbeConfig | undefined;
-  /** Keys of the sessions that wait for the answer. */
+  /** Returns the keys of the sessions that wait for the result. */
   waiting: () => string[];
   metrics: Pick<OperatorMetrics, "networkPoliciesEnforced">;
   clock: Clock;
@@ -59,10 +59,10 @@ export class NetworkProbe implements Source {
   }
 
   async waitForSync(): Promise<void> {
-    // Sessions wait for the answer one by one.
+    // Each session waits for the result by itself.
   }
 
-  /** Tells of the sessions that waited, whenever the answer changes. */
+  /** Enqueues the sessions that waited, whenever the result changes. */
   subscribe(enqueue: (key: string) => void): () => void {
     this.#listeners.add(enqueue);
     return () => this.#listeners.delete(enqueue);

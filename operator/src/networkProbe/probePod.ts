@@ -2,17 +2,17 @@ import { randomBytes } from "node:crypto";
 import { labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Draft } from "#kube/object.ts";
-import { sessionPodLabels } from "../controllers/gameSession/pod.ts";
+import { sessionPodLabels } from "../sessionPods/sessionPodLabels.ts";
 import type { ProbeConfig } from "../config.ts";
 import { exitCodes } from "./exitCodes.ts";
 
 /** `covered`: looks to the policies like the pod of a session with internet. `control`: a policy of its own lets it reach the operator. */
 export type ProbeRole = "control" | "covered";
 
-/** After this the cluster ends the pod, should nobody be left to remove it. */
+/** After this the cluster ends the pod, in case no operator is left to remove it. */
 const longestSeconds = 60;
 
-/** A short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
+/** Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
 export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, nodeSelector, target }: ProbeConfig): Draft<Pod> {
   return {
     metadata: { name: `network-probe-${role}-${randomBytes(4).toString("hex")}`, namespace, labels: labelsOf(role) },
@@ -37,14 +37,14 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
   };
 }
 
-/** Without the label that names a session: nobody is to take a probe for one. */
+/** Leaves out the label that names a session, so that a probe is never taken for one. */
 function labelsOf(role: ProbeRole): Record<string, string> {
   const common = { "app.kubernetes.io/name": "joypod", "app.kubernetes.io/part-of": "joypod", "app.kubernetes.io/managed-by": "joypod-operator" };
   const looks = role === "covered" ? sessionPodLabels("Internet") : { ...common, "app.kubernetes.io/component": "network-probe" };
   return { ...looks, [labels.networkProbe]: role };
 }
 
-/** Whether the probe could connect; undefined while it has not ended, and when it ended by something else. */
+/** Returns whether the probe could connect; undefined while it has not ended, and when it ended by something else. */
 export function outcomeOf({ status }: Pod): boolean | undefined {
   const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode;
   if (exitCode === exitCodes.connected) return true;

@@ -1,4 +1,4 @@
-/** What `helm test` says, of whether its pod reached what its policy allows and what it denies. */
+/** Returns what `helm test` prints, by whether its pod reached what its policy allows and what it denies. */
 export function networkTestResult(isAllowedOpen: boolean, isDeniedOpen: boolean): { isEnforced: boolean; sentence: string } {
   if (isDeniedOpen) {
     return {

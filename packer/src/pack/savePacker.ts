@@ -1,11 +1,11 @@
 import { rmSync } from "node:fs";
 import type { PackedSave } from "#contracts/spool.ts";
-import type { Logger } from "../log.ts";
-import { Refusal } from "../refusal.ts";
-import { lookAtSave, type SaveLook } from "../save/look.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { SaveError } from "../errors.ts";
+import { scanSave, type SaveScan } from "../save/scan.ts";
 import type { Spool } from "../spool/spool.ts";
 import { digestSave, type Archive } from "./archive.ts";
-import { draftPack, isSpoolTrouble, refusalOf } from "./draftPack.ts";
+import { writePack, isSpoolError, toSaveError } from "./writePack.ts";
 
 export interface SavePackerOptions {
   saveDirectory: string;
@@ -15,21 +15,21 @@ export interface SavePackerOptions {
   restored?: string | undefined;
 }
 
-/** Packs a save directory when it has changed; what goes wrong is in the manifest. */
+/** Packs a save directory when it has changed, and writes to the manifest why it could not. */
 export interface SavePacker {
-  /** Looks, and packs when needed. Resolves with whether to look again soon; throws the signal's reason. */
-  look(signal: AbortSignal): Promise<"soon" | "later">;
-  /** Looks for the last time, at saves that nobody writes to any more; rejects when not even the manifest could be written. */
+  /** Scans the directory, and packs it when needed. Resolves with when to scan again; throws the signal's reason. */
+  packIfChanged(signal: AbortSignal): Promise<"soon" | "later">;
+  /** Packs for the last time, when nobody writes to the saves any more; rejects when not even the manifest could be written. */
   finish(): Promise<void>;
 }
 
-/** So often a pack is thrown away in which a file changed while it was read. */
-const unstablePacks = 3;
-/** A game can make one look fail and the next one not, for hours. */
-const refusalsLogged = 3;
+/** At most this many packs in a row are discarded because a file changed while it was read. */
+const maxUnstablePacks = 3;
+/** Bounds the log: a game can make one scan fail and the next one succeed, for hours. */
+const maxLoggedErrors = 3;
 
-/** What the newest pack, or the restored save, looked like. */
-interface Good {
+/** State of the save directory when it was last packed or restored. */
+interface PackedState {
   signature: string;
   /** Absent for the restored save. */
   tarSha256?: string;
@@ -37,91 +37,91 @@ interface Good {
 
 /** Returns a packer of one save directory into one spool. */
 export function createSavePacker({ saveDirectory, spool, log, restored }: SavePackerOptions): SavePacker {
-  let good: Good | undefined = restored === undefined ? undefined : { signature: restored };
-  let refusedSignature: string | undefined;
+  let packed: PackedState | undefined = restored === undefined ? undefined : { signature: restored };
+  let failedSignature: string | undefined;
   let lastReason: string | undefined;
-  let refusals = 0;
-  let unstable = 0;
+  let loggedErrors = 0;
+  let unstablePacks = 0;
 
-  async function tryLook(isFinal: boolean, signal: AbortSignal): Promise<"soon" | "later"> {
-    const seen = lookAtSave(saveDirectory);
-    if (!isFinal && seen.signature === refusedSignature) return "later";
-    if (await isUnchanged(seen, isFinal)) {
+  async function tryPack(isFinal: boolean, signal: AbortSignal): Promise<"soon" | "later"> {
+    const scan = scanSave(saveDirectory);
+    if (!isFinal && scan.signature === failedSignature) return "later";
+    if (await isUnchanged(scan, isFinal)) {
       publish(isFinal);
       return "later";
     }
-    return pack(seen, isFinal, signal).catch((error: unknown) => {
-      if (error instanceof Refusal && !isSpoolTrouble(error)) refusedSignature = seen.signature;
+    return pack(scan, isFinal, signal).catch((error: unknown) => {
+      if (error instanceof SaveError && !isSpoolError(error)) failedSignature = scan.signature;
       throw error;
     });
   }
 
-  /** The last look trusts no times: a file that is mapped into memory changes without them. */
-  async function isUnchanged({ signature }: SaveLook, isFinal: boolean): Promise<boolean> {
-    if (good?.signature !== signature) return false;
-    return !isFinal || good.tarSha256 !== undefined && spool.save() !== undefined && await digestSave(saveDirectory) === good.tarSha256;
+  /** Does not rely on times for the last pack: a file that is mapped into memory changes without them. */
+  async function isUnchanged({ signature }: SaveScan, isFinal: boolean): Promise<boolean> {
+    if (packed?.signature !== signature) return false;
+    return !isFinal || packed.tarSha256 !== undefined && spool.save() !== undefined && await digestSave(saveDirectory) === packed.tarSha256;
   }
 
-  async function pack(seen: SaveLook, isFinal: boolean, signal: AbortSignal): Promise<"soon" | "later"> {
+  async function pack(scan: SaveScan, isFinal: boolean, signal: AbortSignal): Promise<"soon" | "later"> {
     const sequence = spool.nextSequence();
     const draft = spool.draftPath(sequence);
-    const archive = await draftPack(draft, { saveDirectory, saveBytes: seen.bytes, signal });
-    if (!archive.isStable && !isFinal && unstable < unstablePacks) {
-      unstable += 1;
+    const archive = await writePack(draft, { saveDirectory, saveBytes: scan.bytes, signal });
+    if (!archive.isStable && !isFinal && unstablePacks < maxUnstablePacks) {
+      unstablePacks += 1;
       rmSync(draft, { force: true });
       return "soon";
     }
-    unstable = 0;
+    unstablePacks = 0;
     const known = spool.save();
     if (archive.sha256 === known?.sha256) {
       rmSync(draft, { force: true });
       spool.publish({ isFinal, save: { ...describe(archive, known.sequence, known.attempt), packedAt: known.packedAt } });
     } else {
-      spool.keep(describe(archive, sequence, spool.attempt), isFinal);
+      spool.commit(describe(archive, sequence, spool.attempt), isFinal);
     }
-    good = { signature: seen.signature, tarSha256: archive.tarSha256 };
-    accepted();
+    packed = { signature: scan.signature, tarSha256: archive.tarSha256 };
+    clearErrors();
     return "later";
   }
 
   function publish(isFinal: boolean): void {
     spool.publish({ isFinal });
-    accepted();
+    clearErrors();
   }
 
-  function accepted(): void {
-    refusedSignature = lastReason = undefined;
+  function clearErrors(): void {
+    failedSignature = lastReason = undefined;
   }
 
-  /** The last good pack stays; the manifest says why there is none of what is there now. */
-  function refuse(error: unknown, isFinal: boolean): void {
-    const refused = refusalOf(error);
-    if (!(refused instanceof Refusal)) throw refused;
-    if (refused.reason !== lastReason && refusals < refusalsLogged) {
-      refusals += 1;
-      log.warn({ reason: refused.reason, detail: refused.message }, "The save directory was not packed.");
+  /** Keeps the last good pack; the manifest says why the present saves are not packed. */
+  function recordError(error: unknown, isFinal: boolean): void {
+    const saveError = toSaveError(error);
+    if (!(saveError instanceof SaveError)) throw saveError;
+    if (saveError.reason !== lastReason && loggedErrors < maxLoggedErrors) {
+      loggedErrors += 1;
+      log.warn({ reason: saveError.reason, detail: saveError.message }, "The save directory was not packed.");
     }
-    lastReason = refused.reason;
+    lastReason = saveError.reason;
     try {
-      spool.publish({ refused, isFinal });
+      spool.publish({ error: saveError, isFinal });
     } catch (cause) {
-      // A disk that takes no pack may not take the manifest either; the next look tries again, and after the last one the next life.
-      if (isFinal || !(refusalOf(cause) instanceof Refusal)) throw cause;
+      // A disk without room for a pack may have none for the manifest either; the next scan tries again, and after the last one the next run.
+      if (isFinal || !(toSaveError(cause) instanceof SaveError)) throw cause;
     }
   }
 
   return {
-    async look(signal) {
+    async packIfChanged(signal) {
       try {
-        return await tryLook(false, signal);
+        return await tryPack(false, signal);
       } catch (error) {
         signal.throwIfAborted();
-        refuse(error, false);
+        recordError(error, false);
         return "later";
       }
     },
     async finish() {
-      await tryLook(true, new AbortController().signal).catch((error: unknown) => refuse(error, true));
+      await tryPack(true, new AbortController().signal).catch((error: unknown) => recordError(error, true));
     },
   };
 }

@@ -2,17 +2,17 @@ import { closeSync, fstatSync, openSync, type BigIntStats } from "node:fs";
 import { Readable } from "node:stream";
 import { createTarPacker, type TarPackController } from "modern-tar";
 import type { PackedSave } from "#contracts/spool.ts";
-import { codeOf } from "../refusal.ts";
-import { createLeftOut } from "../save/leftOut.ts";
-import { readWhole } from "../save/readWhole.ts";
-import { createTally } from "../save/tally.ts";
-import { openUntrusted, walkSave, type SaveEntry, type WalkAccount } from "../save/walk.ts";
+import { systemErrorCode } from "../errors.ts";
+import { createSkippedEntries } from "../save/skippedEntries.ts";
+import { readFixedSize } from "../save/readFixedSize.ts";
+import { createSaveQuota } from "../save/saveQuota.ts";
+import { openUntrusted, walkSave, type SaveEntry, type WalkContext } from "../save/walk.ts";
 
-/** What went into a tar. */
+/** The content of a tar. */
 export interface TarContent {
   entries: number;
   files: number;
-  /** In whole pages. */
+  /** Counted in whole pages. */
   unpackedBytes: number;
   leftOut: PackedSave["leftOut"];
   /** False when the game wrote to one of the files while it was read. */
@@ -22,14 +22,14 @@ export interface TarContent {
 /** A save directory as an uncompressed tar. */
 export interface SaveTar {
   stream: Readable;
-  /** Settles when the last entry was taken, or none more can be; rejects with Refusal when the directory breaks a limit. */
+  /** Settles after the last entry; rejects with SaveError when the directory breaks a limit. */
   content: Promise<TarContent>;
 }
 
-/** The last second that twelve octal digits hold. */
+/** The latest time in seconds that twelve octal digits can hold. */
 const lastSecond = 8 ** 11 - 1;
 
-/** Starts to read a save directory; the same files give the same bytes. */
+/** Starts to read a save directory; the same files make the same bytes. */
 export function tarSave(directory: string): SaveTar {
   const { readable, controller } = createTarPacker();
   const content = addEntries(controller, directory).then((counts) => {
@@ -43,42 +43,42 @@ export function tarSave(directory: string): SaveTar {
 }
 
 async function addEntries(controller: TarPackController, directory: string): Promise<TarContent> {
-  const account: WalkAccount = { tally: createTally(), leftOut: createLeftOut() };
+  const context: WalkContext = { quota: createSaveQuota(), skipped: createSkippedEntries() };
   const content = { entries: 0, files: 0, isStable: true };
-  for (const entry of walkSave(directory, account)) {
+  for (const entry of walkSave(directory, context)) {
     if (entry.stat.isDirectory()) {
       await controller.add({ name: `${entry.path}/`, type: "directory", size: 0, mode: 0o700, mtime: new Date(0) }).close();
     } else {
-      const added = await addFile(controller, entry, account);
+      const added = await addFile(controller, entry, context);
       if (added === undefined) continue;
       content.files += 1;
       content.isStable &&= added.isStable;
     }
     content.entries += 1;
   }
-  return { ...content, unpackedBytes: account.tally.bytes(), leftOut: account.leftOut.summary() };
+  return { ...content, unpackedBytes: context.quota.bytes(), leftOut: context.skipped.summary() };
 }
 
-/** Returns undefined when there is nothing to add: the file is gone, or is none by now. */
-async function addFile(controller: TarPackController, { path, location }: SaveEntry, { tally, leftOut }: WalkAccount): Promise<{ isStable: boolean } | undefined> {
+/** Returns undefined when there is nothing to add: the file was removed, or replaced by something else. */
+async function addFile(controller: TarPackController, { path, location }: SaveEntry, { quota, skipped }: WalkContext): Promise<{ isStable: boolean } | undefined> {
   let file: number;
   try {
     file = openSync(location, openUntrusted);
   } catch (error) {
-    const code = codeOf(error);
+    const code = systemErrorCode(error);
     if (code === undefined) throw error;
-    if (code !== "ENOENT") leftOut.add(path, `cannot be read (${code})`);
+    if (code !== "ENOENT") skipped.add(path, `cannot be read (${code})`);
     return undefined;
   }
   try {
     const stat = fstatSync(file, { bigint: true });
     if (!stat.isFile()) {
-      leftOut.add(path, "is neither a file nor a directory");
+      skipped.add(path, "is neither a file nor a directory");
       return undefined;
     }
-    tally.addFile(Number(stat.size));
-    const whole = readWhole(file, stat);
-    await writeBody(controller.add(headerOf(path, stat)), whole.pieces);
+    quota.addFile(Number(stat.size));
+    const whole = readFixedSize(file, stat);
+    await writeBody(controller.add(headerOf(path, stat)), whole.chunks);
     return { isStable: whole.isStable() };
   } finally {
     closeSync(file);
@@ -86,13 +86,13 @@ async function addFile(controller: TarPackController, { path, location }: SaveEn
 }
 
 function headerOf(path: string, { size, mode, mtimeNs }: BigIntStats) {
-  // A game may set any time, and an archive with one that tar cannot tell would not be read back.
+  // A game may set any time, and an archive with one that tar cannot express would not be read back.
   const seconds = Math.min(lastSecond, Math.max(0, Math.floor(Number(mtimeNs / 1_000_000_000n))));
   return { name: path, type: "file" as const, size: Number(size), mode: (mode & 0o100n) === 0n ? 0o600 : 0o700, mtime: new Date(seconds * 1000) };
 }
 
-async function writeBody(body: WritableStream<Uint8Array>, pieces: Iterable<Buffer>): Promise<void> {
+async function writeBody(body: WritableStream<Uint8Array>, chunks: Iterable<Buffer>): Promise<void> {
   const writer = body.getWriter();
-  for (const piece of pieces) await writer.write(piece);
+  for (const chunk of chunks) await writer.write(chunk);
   await writer.close();
 }

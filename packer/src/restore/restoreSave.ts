@@ -1,52 +1,53 @@
 import { mkdirSync, rmSync } from "node:fs";
+import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
-import { codeOf, Refusal } from "../refusal.ts";
-import { lookAtSave } from "../save/look.ts";
-import { isThere, reportRestore, revealDraft, type RestorePlace } from "./restorePlace.ts";
+import { systemErrorCode, SaveError } from "../errors.ts";
+import { scanSave } from "../save/scan.ts";
+import { pathExists, writeReport, publishDraft, type RestorePaths } from "./restorePaths.ts";
 import { unpackSave } from "./unpackSave.ts";
 
-/** How a restore ended. */
+/** The outcome of a restore. */
 export interface Restored {
-  refused?: Refusal;
+  error?: SaveError;
   /** Signature of what was restored, from before the game could touch it. */
   signature?: string;
 }
 
 /**
- * Makes the save directory as ordered. The report is there before the directory appears, and the game starts only after that: a life
+ * Creates the save directory as ordered. The report is written before the directory appears, and the game starts only after that: a run
  * of the packer that finds no report knows that no game ran, and one that finds it restores nothing.
  */
-export async function restoreSave(place: RestorePlace, { uid, save }: RestoreOrder): Promise<Restored> {
-  const restored = await prepareDraft(place, save);
-  const { refused } = restored;
-  if (refused) rmSync(place.draft, { recursive: true, force: true });
-  reportRestore(place, { version: 1, uid, ...refused && { refused: { reason: refused.reason, message: refused.message } } });
-  if (!refused) revealDraft(place);
+export async function restoreSave(paths: RestorePaths, { uid, save }: RestoreOrder): Promise<Restored> {
+  const restored = await prepareDraft(paths, save);
+  const { error } = restored;
+  if (error) rmSync(paths.draft, { recursive: true, force: true });
+  writeReport(paths, { version: 1, uid, ...error && { refused: { reason: error.reason, message: error.message } } });
+  if (!error) publishDraft(paths);
   return restored;
 }
 
-/** Lets the directory appear that an earlier life had finished, and told of, when it ended in between. */
-export function finishRestore(place: RestorePlace): void {
-  if (isThere(place.saveDirectory)) return;
+/** Publishes the directory that an earlier run had completed and reported, when it ended before it could do so. */
+export function finishRestore(paths: RestorePaths): void {
+  if (pathExists(paths.saveDirectory)) return;
   try {
-    revealDraft(place);
+    publishDraft(paths);
   } catch (error) {
-    // A game that removed its directory, or has put something else in our way, only harms itself: the next look tells.
-    if (codeOf(error) === undefined) throw error;
+    // A game that removed its directory, or put something in the draft's place, harms only itself: the next scan reports it.
+    if (systemErrorCode(error) === undefined) throw error;
   }
 }
 
-async function prepareDraft(place: RestorePlace, save: RestoreOrder["save"]): Promise<Restored> {
-  const { draft } = place;
+async function prepareDraft(paths: RestorePaths, save: RestoreOrder["save"]): Promise<Restored> {
+  const { draft } = paths;
   try {
-    if (isThere(place.saveDirectory)) throw new Refusal("SaveVolumeInUse", "The save volume holds saves already that nobody restored.");
+    if (pathExists(paths.saveDirectory)) throw new SaveError(packerRestoreReasons.saveVolumeInUse, "The save volume holds saves already that nobody restored.");
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
-    if (save !== undefined) await unpackSave(`${place.spool}/${spoolNames.orderedArchive}`, save, draft);
-    return { signature: lookAtSave(draft).signature };
+    if (save !== undefined) await unpackSave(`${paths.spool}/${spoolNames.orderedArchive}`, save, draft);
+    return { signature: scanSave(draft).signature };
   } catch (error) {
-    if (error instanceof Refusal) return { refused: error };
-    return { refused: new Refusal("RestoreFailed", `The save directory could not be made: ${codeOf(error) ?? String(error)}.`, { cause: error }) };
+    if (error instanceof SaveError) return { error };
+    return { error: new SaveError(packerRestoreReasons.restoreFailed, `The save directory could not be made: ${systemErrorCode(error) ?? String(error)}.`, { cause: error }) };
   }
 }

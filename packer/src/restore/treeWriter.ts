@@ -1,15 +1,15 @@
 import { closeSync, futimesSync, mkdirSync, openSync, writeSync } from "node:fs";
-import type { ArchiveEntry } from "#contracts/archive/archiveInspector.ts";
-import type { ArchiveSink } from "#contracts/archive/archiveReader.ts";
+import type { ArchiveEntry } from "#archive/archiveInspector.ts";
+import type { ArchiveSink } from "#archive/archiveReader.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 
-/** Writes what an archive reader lets through below one fresh directory, which nobody else writes to yet. */
+/** Writes the entries that an archive reader accepts below one new directory, which nobody else writes to yet. */
 export interface TreeWriter extends Required<ArchiveSink> {
-  /** Closes what is open after a failure. */
+  /** Closes the open file after a failure. */
   close(): void;
 }
 
-/** Games list saves by their times, so files keep them. */
+/** Returns a writer below this directory. Files keep their times, as games list saves by them. */
 export function createTreeWriter(root: string): TreeWriter {
   const directories = new Set<string>();
   let file: number | undefined;

@@ -2,33 +2,34 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
-import { saveArchiveRules } from "#contracts/archive/archiveRules.ts";
-import { createStrictGunzip, gunzipRefusal, pieceBytes } from "#contracts/archive/gunzip.ts";
-import { codeOf, Refusal } from "../refusal.ts";
+import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import { saveArchiveRules } from "#archive/archiveRules.ts";
+import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
+import { systemErrorCode, SaveError } from "../errors.ts";
 import { createTreeWriter } from "./treeWriter.ts";
 
-/** What an archive must be. */
+/** The checksum and size that an archive must have. */
 interface Expected {
   sha256: string;
   bytes: number;
 }
 
-/** Unpacks a save into an empty directory. Throws Refusal; what was written by then is for the caller to remove. */
+/** Unpacks a save into an empty directory. Throws SaveError; the caller removes what was written by then. */
 export async function unpackSave(archive: string, expected: Expected, directory: string): Promise<void> {
   try {
     const file = await open(archive, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const { size } = await file.stat();
-      if (size !== expected.bytes) throw new Refusal("ChecksumMismatch", `The save to restore has ${size} bytes instead of ${expected.bytes}.`);
-      const sha256 = await unpackStream(file, directory).catch((error: unknown) => explain(error, archive, expected));
-      if (sha256 !== expected.sha256) throw mismatch(expected, sha256);
+      if (size !== expected.bytes) throw new SaveError(packerRestoreReasons.checksumMismatch, `The save to restore has ${size} bytes instead of ${expected.bytes}.`);
+      const sha256 = await unpackStream(file, directory).catch((error: unknown) => rethrowWithCause(error, archive, expected));
+      if (sha256 !== expected.sha256) throw checksumMismatch(expected, sha256);
     } finally {
       await file.close();
     }
   } catch (error) {
-    throw refusalOf(error);
+    throw toSaveError(error);
   }
 }
 
@@ -39,44 +40,44 @@ async function unpackStream(file: FileHandle, directory: string): Promise<string
   const reader = createArchiveReader(saveArchiveRules, writer);
   try {
     await pipeline(
-      file.createReadStream({ highWaterMark: pieceBytes, autoClose: false }),
-      async function* (pieces: AsyncIterable<Buffer>) {
-        for await (const piece of pieces) {
-          hash.update(piece);
-          yield piece;
+      file.createReadStream({ highWaterMark: chunkBytes, autoClose: false }),
+      async function* (chunks: AsyncIterable<Buffer>) {
+        for await (const chunk of chunks) {
+          hash.update(chunk);
+          yield chunk;
         }
       },
       gunzip,
-      async (pieces: AsyncIterable<Buffer>) => {
-        for await (const piece of pieces) reader.write(piece, gunzip.bytesWritten);
+      async (chunks: AsyncIterable<Buffer>) => {
+        for await (const chunk of chunks) reader.write(chunk, gunzip.bytesWritten);
       },
     );
     reader.finish();
     return hash.digest("hex");
   } catch (error) {
-    throw gunzipRefusal(error);
+    throw toArchiveRefused(error);
   } finally {
     writer.close();
   }
 }
 
-/** A damaged archive breaks some rule as well: that it is not the one that was ordered says more. */
-async function explain(error: unknown, archive: string, expected: Expected): Promise<never> {
+/** Throws the error, or a checksum mismatch when that is its cause: a damaged archive breaks some rule as well. */
+async function rethrowWithCause(error: unknown, archive: string, expected: Expected): Promise<never> {
   if (!(error instanceof ArchiveRefused)) throw error;
   const hash = createHash("sha256");
-  await pipeline(createReadStream(archive, { highWaterMark: pieceBytes }), hash);
+  await pipeline(createReadStream(archive, { highWaterMark: chunkBytes }), hash);
   const sha256 = hash.digest("hex");
-  throw sha256 === expected.sha256 ? error : mismatch(expected, sha256, error);
+  throw sha256 === expected.sha256 ? error : checksumMismatch(expected, sha256, error);
 }
 
-function mismatch({ sha256: expected }: Expected, actual: string, cause?: unknown): Refusal {
-  return new Refusal("ChecksumMismatch", `The save to restore has the SHA-256 ${actual} instead of ${expected}.`, { cause });
+function checksumMismatch({ sha256: expected }: Expected, actual: string, cause?: unknown): SaveError {
+  return new SaveError(packerRestoreReasons.checksumMismatch, `The save to restore has the SHA-256 ${actual} instead of ${expected}.`, { cause });
 }
 
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
-  if (error instanceof ArchiveRefused) return new Refusal("SaveRefused", error.message, { cause: error });
-  const code = codeOf(error);
-  if (code === "ENOSPC" || code === "EDQUOT") return new Refusal("SaveVolumeFull", "The save to restore does not fit into the session's save volume.", { cause: error });
-  return new Refusal("RestoreFailed", `The save could not be restored: ${code ?? String(error)}.`, { cause: error });
+function toSaveError(error: unknown): SaveError {
+  if (error instanceof SaveError) return error;
+  if (error instanceof ArchiveRefused) return new SaveError(packerRestoreReasons.saveRefused, error.message, { cause: error });
+  const code = systemErrorCode(error);
+  if (code === "ENOSPC" || code === "EDQUOT") return new SaveError(packerRestoreReasons.saveVolumeFull, "The save to restore does not fit into the session's save volume.", { cause: error });
+  return new SaveError(packerRestoreReasons.restoreFailed, `The save could not be restored: ${code ?? String(error)}.`, { cause: error });
 }

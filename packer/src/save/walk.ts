@@ -1,38 +1,38 @@
 import { closeSync, constants, lstatSync, openSync, opendirSync, type BigIntStats } from "node:fs";
 import { saveReasons } from "#contracts/crd/reasons.ts";
-import { codeOf, Refusal } from "../refusal.ts";
-import { reasonToLeaveOut } from "./entryRules.ts";
-import type { LeftOut } from "./leftOut.ts";
-import type { Tally } from "./tally.ts";
+import { systemErrorCode, SaveError } from "../errors.ts";
+import { reasonToSkip } from "./entryRules.ts";
+import type { SkippedEntries } from "./skippedEntries.ts";
+import type { SaveQuota } from "./saveQuota.ts";
 
 /**
- * The game can swap names under us, so nothing is followed (O_NOFOLLOW), a FIFO must not hold us (O_NONBLOCK), and what
- * was opened is judged by its handle, never by its name.
+ * Flags to open what the game may replace at any time: links are not followed (O_NOFOLLOW), a FIFO does not block (O_NONBLOCK), and what
+ * was opened is checked by its handle, never by its name.
  */
 export const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** A file or directory of a save, as it was when its name was looked at. */
+/** A file or directory of a save, as it was when its name was read. */
 export interface SaveEntry {
   path: string;
   stat: BigIntStats;
-  /** Leads to it through the handle of its directory; good until the walk goes on. */
+  /** Path through the handle of its directory; valid until the walk goes on. */
   location: Buffer;
 }
 
-/** What a walk tells as it goes. */
-export interface WalkAccount {
-  tally: Tally;
-  leftOut: LeftOut;
+/** What a walk counts, and what it skips. */
+export interface WalkContext {
+  quota: SaveQuota;
+  skipped: SkippedEntries;
 }
 
 /**
  * Walks everything below a directory that untrusted code writes to, in the order of the names. Directories are entered through the handle
- * of the one above, so that no swapped parent leads elsewhere. Throws Refusal.
+ * of the one above, so that a replaced parent leads nowhere else. Throws SaveError.
  */
-export function* walkSave(root: string, account: WalkAccount): Generator<SaveEntry, void, void> {
+export function* walkSave(root: string, context: WalkContext): Generator<SaveEntry, void, void> {
   const directory = openRoot(root);
   try {
-    yield* walkDirectory(directory, "", account);
+    yield* walkDirectory(directory, "", context);
   } finally {
     closeSync(directory);
   }
@@ -42,44 +42,44 @@ function openRoot(root: string): number {
   try {
     return openSync(root, openUntrusted | constants.O_DIRECTORY);
   } catch (error) {
-    const code = codeOf(error) ?? String(error);
-    if (code === "ENOENT") throw new Refusal(saveReasons.saveMissing, "The save directory is gone.", { cause: error });
-    if (code === "ENOTDIR" || code === "ELOOP") throw new Refusal(saveReasons.saveMissing, "The save directory was replaced by something else.", { cause: error });
-    throw new Refusal(saveReasons.saveUnreadable, `The save directory cannot be read: ${code}.`, { cause: error });
+    const code = systemErrorCode(error) ?? String(error);
+    if (code === "ENOENT") throw new SaveError(saveReasons.saveMissing, "The save directory is gone.", { cause: error });
+    if (code === "ENOTDIR" || code === "ELOOP") throw new SaveError(saveReasons.saveMissing, "The save directory was replaced by something else.", { cause: error });
+    throw new SaveError(saveReasons.saveUnreadable, `The save directory cannot be read: ${code}.`, { cause: error });
   }
 }
 
-function* walkDirectory(directory: number, prefix: string, account: WalkAccount): Generator<SaveEntry, void, void> {
-  for (const name of listNames(directory, prefix, account)) {
+function* walkDirectory(directory: number, prefix: string, context: WalkContext): Generator<SaveEntry, void, void> {
+  for (const name of listNames(directory, prefix, context)) {
     const path = prefix + name.toString("utf8");
     const location = Buffer.concat([Buffer.from(`/proc/self/fd/${directory}/`), name]);
-    const stat = tried(path, account, () => lstatSync(location, { bigint: true }));
+    const stat = readOrSkip(path, context, () => lstatSync(location, { bigint: true }));
     if (stat === undefined) continue;
-    const reason = reasonToLeaveOut(path, name, stat);
-    if (reason !== undefined) account.leftOut.add(path, reason);
-    else if (stat.isDirectory()) yield* enterDirectory({ path, stat, location }, account);
+    const reason = reasonToSkip(path, name, stat);
+    if (reason !== undefined) context.skipped.add(path, reason);
+    else if (stat.isDirectory()) yield* enterDirectory({ path, stat, location }, context);
     else yield { path, stat, location };
   }
 }
 
-function* enterDirectory(entry: SaveEntry, account: WalkAccount): Generator<SaveEntry, void, void> {
-  const directory = tried(entry.path, account, () => openSync(entry.location, openUntrusted | constants.O_DIRECTORY));
+function* enterDirectory(entry: SaveEntry, context: WalkContext): Generator<SaveEntry, void, void> {
+  const directory = readOrSkip(entry.path, context, () => openSync(entry.location, openUntrusted | constants.O_DIRECTORY));
   if (directory === undefined) return;
   try {
     yield entry;
-    yield* walkDirectory(directory, `${entry.path}/`, account);
+    yield* walkDirectory(directory, `${entry.path}/`, context);
   } finally {
     closeSync(directory);
   }
 }
 
-/** Sorted, so that the same files give the same bytes; counted while they are read, so that no folder is too large to be refused. */
-function listNames(directory: number, prefix: string, account: WalkAccount): Buffer[] {
-  const names = tried(prefix, account, () => readNames(directory, account.tally)) ?? [];
+/** Returns the names in order, so that the same files make the same bytes; counts them while they are read, so that no folder is too large to be rejected. */
+function listNames(directory: number, prefix: string, context: WalkContext): Buffer[] {
+  const names = readOrSkip(prefix, context, () => readNames(directory, context.quota)) ?? [];
   return names.sort((left, right) => left.compare(right));
 }
 
-function readNames(directory: number, tally: Tally): Buffer[] {
+function readNames(directory: number, quota: SaveQuota): Buffer[] {
   const names: Buffer[] = [];
   // Each byte as one character: names need not be UTF-8.
   const listing = opendirSync(`/proc/self/fd/${directory}`, { encoding: "latin1" });
@@ -87,7 +87,7 @@ function readNames(directory: number, tally: Tally): Buffer[] {
     for (;;) {
       const entry = listing.readSync();
       if (entry === null) return names;
-      tally.addName();
+      quota.addName();
       names.push(Buffer.from(entry.name, "latin1"));
     }
   } finally {
@@ -95,14 +95,14 @@ function readNames(directory: number, tally: Tally): Buffer[] {
   }
 }
 
-/** Returns undefined for what is gone since it was listed, as is ordinary, and for what cannot be read. */
-function tried<T>(path: string, { leftOut }: WalkAccount, look: () => T): T | undefined {
+/** Returns undefined for what was removed since it was listed, as is ordinary, and for what cannot be read, which is skipped. */
+function readOrSkip<T>(path: string, { skipped }: WalkContext, read: () => T): T | undefined {
   try {
-    return look();
+    return read();
   } catch (error) {
-    const code = codeOf(error);
+    const code = systemErrorCode(error);
     if (code === undefined) throw error;
-    if (code !== "ENOENT") leftOut.add(path, `cannot be read (${code})`);
+    if (code !== "ENOENT") skipped.add(path, `cannot be read (${code})`);
     return undefined;
   }
 }

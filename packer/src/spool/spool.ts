@@ -2,27 +2,27 @@ import { readdirSync, rmSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
-import { codeOf, type Refusal } from "../refusal.ts";
-import { readManifest } from "./history.ts";
+import { systemErrorCode, type SaveError } from "../errors.ts";
+import { readManifest } from "./earlierRun.ts";
 import { moveDurably, writeDurably } from "./spoolFiles.ts";
 
 /** The packer's own folder in the spool: one pack, and the manifest that names it. */
 export interface Spool {
-  /** Which life of the packer this is. */
+  /** Number of this run of the packer, from 1. */
   readonly attempt: number;
-  /** The newest good pack. */
+  /** Returns the newest good pack. */
   save(): PackedSave | undefined;
-  /** Number of the next pack. */
+  /** Returns the number of the next pack. */
   nextSequence(): number;
-  /** Path to write a pack to before it is kept. */
+  /** Returns the path to write a pack to before it is committed. */
   draftPath(sequence: number): string;
-  /** Keeps a finished draft as the newest pack, names it in the manifest and removes the one before. */
-  keep(save: PackedSave, isFinal: boolean): void;
-  /** Writes what the last look found beside the newest pack, unless the manifest says so already. */
-  publish(state: { refused?: Refusal | undefined; isFinal: boolean; save?: PackedSave | undefined }): void;
+  /** Makes a finished draft the newest pack, names it in the manifest and removes the previous one. */
+  commit(save: PackedSave, isFinal: boolean): void;
+  /** Writes the state after the last scan, with the newest pack, unless the manifest has it already. */
+  publish(state: { error?: SaveError | undefined; isFinal: boolean; save?: PackedSave | undefined }): void;
 }
 
-/** Opens the spool after an earlier life, or none. */
+/** Opens the spool, and continues the counts of an earlier run. */
 export async function openSpool(directory: string, uid: string): Promise<Spool> {
   const packed = `${directory}/${spoolNames.packed}`;
   const earlier = await readManifest(directory, uid);
@@ -37,12 +37,12 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
     save = manifest.save;
   }
 
-  /** Uses the attempt up before a pack has its name, unless the disk is full: then there is no pack either. */
+  /** Claims the attempt's number before a pack is named after it, unless the disk is full: then there is no pack either. */
   function claim(): void {
     try {
       write({ version: 1, uid, attempt, final: false, ...save && { save }, ...earlier?.refused && { refused: earlier.refused } });
     } catch (error) {
-      if (codeOf(error) === undefined) throw error;
+      if (systemErrorCode(error) === undefined) throw error;
     }
   }
 
@@ -51,16 +51,16 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
     save: () => save,
     nextSequence: () => (save?.sequence ?? 0) + 1,
     draftPath: (sequence) => `${packed}/${packedArchiveName({ attempt, sequence })}.new`,
-    keep(kept, isFinal) {
+    commit(kept, isFinal) {
       const path = `${packed}/${packedArchiveName(kept)}`;
       moveDurably(`${path}.new`, path);
       write({ version: 1, uid, attempt, final: isFinal, save: kept });
       removeOthers(packed, kept);
     },
-    publish({ refused, isFinal, save: same = save }) {
+    publish({ error, isFinal, save: same = save }) {
       write({
         version: 1, uid, attempt, final: isFinal, ...same && { save: same },
-        ...refused && { refused: { reason: refused.reason, message: refused.message } },
+        ...error && { refused: { reason: error.reason, message: error.message } },
       });
     },
   };
@@ -69,7 +69,7 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
   return spool;
 }
 
-/** Removes packs that no manifest names, and drafts of an earlier life. */
+/** Removes packs that the manifest does not name, and drafts of an earlier run. */
 function removeOthers(packed: string, save: PackedSave | undefined): void {
   const kept = save && packedArchiveName(save);
   for (const name of readdirSync(packed)) {

@@ -1,8 +1,8 @@
 import { closeSync, constants, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { spoolFileBytes } from "#contracts/nodeLayout.ts";
-import { codeOf } from "../refusal.ts";
+import { systemErrorCode } from "../errors.ts";
 
-/** Opens a file that must not be there yet. */
+/** Flags to create a file that must not exist yet. */
 export const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** Returns a small file's text; undefined when there is none. Throws when it is larger than such a file may be. */
@@ -11,7 +11,7 @@ export function readSmallFile(path: string): string | undefined {
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (systemErrorCode(error) === "ENOENT") return undefined;
     throw error;
   }
   try {
@@ -24,14 +24,14 @@ export function readSmallFile(path: string): string | undefined {
   }
 }
 
-/** Writes a small file so that it appears complete, and stays through a loss of power. */
+/** Writes a small file atomically, so that it survives a loss of power. */
 export function writeDurably(path: string, value: unknown): void {
   const draft = writeDraft(path, value, fsyncSync);
   moveDurably(draft, path);
 }
 
-/** Writes a small file so that it appears complete: enough for what is of no use after a loss of power, which takes the save volume with it. */
-export function writeWhole(path: string, value: unknown): void {
+/** Writes a small file atomically; enough for what is useless after a loss of power, which takes the save volume with it. */
+export function writeAtomically(path: string, value: unknown): void {
   renameSync(writeDraft(path, value), path);
 }
 
@@ -48,7 +48,7 @@ function writeDraft(path: string, value: unknown, sync?: (file: number) => void)
   return draft;
 }
 
-/** Renames within a folder, through a loss of power. */
+/** Renames within a folder, so that the new name survives a loss of power. */
 export function moveDurably(from: string, to: string): void {
   renameSync(from, to);
   const folder = openSync(to.slice(0, to.lastIndexOf("/")), constants.O_RDONLY | constants.O_DIRECTORY);

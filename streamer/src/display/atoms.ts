@@ -1,7 +1,7 @@
 import type { Client } from "x11";
 import { promised } from "./xConnection.ts";
 
-/** What the window manager says it supports, as EWMH asks. */
+/** The hints that the window manager supports, as EWMH has it announce. */
 export const supportedHints = [
   "_NET_SUPPORTED", "_NET_SUPPORTING_WM_CHECK", "_NET_WM_NAME", "_NET_WM_STATE", "_NET_WM_STATE_FULLSCREEN",
   "_NET_ACTIVE_WINDOW", "_NET_FRAME_EXTENTS", "_NET_CLIENT_LIST",
@@ -12,7 +12,7 @@ const names = [...supportedHints, "UTF8_STRING", "_NET_WORKAREA", "WM_STATE", "W
 export type AtomName = (typeof names)[number];
 export type Atoms = Readonly<Record<AtomName, number>>;
 
-/** Numbers the display server gives to these names. */
+/** Returns the numbers that the display server has for these names. */
 export async function internAtoms(client: Client): Promise<Atoms> {
   const numbers = await Promise.all(names.map(async (name) => {
     return [name, await promised<number>((done) => client.InternAtom(false, name, done))] as const;

@@ -1,5 +1,5 @@
 import type { WindowEvent } from "x11";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { createEventBudget } from "./eventBudget.ts";
 import { internAtoms, supportedHints, type AtomName, type Atoms } from "./atoms.ts";
 import { isBehind, promised, type XConnection } from "./xConnection.ts";
@@ -17,7 +17,7 @@ const inputOnly = 2;
 const mapStateViewable = 2;
 const revertToParent = 2;
 const arrowGlyph = 68;
-/** Windows that are managed at a time; further ones are shown as they are. Their list is one request, which has a largest size. */
+/** Windows that are managed at a time; further ones are shown as they are. Their list is one request, whose size is limited. */
 const maxWindows = 256;
 const maxLoggedWindows = 64;
 
@@ -29,8 +29,8 @@ export interface WindowManagerOptions {
 }
 
 /**
- * The smallest window manager a streamed game needs: every top-level window fills the screen and has the focus, whatever it
- * asks for; dialogs stay as they are, above it. EWMH is answered just enough for SDL, GLFW, GTK and Qt to believe in it.
+ * Starts the smallest window manager that a streamed game needs: every top-level window fills the screen and has the focus, whatever it
+ * requests; dialogs keep their place, above it. It supports as much of EWMH as SDL, GLFW, GTK and Qt check for.
  */
 export async function startWindowManager({ connection, width, height, log }: WindowManagerOptions): Promise<void> {
   const { client, root } = connection;
@@ -50,7 +50,7 @@ export async function startWindowManager({ connection, width, height, log }: Win
   };
   const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...dialogs.keys());
 
-  const adopt = (window: number, isDialog: boolean) => {
+  const manage = (window: number, isDialog: boolean) => {
     if (!dialogs.has(window) && dialogs.size >= maxWindows) {
       client.MapWindow(window);
       return;
@@ -68,7 +68,7 @@ export async function startWindowManager({ connection, width, height, log }: Win
     focus(window);
     listWindows();
   };
-  const drop = (window: number) => {
+  const unmanage = (window: number) => {
     if (!dialogs.delete(window)) return;
     listWindows();
     const next = [...dialogs.keys()].pop();
@@ -82,9 +82,9 @@ export async function startWindowManager({ connection, width, height, log }: Win
     const { x, y } = event;
     client.ConfigureWindow(event.wid, { x, y, width: Math.min(event.width, width), height: Math.min(event.height, height), borderWidth: 0 });
   };
-  const answerMessage = (event: WindowEvent) => {
+  const handleMessage = (event: WindowEvent) => {
     if (!dialogs.has(event.wid)) return;
-    if (event.message_type === atoms._NET_WM_STATE) { // full screen on or off: it stays on
+    if (event.message_type === atoms._NET_WM_STATE) { // A request to enter or leave full screen: it stays on.
       setProperty(event.wid, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
       fill(event.wid);
     } else if (event.message_type === atoms._NET_ACTIVE_WINDOW) {
@@ -97,25 +97,25 @@ export async function startWindowManager({ connection, width, height, log }: Win
   setProperty(root, "_NET_WORKAREA", cardinalType, 0, 0, width, height);
   const isWithinBudget = createEventBudget(() => performance.now());
   client.on("event", (event) => {
-    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // of a managed window: there are few
+    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Of a managed window, and those are few.
     if (!isEnd && (isBehind(client) || !isWithinBudget())) return;
     switch (event.name) {
       case "MapRequest": {
-        readOwner(connection, atoms, event.wid, (owner) => adopt(event.wid, owner !== undefined && dialogs.has(owner)));
+        readOwner(connection, atoms, event.wid, (owner) => manage(event.wid, owner !== undefined && dialogs.has(owner)));
         break;
       }
       case "ConfigureRequest": configure(event); break;
-      case "ClientMessage": answerMessage(event); break;
+      case "ClientMessage": handleMessage(event); break;
       case "UnmapNotify":
-      case "DestroyNotify": drop(event.wid); break;
+      case "DestroyNotify": unmanage(event.wid); break;
     }
   });
-  await adoptPresent(connection, (window) => adopt(window, false));
+  await manageExisting(connection, (window) => manage(window, false));
 }
 
 type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;
 
-/** Takes the manager's place: hints, redirected requests, and an arrow instead of the server's cross. */
+/** Registers as the window manager: hints, redirected requests, and an arrow instead of the server's cross as pointer. */
 async function announceManager({ client, root }: XConnection, atoms: Atoms, setProperty: SetProperty): Promise<void> {
   const check = client.AllocID();
   client.CreateWindow(check, root, -1, -1, 1, 1, 0, 0, inputOnly, 0, { overrideRedirect: true });
@@ -128,22 +128,22 @@ async function announceManager({ client, root }: XConnection, atoms: Atoms, setP
   client.CreateGlyphCursor(cursor, font, font, arrowGlyph, arrowGlyph + 1, { R: 0, G: 0, B: 0 }, { R: 65_535, G: 65_535, B: 65_535 });
   client.ChangeWindowAttributes(root, { cursor });
   client.ChangeWindowAttributes(root, { eventMask: substructureRedirectMask | substructureNotifyMask });
-  await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // a round trip: all of the above has happened
+  await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Once this is answered, all of the above has happened.
 }
 
-/** The window a dialog belongs to, undefined for a window of its own. */
+/** Finds the window that a dialog belongs to; undefined for any other window. */
 function readOwner({ client }: XConnection, atoms: Atoms, window: number, then: (owner: number | undefined) => void): void {
   client.GetProperty(0, window, atoms.WM_TRANSIENT_FOR, 0, 0, 1, (error, property) => {
     then(error || property.data.length < 4 ? undefined : property.data.readUInt32LE(0));
   });
 }
 
-/** Windows that were there first, from before a restart of the streamer. */
-async function adoptPresent({ client, root }: XConnection, adopt: (window: number) => void): Promise<void> {
+/** Manages the windows that exist already, from before a restart of the streamer. */
+async function manageExisting({ client, root }: XConnection, manage: (window: number) => void): Promise<void> {
   const { children } = await promised<{ children: number[] }>((done) => client.QueryTree(root, done));
   for (const window of children) {
     client.GetWindowAttributes(window, (error, attributes) => {
-      if (!error && attributes.mapState === mapStateViewable && !attributes.overrideRedirect) adopt(window);
+      if (!error && attributes.mapState === mapStateViewable && !attributes.overrideRedirect) manage(window);
     });
   }
 }
@@ -154,7 +154,7 @@ function words(values: number[]): Buffer {
   return data;
 }
 
-/** A synthetic ConfigureNotify tells a client the size it really has. */
+/** Returns a synthetic ConfigureNotify, which tells a client its real size. */
 function buildConfigureNotify(window: number, width: number, height: number): Buffer {
   const event = Buffer.alloc(32);
   event[0] = configureNotify;

@@ -7,11 +7,11 @@ export interface XConnection {
   xtest: XTest;
 }
 
-/** Connects to the display with the XTEST extension, which injects input. */
+/** Connects to the display, with the XTEST extension, which injects input. Input is dropped while the display is behind. */
 export async function connectDisplay(display: string, onLost: () => void): Promise<XConnection> {
   const opened = await promised<{ client: Client; screen: { root: number }[] }>((done) => x11.createClient({ display }, done));
   const { client } = opened;
-  // Windows vanish between an event and the request it led to; such errors are ordinary.
+  // A window can vanish between an event and the request that follows; such errors are ordinary.
   client.on("error", () => undefined);
   client.on("end", onLost);
   const root = opened.screen[0]?.root;
@@ -23,15 +23,15 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
   return { client, root, xtest: { ...xtest, FakeInput: inject } };
 }
 
-/** Requests that wait here for the display: another client may have stopped it for itself (XGrabServer), for ever. */
-const maxWaiting = 4_096;
+/** Requests that may be queued for the display, which another client can stop for ever (XGrabServer). */
+const maxQueuedRequests = 4_096;
 
-/** Whether the display has stopped taking requests, so that further ones would only fill memory. */
-export function isBehind({ pack_stream: { write_queue: waiting } }: Client): boolean {
-  return waiting.length > maxWaiting;
+/** Whether the display has stopped reading requests, so that further ones would only fill memory. */
+export function isBehind({ pack_stream: { write_queue: queue } }: Client): boolean {
+  return queue.length > maxQueuedRequests;
 }
 
-/** A request's answer as a promise. */
+/** Returns a request's reply as a promise. */
 export function promised<T>(request: (done: Callback<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     request((error, value) => {

@@ -1,6 +1,6 @@
-import type { Logger } from "../log.ts";
-import { startServerProcess, waitForSocket, type ServerProcess } from "./serverProcess.ts";
-import { removeStale } from "./staleSocket.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { startServerProcess, waitForSocket, type ServerProcess } from "../processes/serverProcess.ts";
+import { removeStale } from "../processes/staleSocket.ts";
 
 const startDeadlineMs = 15_000;
 
@@ -10,14 +10,14 @@ export interface XServerOptions {
   height: number;
   env: Record<string, string>;
   log: Logger;
-  onDeath: (name: string) => void;
+  onExit: (name: string) => void;
 }
 
-/** Starts the virtual display; undefined when it does not answer in time. */
-export async function startXServer({ display, width, height, env, log, onDeath }: XServerOptions): Promise<ServerProcess | undefined> {
+/** Starts the virtual display; resolves with undefined when it does not accept connections in time. */
+export async function startXServer({ display, width, height, env, log, onExit }: XServerOptions): Promise<ServerProcess | undefined> {
   const number = display.slice(1);
   const socket = `/tmp/.X11-unix/X${number}`;
-  // The pod's volumes outlive a restarted container, and a lock left there keeps the server from starting.
+  // The pod's volumes outlive a restarted container, and a lock that is left there keeps the server from starting.
   for (const stale of [`/tmp/.X${number}-lock`, socket]) removeStale(stale, log);
   const server = startServerProcess({
     name: "display",
@@ -26,7 +26,7 @@ export async function startXServer({ display, width, height, env, log, onDeath }
       display, "-screen", "0", `${width}x${height}x24`, "-dpi", "96",
       "-nolisten", "tcp", "-ac", "-noreset", "+extension", "GLX", "+extension", "XTEST",
     ],
-    env, log, onDeath,
+    env, log, onExit,
   });
   return await waitForSocket(socket, startDeadlineMs) ? server : undefined;
 }

@@ -16,20 +16,20 @@ export interface DesktopInput {
   movePointerBy(x: number, y: number): void;
   button(button: number, isDown: boolean): void;
   wheel(x: number, y: number): void;
-  /** Lets go of everything that is held. */
+  /** Releases everything that is held. */
   releaseAll(): void;
 }
 
-/** Injects input through XTEST and remembers what is held, so that a lost player leaves nothing pressed. */
+/** Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing pressed. */
 export function createDesktopInput({ xtest, root }: Pick<XConnection, "xtest" | "root">, width: number, height: number): DesktopInput {
   const heldKeys = new Set<number>();
   const heldButtons = new Set<number>();
   const pressKey = (keyCode: number, isDown: boolean) => {
-    remember(heldKeys, keyCode, isDown);
+    setHeld(heldKeys, keyCode, isDown);
     xtest.FakeInput(isDown ? xtest.KeyPress : xtest.KeyRelease, keyCode, 0, root, 0, 0);
   };
   const pressButton = (number: number, isDown: boolean) => {
-    remember(heldButtons, number, isDown);
+    setHeld(heldButtons, number, isDown);
     xtest.FakeInput(isDown ? xtest.ButtonPress : xtest.ButtonRelease, number, 0, root, 0, 0);
   };
   const turn = (notches: number, negative: number, positive: number) => {
@@ -66,7 +66,7 @@ export function createDesktopInput({ xtest, root }: Pick<XConnection, "xtest" | 
   };
 }
 
-function remember(held: Set<number>, number: number, isDown: boolean): void {
+function setHeld(held: Set<number>, number: number, isDown: boolean): void {
   if (isDown) held.add(number);
   else held.delete(number);
 }

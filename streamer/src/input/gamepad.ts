@@ -1,15 +1,15 @@
 import { createServer, type Socket } from "node:net";
-import { removeStale } from "../display/staleSocket.ts";
-import type { Logger } from "../log.ts";
+import { removeStale } from "../processes/staleSocket.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { encodeChanges, restingGamepad, type GamepadState } from "./gamepadState.ts";
 
-/** A game that opens the pad and never reads it must not fill memory. */
+/** Bounds the memory that a game takes which opens the pad and never reads it. */
 const maxUnreadBytes = 16_384;
 const maxReaders = 16;
-/** Openings that are logged; a game may open and close the pad without end. */
-const maxLogged = 16;
+/** Bounds the log: a game may open and close the pad without end. */
+const maxLoggedOpenings = 16;
 
-/** The pad that a game sees through the shim in its container. */
+/** The gamepad that a game sees through the shim in its container. */
 export interface Gamepad {
   set(state: GamepadState): void;
   /** Whether a game has it open. */
@@ -23,38 +23,38 @@ export interface GamepadOptions {
   now: () => number;
 }
 
-/** Listens where the shim connects; each reader is led from what it was told last to the present state. */
+/** Listens where the shim connects; each reader gets the changes from the last state it was sent to the present one. */
 export async function openGamepad({ socketPath, log, now }: GamepadOptions): Promise<Gamepad> {
-  const readers = new Map<Socket, GamepadState>(); // what each was told last
+  const readers = new Map<Socket, GamepadState>(); // The state that each was sent last.
   let present = restingGamepad;
   let openings = 0;
 
-  const tell = (socket: Socket) => {
-    if (socket.writableLength > maxUnreadBytes) return; // catches up on drain
+  const sendChanges = (socket: Socket) => {
+    if (socket.writableLength > maxUnreadBytes) return; // It gets the changes on its drain event.
     const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, now());
     readers.set(socket, present);
     if (changes.length > 0) socket.write(changes);
   };
   const server = createServer((socket) => {
-    if (openings++ < maxLogged) log.info({ openings }, "The game opened the gamepad.");
+    if (openings++ < maxLoggedOpenings) log.info({ openings }, "The game opened the gamepad.");
     readers.set(socket, restingGamepad);
-    socket.on("drain", () => tell(socket));
+    socket.on("drain", () => sendChanges(socket));
     socket.on("error", () => socket.destroy());
     socket.on("close", () => readers.delete(socket));
-    socket.on("data", () => socket.destroy()); // a pad is only read: who writes to it is not the shim
-    tell(socket);
+    socket.on("data", () => socket.destroy()); // A pad is only read; what writes to it is not the shim.
+    sendChanges(socket);
   });
   server.maxConnections = maxReaders;
   removeStale(socketPath, log);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(socketPath, resolve);
   });
-  // Such as no descriptor left for one more reader: those that are there go on.
+  // Such as no descriptor left for one more reader; those that are connected go on.
   server.on("error", (error) => log.warn({ err: error }, "The gamepad could not be opened for a game."));
   return {
     set(state) {
       present = state;
-      for (const socket of readers.keys()) tell(socket);
+      for (const socket of readers.keys()) sendChanges(socket);
     },
     isOpen: () => readers.size > 0,
     close() {

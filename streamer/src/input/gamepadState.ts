@@ -12,13 +12,13 @@ const buttonCodes: Partial<Record<(typeof gamepadButtons)[number], number>> = {
   select: 0x13a, start: 0x13b, guide: 0x13c, leftStick: 0x13d, rightStick: 0x13e,
 };
 
-/** A pad's axes and buttons: kernel event type and code → value. What is not there is at rest. */
+/** A pad's axes and buttons: kernel event type and code → value. What is absent is at rest. */
 export type GamepadState = ReadonlyMap<string, number>;
 
-/** Everything at rest: what a game that just opened the pad assumes. */
+/** Everything at rest, as a game assumes that has just opened the pad. */
 export const restingGamepad: GamepadState = new Map();
 
-/** The state of the pad that a message describes; the four directions are the hat's axes. */
+/** Returns the state of the pad in a message; the four directions are the hat's axes. */
 export function readGamepad(input: PadInput): GamepadState {
   const isPressed = (name: (typeof gamepadButtons)[number]) => (input.b >> gamepadButtons.indexOf(name)) & 1;
   const [leftX, leftY, rightX, rightY] = input.s;
@@ -35,7 +35,7 @@ export function readGamepad(input: PadInput): GamepadState {
   return state;
 }
 
-/** The kernel records (`struct input_event`) that lead from one state to another; empty when nothing changed. */
+/** Returns the kernel's records (`struct input_event`) for the change from one state to another; empty when nothing changed. */
 export function encodeChanges(from: GamepadState, to: GamepadState, nowMs: number): Buffer {
   const names = new Set([...from.keys(), ...to.keys()]);
   const changed = [...names].filter((name) => (from.get(name) ?? 0) !== (to.get(name) ?? 0));
@@ -44,7 +44,7 @@ export function encodeChanges(from: GamepadState, to: GamepadState, nowMs: numbe
     const [type, code] = name.split(" ").map(Number);
     return encodeEvent(nowMs, type ?? 0, code ?? 0, to.get(name) ?? 0);
   });
-  return Buffer.concat([...records, encodeEvent(nowMs, 0, 0, 0)]); // the last one says: that was all of this moment
+  return Buffer.concat([...records, encodeEvent(nowMs, 0, 0, 0)]); // The last one (SYN_REPORT) ends the changes of this moment.
 }
 
 function encodeEvent(nowMs: number, type: number, code: number, value: number): Buffer {

@@ -2,42 +2,42 @@ import { gamepadButtons, type StreamInput } from "#contracts/stream.ts";
 import { keyCodeOf } from "./keyCodes.ts";
 
 /**
- * How long a key or button stays as it is at least. Many games look once a picture which are pressed, slow ones 20 times a
- * second: a tap that the network hands over in one moment, press and release, would never have been.
+ * How long a key or button keeps its state at least. Many games poll them once a picture, slow ones 20 times a second: they would miss a
+ * tap whose press and release the network delivers at once.
  */
-const shortestMs = { pressed: 50, released: 20 };
-/** More than this has piled up somewhere else: it is applied at once, as it came. */
-const maxWaiting = 64;
+const minimumMs = { pressed: 50, released: 20 };
+/** A longer queue has built up elsewhere: it is applied at once. */
+const maxQueued = 64;
 
-/** What a game hears of. */
+/** Input that reaches the game. */
 export type GameInput = Exclude<StreamInput, { t: "ping" | "release" }>;
 
 export interface InputPacerOptions {
   apply: (input: GameInput) => void;
   /** Monotonic, in milliseconds. */
   now: () => number;
-  /** Calls back after so many milliseconds, until the given function is called. */
+  /** Calls back after this many milliseconds, unless the returned function is called before. */
   schedule: (ms: number, callback: () => void) => () => void;
 }
 
-/** Applies input in its order, each press long enough for a game to see it. */
+/** Applies input in its order, each press for long enough that a game sees it. */
 export interface InputPacer {
   push(input: GameInput): void;
-  /** Forgets what waits and what is held, for all of it was let go of. */
+  /** Discards what is queued and what is held; call when everything was released. */
   reset(): void;
 }
 
 export function createInputPacer({ apply, now, schedule }: InputPacerOptions): InputPacer {
   const switches = new Map<string, { isDown: boolean; since: number }>();
-  let waiting: GameInput[] = [];
+  let queue: GameInput[] = [];
   let cancelTimer: (() => void) | undefined;
 
   const waitMs = (input: GameInput): number => Math.max(0, ...switchesOf(input).map(([name, isDown]) => {
     const last = switches.get(name);
     if (last === undefined || last.isDown === isDown) return 0;
-    return last.since + (last.isDown ? shortestMs.pressed : shortestMs.released) - now();
+    return last.since + (last.isDown ? minimumMs.pressed : minimumMs.released) - now();
   }));
-  const pass = (input: GameInput) => {
+  const applyNow = (input: GameInput) => {
     for (const [name, isDown] of switchesOf(input)) {
       if ((switches.get(name)?.isDown ?? false) !== isDown) switches.set(name, { isDown, since: now() });
     }
@@ -46,32 +46,32 @@ export function createInputPacer({ apply, now, schedule }: InputPacerOptions): I
   const drain = () => {
     cancelTimer?.();
     cancelTimer = undefined;
-    const isFull = waiting.length > maxWaiting;
-    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+    const isFull = queue.length > maxQueued;
+    for (let next = queue[0]; next !== undefined; next = queue[0]) {
       const ms = isFull ? 0 : waitMs(next);
       if (ms > 0) {
         cancelTimer = schedule(Math.ceil(ms), drain);
         return;
       }
-      waiting.shift();
-      pass(next);
+      queue.shift();
+      applyNow(next);
     }
   };
   return {
     push(input) {
-      waiting.push(input);
-      if (waiting.length === 1 || waiting.length > maxWaiting) drain();
+      queue.push(input);
+      if (queue.length === 1 || queue.length > maxQueued) drain();
     },
     reset() {
       cancelTimer?.();
       cancelTimer = undefined;
-      waiting = [];
+      queue = [];
       switches.clear();
     },
   };
 }
 
-/** The keys and buttons that a message tells of, by name, and whether they are down. */
+/** Returns the keys and buttons in a message, by name, and whether they are down. */
 function switchesOf(input: GameInput): [name: string, isDown: boolean][] {
   switch (input.t) {
     case "key": {

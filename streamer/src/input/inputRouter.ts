@@ -12,13 +12,13 @@ export interface InputRouterOptions {
   pacing: Pick<InputPacerOptions, "now" | "schedule">;
 }
 
-/** Turns the player's messages into input of the game. */
+/** Turns the player's messages into input for the game. */
 export interface InputRouter {
-  /** Handles one data channel message; what is malformed is counted and dropped. `pong` answers a ping. */
+  /** Handles one data channel message; counts and drops it when it is malformed. Calls `pong` for a ping. */
   handle(message: string | Buffer | ArrayBuffer, pong: (n: number) => void): void;
-  /** The player is gone or looks elsewhere: nothing stays pressed. */
+  /** Releases everything; call when the player has left or the page has lost the focus. */
   releaseAll(): void;
-  /** Counts since the start, and when the player last did something. */
+  /** Returns counts since the start, and when the player last did something. */
   state(): { accepted: number; rejected: number; lastInputAt: number | null };
 }
 
@@ -68,6 +68,6 @@ function parseInput(message: string | Buffer | ArrayBuffer): StreamInput | undef
   try {
     return StreamInput.safeParse(JSON.parse(message)).data;
   } catch {
-    return undefined; // not JSON
+    return undefined; // Not JSON.
   }
 }

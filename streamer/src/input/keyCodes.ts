@@ -1,7 +1,7 @@
-/** X key codes of an evdev keyboard lie this much above the kernel's. */
+/** Difference between the X key codes of an evdev keyboard and the kernel's. */
 const offset = 8;
 
-/** Kernel key numbers in rows as they lie on a keyboard, so that each row needs its first number only. */
+/** Kernel key numbers in rows, as on a keyboard, so that each row needs only its first number. */
 const rows: [first: number, codes: string][] = [
   [1, "Escape Digit1 Digit2 Digit3 Digit4 Digit5 Digit6 Digit7 Digit8 Digit9 Digit0 Minus Equal Backspace"],
   [15, "Tab KeyQ KeyW KeyE KeyR KeyT KeyY KeyU KeyI KeyO KeyP BracketLeft BracketRight Enter"],
@@ -23,7 +23,7 @@ const keyCodes: ReadonlyMap<string, number> = new Map(
   rows.flatMap(([first, codes]) => codes.split(" ").map((code, index) => [code, first + index + offset] as const)),
 );
 
-/** The X key code of a `KeyboardEvent.code`, whatever the player's layout; undefined for keys that games do not know. */
+/** Returns the X key code of a `KeyboardEvent.code`, whatever the player's layout; undefined for keys that games do not know. */
 export function keyCodeOf(code: string): number | undefined {
   return keyCodes.get(code);
 }

@@ -1,6 +1,6 @@
 import type { VideoCodec } from "#contracts/stream.ts";
 
-/** Keys only on request: at 60 frames a second this is a key frame a minute. */
+/** Key frames come on request; without one, at 60 frames a second, this is a key frame a minute. */
 const keyFrameDistance = 3_600;
 
 /** Name of the encoder's element in its chain. */
@@ -57,18 +57,18 @@ export const encoders: readonly Encoder[] = [
   },
 ];
 
-/** Encoders worth probing on a pod of this profile, in the order they are preferred. */
+/** Returns the encoders to probe on a pod of this profile, in order of preference. */
 export function candidateEncoders(codecs: readonly VideoCodec[], profile: "gpu" | "software"): Encoder[] {
   return codecs.flatMap((codec) => encoders.filter((encoder) => encoder.codec === codec && (profile === "gpu" || !encoder.needsGpu)));
 }
 
-/** Enough to see an encoder work, few enough not to delay the start. */
+/** Enough frames to see an encoder work, few enough not to delay the start. */
 const probeFrames = 3;
 
 /** The sink in which a working encoder's frames arrive. */
 export const probeSink = "probe";
 
-/** A few test pictures through the encoder. */
+/** Returns a pipeline that sends a few test pictures through the encoder. */
 export function buildProbePipeline(encoder: Encoder, { width, height, fps }: Picture): string {
   return `videotestsrc num-buffers=${probeFrames} ! video/x-raw,width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! appsink name=${probeSink} sync=false`;
 }

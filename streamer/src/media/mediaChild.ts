@@ -3,7 +3,7 @@
  * encoder may crash it without taking the session down.
  */
 import gstreamer, { type Element, type Pipeline } from "gstreamer-superficial";
-import { isFrameEnd } from "../transport/rtpPacket.ts";
+import { isFrameEnd } from "../rtp/rtpPacket.ts";
 import { encoderName } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import { audioSink, captureName, videoSink } from "./pipelines.ts";
@@ -23,11 +23,11 @@ let isPlaying = false;
 
 process.on("message", (command: MediaCommand) => {
   if (command.type === "load") loaded = load(command);
-  else if (loaded) obey(loaded, command);
+  else if (loaded) execute(loaded, command);
 });
 process.on("disconnect", () => process.exit(0));
 
-/** The video runs from here on; what it makes before somebody plays goes nowhere. */
+/** Starts the video; what it encodes before somebody plays is discarded. */
 function load(command: Load): Loaded {
   const { video, audio } = buildPipelines(command);
   const [capture, encoder] = [childOf(video, captureName), childOf(video, encoderName)];
@@ -46,12 +46,12 @@ function buildPipelines({ video, audio }: Load): { video: Pipeline; audio: Pipel
   }
 }
 
-function obey({ video, audio, capture, encoder, bitrateProperty }: Loaded, command: Exclude<MediaCommand, Load>): void {
+function execute({ video, audio, capture, encoder, bitrateProperty }: Loaded, command: Exclude<MediaCommand, Load>): void {
   switch (command.type) {
     case "play":
       encoder[bitrateProperty] = command.bitrate;
       video.forceKeyUnit(videoSink, 0);
-      capture["rate"] = command.fps; // takes the key frame's picture
+      capture["rate"] = command.fps; // Captures the picture for the key frame.
       if (!isPlaying) run(audio, audioSink, (packet) => report({ type: "audio", packet }));
       isPlaying = true;
       break;
@@ -60,7 +60,7 @@ function obey({ video, audio, capture, encoder, bitrateProperty }: Loaded, comma
       break;
     case "keyFrame":
       video.forceKeyUnit(videoSink, 0);
-      capture["rate"] = capture["rate"]; // the picture to be encoded that way is taken at once
+      capture["rate"] = capture["rate"]; // Captures the picture to be encoded that way at once.
       break;
   }
 }
@@ -69,7 +69,7 @@ function childOf(pipeline: Pipeline, name: string): Element {
   return pipeline.findChild(name) ?? fail(`the pipeline has no ${name}`);
 }
 
-/** One message for a picture instead of one for each of its packets, which come at once anyway. */
+/** Sends one message for a picture instead of one for each of its packets, which come at once anyway. */
 function gatherPictures(onPicture: (packets: Buffer[]) => void): (packet: Buffer) => void {
   let packets: Buffer[] = [];
   return (packet) => {
@@ -87,7 +87,7 @@ function run(pipeline: Pipeline, sinkName: string, onPacket: (packet: Buffer) =>
     sink.pull(next);
     onPacket(packet);
   };
-  pipeline.play(); // before the first pull, which would otherwise look like the end
+  pipeline.play(); // Before the first pull, which would otherwise look like the end of the stream.
   sink.pull(next);
   pipeline.pollBus((message) => {
     if (message?.type === "error" || message?.type === "eos") fail(`${sinkName}: ${message["error-message"] ?? message.type}`);
@@ -98,7 +98,7 @@ function report(message: MediaReport): void {
   process.send?.(message);
 }
 
-/** The parent starts another child; this one has nothing worth saving. */
+/** Ends this process, which has nothing worth saving: the parent starts another one. */
 function fail(message: string): never {
   report({ type: "failed", message });
   process.exit(1);

@@ -1,17 +1,16 @@
 import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/stream.ts";
-import type { Logger } from "../log.ts";
-import { childFlags } from "./childFlags.ts";
-import { createContinuity } from "./continuity.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { childFlags } from "../processes/childFlags.ts";
+import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
+import { createContinuity } from "../rtp/continuity.ts";
 import type { Encoder } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import { buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
 
-const videoClockRate = 90_000;
-const audioClockRate = 48_000;
-/** A child that lived shorter than this is started again with growing pauses, so that a broken driver does not burn the CPU. */
-const healthyLifeMs = 2_000;
-const maxPauseMs = 5_000;
+/** A child that ran for less time than this is started again with exponential backoff, so that a broken driver does not use up the processor. */
+const healthyRunMs = 2_000;
+const maxBackoffMs = 5_000;
 
 export interface MediaSourceOptions {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
@@ -32,14 +31,14 @@ export interface MediaReceiver {
   onAudio(packet: Buffer): void;
 }
 
-/** Captured and encoded video and audio, from a child that may crash and is then replaced. */
+/** Captured and encoded video and audio, from a child process that is replaced when it crashes. */
 export interface MediaSource {
-  /** Has an encoder for this codec ready. */
+  /** Starts an encoder for this codec, unless it runs already. */
   prepare(codec: VideoCodec): void;
-  /** Captures at the full rate for this receiver, from a key frame on. */
+  /** Captures at the full rate for this receiver, beginning with a key frame. */
   play(codec: VideoCodec, kbps: number, receiver: MediaReceiver): void;
-  /** Captures at the idle rate again, in a fresh child. */
-  rest(): void;
+  /** Captures at the idle rate again, in a new child. */
+  stopPlaying(): void;
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
   restarts(): number;
@@ -49,7 +48,7 @@ export interface MediaSource {
 interface Child {
   process: ChildProcess;
   codec: VideoCodec;
-  bornAt: number;
+  startedAt: number;
   isPlaying: boolean;
 }
 
@@ -61,8 +60,8 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   let receiver: MediaReceiver | undefined;
   let kbps = 0;
   let restarts = 0;
-  let shortLives = 0;
-  let pause: NodeJS.Timeout | undefined;
+  let shortRuns = 0;
+  let restartTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   const encoderOf = (codec: VideoCodec): Encoder => {
@@ -70,14 +69,14 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     if (!encoder) throw new Error(`No encoder for ${codec} works here.`);
     return encoder;
   };
-  const tell = (command: MediaCommand) => {
-    if (child.process.connected) child.process.send(command, () => undefined); // a child that just died is replaced on its exit
+  const send = (command: MediaCommand) => {
+    if (child.process.connected) child.process.send(command, () => undefined); // A child that just exited is replaced on its exit event.
   };
   const bitrateFor = (codec: VideoCodec) => kbps * encoderOf(codec).bitrateUnit;
 
-  const hear = (report: MediaReport) => {
+  const handle = (report: MediaReport) => {
     if (report.type === "failed") {
-      log.warn({ reason: report.message }, "The media child gave up.");
+      log.warn({ reason: report.message }, "The media child failed.");
       return;
     }
     if (report.type === "video") {
@@ -94,12 +93,12 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const spawn = (codec: VideoCodec): Child => {
     const encoder = encoderOf(codec);
     const process = fork(new URL("./mediaChild.ts", import.meta.url), { env, serialization: "advanced", execArgv: childFlags });
-    const born: Child = { process, codec, bornAt: now(), isPlaying: false };
+    const started: Child = { process, codec, startedAt: now(), isPlaying: false };
     process.on("message", (report: MediaReport) => {
-      if (born === child) hear(report);
+      if (started === child) handle(report);
     });
     process.on("exit", (exitCode, signal) => {
-      if (born === child) replaceDead(born, exitCode ?? signal);
+      if (started === child) replaceExited(started, exitCode ?? signal);
     });
     process.on("error", (error) => log.error({ err: error }, "The media child cannot be reached."));
     const load: MediaCommand = {
@@ -109,31 +108,31 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       bitrateProperty: encoder.bitrateProperty,
     };
     process.send(load, () => undefined);
-    return born;
+    return started;
   };
 
   const startPlaying = () => {
     video.restart();
     audio.restart();
     child.isPlaying = true;
-    tell({ type: "play", bitrate: bitrateFor(child.codec), fps: options.fps });
+    send({ type: "play", bitrate: bitrateFor(child.codec), fps: options.fps });
   };
-  const replaceDead = (dead: Child, reason: number | NodeJS.Signals | null) => {
+  const replaceExited = (exited: Child, reason: number | NodeJS.Signals | null) => {
     if (isClosed) return;
     restarts++;
-    shortLives = now() - dead.bornAt < healthyLifeMs ? shortLives + 1 : 0;
-    const waitMs = shortLives === 0 ? 0 : Math.min(maxPauseMs, 250 * 2 ** shortLives);
-    log.warn({ reason, waitMs, wasPlaying: dead.isPlaying }, "The media child died; another one takes its place.");
-    pause = setTimeout(() => {
-      child = spawn(dead.codec);
-      if (dead.isPlaying) startPlaying();
+    shortRuns = now() - exited.startedAt < healthyRunMs ? shortRuns + 1 : 0;
+    const waitMs = shortRuns === 0 ? 0 : Math.min(maxBackoffMs, 250 * 2 ** shortRuns);
+    log.warn({ reason, waitMs, wasPlaying: exited.isPlaying }, "The media child exited; another one is started.");
+    restartTimer = setTimeout(() => {
+      child = spawn(exited.codec);
+      if (exited.isPlaying) startPlaying();
     }, waitMs);
   };
-  const replaceLiving = (codec: VideoCodec) => {
-    clearTimeout(pause);
+  const replaceRunning = (codec: VideoCodec) => {
+    clearTimeout(restartTimer);
     const old = child;
     child = spawn(codec);
-    old.process.kill("SIGKILL"); // nothing to save, and a hanging driver would ignore anything softer
+    old.process.kill("SIGKILL"); // It has nothing to save, and a hanging driver would ignore SIGTERM.
   };
 
   const preferred = [...encoders.keys()][0];
@@ -142,27 +141,27 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
 
   return {
     prepare(codec) {
-      if (child.codec !== codec) replaceLiving(codec);
+      if (child.codec !== codec) replaceRunning(codec);
     },
     play(codec, startKbps, newReceiver) {
       receiver = newReceiver;
       kbps = startKbps;
-      if (child.codec !== codec) replaceLiving(codec);
+      if (child.codec !== codec) replaceRunning(codec);
       startPlaying();
     },
-    rest() {
+    stopPlaying() {
       receiver = undefined;
-      if (child.isPlaying) replaceLiving(preferred);
+      if (child.isPlaying) replaceRunning(preferred);
     },
     setBitrate(newKbps) {
       kbps = newKbps;
-      tell({ type: "bitrate", bitrate: bitrateFor(child.codec) });
+      send({ type: "bitrate", bitrate: bitrateFor(child.codec) });
     },
-    requestKeyFrame: () => tell({ type: "keyFrame" }),
+    requestKeyFrame: () => send({ type: "keyFrame" }),
     restarts: () => restarts,
     close() {
       isClosed = true;
-      clearTimeout(pause);
+      clearTimeout(restartTimer);
       child.process.kill("SIGKILL");
     },
   };

@@ -1,4 +1,4 @@
-/** What the streamer tells its media child. */
+/** Messages from the streamer to its media child. */
 export type MediaCommand =
   /** Builds both pipelines and captures at the idle rate, so that playing starts at once. */
   | { type: "load"; video: string; audio: string; bitrateProperty: string }
@@ -7,13 +7,14 @@ export type MediaCommand =
   | { type: "bitrate"; bitrate: number }
   | { type: "keyFrame" };
 
-/** What the media child tells the streamer. */
+/** Messages from the media child to the streamer. */
 export type MediaReport =
   /** All packets of one picture. */
   | { type: "video"; packets: Uint8Array[] }
   | { type: "audio"; packet: Uint8Array }
   | { type: "failed"; message: string };
 
-/** What the probe child is asked: one pipeline at a time. */
+/** Message to the probe child: one pipeline at a time. */
 export interface ProbeCommand { pipeline: string }
+/** The probe child's response; `message` is empty when the pipeline works. */
 export interface ProbeReport { works: boolean; message: string }

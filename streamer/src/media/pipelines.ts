@@ -1,12 +1,12 @@
 import type { VideoCodec } from "#contracts/stream.ts";
 import type { Encoder } from "./encoders.ts";
 
-/** Bytes of an RTP packet: with SRTP, UDP, IP and extensions it fits any usual path. */
+/** Bytes of an RTP packet: with SRTP, UDP, IP and extensions it fits any usual path MTU. */
 const packetBytes = 1_200;
 
-/** Name of the source, images/session/capture; its `rate` is in pictures a second, and setting it takes one at once. */
+/** Name of the source, images/session/capture; its `rate` is in pictures a second, and setting it captures one at once. */
 export const captureName = "capture";
-/** Pictures a second while nobody looks: capture and encoder stay ready for a player, at hardly any cost. */
+/** Pictures a second while nobody watches: capture and encoder stay ready for a player, at hardly any cost. */
 const idleRate = 1;
 
 /** Names of the sinks the media child pulls from. */
@@ -19,15 +19,15 @@ const payloaders: Record<VideoCodec, string> = {
 };
 
 /**
- * The display, encoded, as RTP packets. No queue lies between capture and encoder: a picture is taken when something changed and
- * the encoder is free, so none gets old. Captures at the idle rate until told otherwise.
+ * Returns a pipeline from the display to RTP packets. No queue lies between capture and encoder: a picture is captured when something
+ * changed and the encoder is free, so none gets old. It captures at the idle rate until `rate` is set.
  */
 export function buildVideoPipeline(encoder: Encoder, display: string, fps: number): string {
   return `joypoddisplaysrc name=${captureName} display-name=${display} rate=${idleRate} ! video/x-raw,framerate=${fps}/1`
     + ` ! ${encoder.chain} ! ${payloaders[encoder.codec]} ! appsink name=${videoSink} sync=false max-buffers=1000`;
 }
 
-/** What the game plays, as Opus in RTP packets; apart from the video, so that the sound card's clock does not become its clock. */
+/** Returns a pipeline from the sound server to Opus in RTP packets; apart from the video, so that the sound card's clock does not become the video's. */
 export function buildAudioPipeline(soundServer: string, soundSink: string): string {
   return `pulsesrc device=${soundSink}.monitor server=${soundServer} buffer-time=20000 latency-time=10000 provide-clock=false`
     + " ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! queue ! opusenc bitrate=96000 frame-size=10 audio-type=restricted-lowdelay"

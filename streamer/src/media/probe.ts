@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/stream.ts";
-import type { Logger } from "../log.ts";
-import { childFlags } from "./childFlags.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { childFlags } from "../processes/childFlags.ts";
 import { buildProbePipeline, candidateEncoders, type Encoder, type Picture } from "./encoders.ts";
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
 
@@ -16,7 +16,7 @@ export interface ProbeOptions {
   log: Logger;
 }
 
-/** For each codec the first encoder that works here, found by encoding with it; codecs without one are left out. */
+/** Returns for each codec the first encoder that works here, found by encoding with it; codecs without one are omitted. */
 export async function probeEncoders({ codecs, profile, picture, env, log }: ProbeOptions): Promise<Map<VideoCodec, Encoder>> {
   const found = new Map<VideoCodec, Encoder>();
   let child: ChildProcess | undefined;
@@ -28,7 +28,7 @@ export async function probeEncoders({ codecs, profile, picture, env, log }: Prob
     if (works) {
       found.set(encoder.codec, encoder);
     } else if (!child.connected) {
-      child = undefined; // crashed or hung: the next encoder gets a fresh process
+      child = undefined; // The encoder crashed or hung: the next one gets a new process.
     }
   }
   child?.disconnect();

@@ -1,4 +1,4 @@
-/** The process that tries encoders: a driver may hang or crash it, and the streamer goes on with the next encoder. */
+/** The process that tries encoders: when a driver hangs or crashes it, the streamer goes on with the next encoder. */
 import gstreamer from "gstreamer-superficial";
 import { probeSink } from "./encoders.ts";
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
@@ -18,13 +18,13 @@ function tryPipeline(description: string): void {
     pipeline.play();
     sink?.pull((frame) => {
       pipeline.stop();
-      answer(frame ? { works: true, message: "" } : { works: false, message: reason });
+      report(frame ? { works: true, message: "" } : { works: false, message: reason });
     });
   } catch (error) {
-    answer({ works: false, message: String(error) });
+    report({ works: false, message: String(error) });
   }
 }
 
-function answer(report: ProbeReport): void {
-  process.send?.(report);
+function report(result: ProbeReport): void {
+  process.send?.(result);
 }

@@ -3,22 +3,22 @@ import { readdirSync } from "node:fs";
 import { setPriority } from "node:os";
 import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
 import type { SavesConfig } from "../config.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { beginNewPlaythrough } from "#packer/restore/newPlaythrough.ts";
-import { childFlags } from "../media/childFlags.ts";
+import { childFlags } from "../processes/childFlags.ts";
 
 /** A program of its own, beside the streamer's in the image. */
 const program = new URL("../../../packer/src/main.ts", import.meta.url);
-/** Below the display, the encoder and what viewers wait for, but with a quarter of a core that these keep busy: at 10 it would be a tenth, and a save late. */
+/** The display, the encoder and what viewers wait for come first, but of a core that these keep busy the packer gets a quarter: at 10 it would get a tenth, and saves would be late. */
 const niceness = 5;
-/** A child that lived shorter than this is started again with growing pauses. */
-const healthyLifeMs = 10_000;
-const maxPauseMs = 5_000;
+/** A child that ran for less time than this is started again with exponential backoff. */
+const healthyRunMs = 10_000;
+const maxBackoffMs = 5_000;
 
 export interface PackerProcessOptions {
   saves: SavesConfig;
   /** Resolves when the launch no longer needs the processors. */
-  calm: Promise<unknown>;
+  launchSettled: Promise<unknown>;
   log: Logger;
   /** Milliseconds, monotonic. */
   now: () => number;
@@ -26,52 +26,52 @@ export interface PackerProcessOptions {
   random: () => number;
 }
 
-/** The process that restores and packs the session's saves; another one takes the place of one that dies. */
+/** The process that restores and packs the session's saves; when it exits early, another one is started. */
 export interface PackerProcess {
-  /** Has what the game left packed for the last time; resolves when that is done or takes too long. */
+  /** Has the saves packed for the last time; resolves when that is done or takes too long. */
   finish(): Promise<void>;
-  /** Ends the process, whatever it does. */
+  /** Ends the process, whatever it is doing. */
   close(): void;
 }
 
-/** Starts the packer: at once when there is a save to restore, else when the launch is over, as it has nothing to pack before. */
-export function startPacker({ saves, calm, log, now, random }: PackerProcessOptions): PackerProcess {
+/** Starts the packer: at once when there is a save to restore, else when the launch has settled, as it has nothing to pack before. */
+export function startPacker({ saves, launchSettled, log, now, random }: PackerProcessOptions): PackerProcess {
   const done = Promise.withResolvers<undefined>();
-  let shortLives = 0;
+  let shortRuns = 0;
   let isFinishing = false;
   let isClosed = false;
-  let pause: NodeJS.Timeout | undefined;
-  let child = beginNewPlaythrough(saves.place) ? undefined : spawn();
-  void calm.then(() => {
+  let restartTimer: NodeJS.Timeout | undefined;
+  let child = beginNewPlaythrough(saves.paths) ? undefined : spawn();
+  void launchSettled.then(() => {
     if (!isClosed) child ??= spawn();
   });
 
   function spawn(): ChildProcess {
-    const bornAt = now();
-    const born = fork(program, { env: saves.environment, execArgv: childFlags });
-    born.on("message", (report: PackerReport) => {
-      if (report.t === "restored") stepBack(born, log);
+    const startedAt = now();
+    const started = fork(program, { env: saves.environment, execArgv: childFlags });
+    started.on("message", (report: PackerReport) => {
+      if (report.t === "restored") lowerPriority(started, log);
       else close();
     });
-    born.on("exit", (exitCode, signal) => replace(exitCode ?? signal, now() - bornAt));
-    born.on("error", (error) => log.error({ err: error }, "The packer cannot be reached."));
-    if (isFinishing) tellEnd(born);
-    return born;
+    started.on("exit", (exitCode, signal) => replace(exitCode ?? signal, now() - startedAt));
+    started.on("error", (error) => log.error({ err: error }, "The packer cannot be reached."));
+    if (isFinishing) sendGameEnded(started);
+    return started;
   }
 
-  function replace(reason: number | NodeJS.Signals | null, livedMs: number): void {
+  function replace(reason: number | NodeJS.Signals | null, ranMs: number): void {
     if (isClosed) return;
-    shortLives = livedMs < healthyLifeMs ? shortLives + 1 : 0;
-    const waitMs = Math.min(maxPauseMs, 250 * 2 ** shortLives) * (0.5 + random() / 2);
-    log.warn({ reason, waitMs: Math.round(waitMs) }, "The packer died; another one takes its place.");
-    pause = setTimeout(() => {
+    shortRuns = ranMs < healthyRunMs ? shortRuns + 1 : 0;
+    const waitMs = Math.min(maxBackoffMs, 250 * 2 ** shortRuns) * (0.5 + random() / 2);
+    log.warn({ reason, waitMs: Math.round(waitMs) }, "The packer exited; another one is started.");
+    restartTimer = setTimeout(() => {
       child = spawn();
     }, waitMs);
   }
 
   function close(): void {
     isClosed = true;
-    clearTimeout(pause);
+    clearTimeout(restartTimer);
     child?.kill("SIGKILL"); // What it had to do is done, or must not be waited for.
     done.resolve(undefined);
   }
@@ -80,7 +80,7 @@ export function startPacker({ saves, calm, log, now, random }: PackerProcessOpti
     async finish() {
       isFinishing = true;
       if (child === undefined) child = spawn();
-      else if (child.connected) tellEnd(child);
+      else if (child.connected) sendGameEnded(child);
       const deadline = setTimeout(() => {
         log.error({ deadlineMs: saves.packDeadlineMs }, "The last pack of the saves took too long.");
         close();
@@ -92,16 +92,16 @@ export function startPacker({ saves, calm, log, now, random }: PackerProcessOpti
   };
 }
 
-/** Only now: until the saves are restored, a launch waits for it. Linux counts by threads, and those that compress are there already. */
-function stepBack({ pid }: ChildProcess, log: Logger): void {
+/** Comes after the restore, which a launch waits for. Linux counts priority by threads, and those that compress have started already. */
+function lowerPriority({ pid }: ChildProcess, log: Logger): void {
   try {
     for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
   } catch (error) {
-    log.warn({ err: error }, "The packer keeps its priority.");
+    log.warn({ err: error }, "The packer's priority could not be lowered.");
   }
 }
 
-function tellEnd(child: ChildProcess): void {
+function sendGameEnded(child: ChildProcess): void {
   const command: PackerCommand = { t: "ended" };
-  child.send(command, () => undefined); // One that is dying is replaced, and the next one told.
+  child.send(command, () => undefined); // A child that is exiting is replaced, and the next one gets the command.
 }

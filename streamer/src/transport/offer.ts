@@ -1,5 +1,6 @@
-import type { VideoCodec } from "#contracts/stream.ts";
+import { codecEncodingNames, isSentFormat, VideoCodec } from "#contracts/stream.ts";
 import { InvalidOffer } from "../errors.ts";
+import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 
 const maxSections = 16;
 
@@ -9,7 +10,7 @@ export const extensionUris = {
   playoutDelay: "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay",
 } as const;
 
-/** A video codec of the offer: its payload type and, for H.264, its parameters. */
+/** A video codec of the offer: its payload type and format parameters. */
 export interface OfferedCodec {
   codec: VideoCodec;
   payloadType: number;
@@ -18,11 +19,11 @@ export interface OfferedCodec {
 
 export interface OfferedMedia {
   mid: string;
-  /** Extension numbers; undefined when not offered. */
+  /** Extension ids; undefined when not offered. */
   extensions: Partial<Record<keyof typeof extensionUris, number>>;
 }
 
-/** What the streamer needs to know of an offer. */
+/** The parts of an offer that the streamer needs. */
 export interface Offer {
   /** The offer for the transport, without its candidates. */
   sdp: string;
@@ -30,7 +31,7 @@ export interface Offer {
   audio: (OfferedMedia & { payloadType: number }) | undefined;
 }
 
-/** Reads a browser's offer; throws InvalidOffer with what is missing. */
+/** Returns the parts of a browser's offer. Throws InvalidOffer, which says what is missing. */
 export function parseOffer(text: string): Offer {
   if (!text.startsWith("v=0") || hasControlCharacters(text)) throw new InvalidOffer("The body is not a session description.");
   const lines = text.split(/\r?\n/).filter((line) => line !== "");
@@ -43,9 +44,9 @@ export function parseOffer(text: string): Offer {
   const audio = onlySection(sections, "audio");
   if (!video) throw new InvalidOffer("The offer has no video.");
   return {
-    // Browsers send from where they are reached anyway; candidates would only let an offer aim packets at other hosts.
+    // A browser's address is learned from its packets; its candidates would only let an offer direct packets at other hosts.
     sdp: lines.filter((line) => !line.startsWith("a=candidate:")).join("\r\n") + "\r\n",
-    video: { ...readMedia(video), codecs: [...readH264(video), ...readVp8(video)] },
+    video: { ...readMedia(video), codecs: readCodecs(video) },
     audio: audio && readAudio(audio),
   };
 }
@@ -76,28 +77,24 @@ function readMedia(section: string[]): OfferedMedia {
   for (const value of valuesOf(section, "extmap")) {
     const [, number, uri] = /^(\d{1,2})(?:\/\w+)? (\S+)/.exec(value) ?? [];
     const id = Number(number);
-    if (!(id >= 1 && id <= 14)) continue; // what the one-byte form can name
+    if (!(id >= 1 && id <= 14)) continue; // The one-byte header form has only these ids.
     if (uri === extensionUris.transportSequence) extensions.transportSequence = id;
     if (uri === extensionUris.playoutDelay) extensions.playoutDelay = id;
   }
   return { mid, extensions };
 }
 
-/** Constrained baseline in single or fragmented packets is what every H.264 browser decodes. */
-function readH264(section: string[]): OfferedCodec[] {
-  return payloadTypesOf(section, "H264/90000").flatMap((payloadType) => {
-    const parameters = parametersOf(section, payloadType);
-    const fits = parameters.includes("packetization-mode=1") && /profile-level-id=42e0/i.test(parameters);
-    return fits ? [{ codec: "h264" as const, payloadType, parameters }] : [];
-  }).slice(0, 1);
-}
-
-function readVp8(section: string[]): OfferedCodec[] {
-  return payloadTypesOf(section, "VP8/90000").slice(0, 1).map((payloadType) => ({ codec: "vp8", payloadType, parameters: "" }));
+/** Returns each codec that the streamer sends, with the first payload type that offers it in a format the streamer sends. */
+function readCodecs(section: string[]): OfferedCodec[] {
+  return VideoCodec.options.flatMap((codec) => {
+    const offered = payloadTypesOf(section, `${codecEncodingNames[codec]}/${videoClockRate}`)
+      .map((payloadType) => ({ codec, payloadType, parameters: parametersOf(section, payloadType) }));
+    return offered.filter(({ parameters }) => isSentFormat(codec, parameters)).slice(0, 1);
+  });
 }
 
 function readAudio(section: string[]): Offer["audio"] {
-  const payloadType = payloadTypesOf(section, "opus/48000/2")[0];
+  const payloadType = payloadTypesOf(section, `opus/${audioClockRate}/2`)[0];
   if (payloadType === undefined) throw new InvalidOffer("The offer's audio has no Opus.");
   return { ...readMedia(section), payloadType };
 }

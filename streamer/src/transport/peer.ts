@@ -1,13 +1,14 @@
 import { randomInt } from "node:crypto";
 import nodeDataChannel, { type DataChannel, type MediaHandler, type PeerConnection, type Track } from "node-datachannel";
 import { InvalidOffer } from "../errors.ts";
-import { announceAddress } from "./answer.ts";
+import { announceAddress } from "./sdpAnswer.ts";
 import { extensionUris, type Offer, type OfferedCodec } from "./offer.ts";
-import type { PacketForm } from "./rtpPacket.ts";
+import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
+import type { TrackHeader } from "../rtp/rtpPacket.ts";
 
 const gatheringDeadlineMs = 1_000;
-/** Packets kept for a browser that asks for them again: two to three seconds of video. */
-const resendPackets = 2_000;
+/** Packets kept for retransmission: two to three seconds of video. */
+const retransmittablePackets = 2_000;
 const opusParameters = "minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1";
 const streamName = "game";
 
@@ -19,10 +20,10 @@ export interface PeerOptions {
   udpPort: number;
 }
 
-/** A track and how packets on it must look. */
+/** A track and the header fields of its packets. */
 export interface OutgoingTrack {
   track: Track;
-  form: PacketForm;
+  header: TrackHeader;
 }
 
 /** One WebRTC connection that sends one video, one audio and answers one offer. */
@@ -30,20 +31,20 @@ export interface Peer {
   connection: PeerConnection;
   video: OutgoingTrack;
   audio: OutgoingTrack | undefined;
-  answer: string;
+  sdpAnswer: string;
 }
 
 /**
- * Keeps the UDP port bound until the returned function is called. Otherwise it is free between two viewers, and when somebody
- * else took it then, the transport ends the whole process instead of throwing.
+ * Keeps the UDP port bound until the returned function is called. Otherwise the port is free between two viewers, and if another program
+ * binds it then, the transport ends the whole process instead of throwing.
  */
-export function holdPort(udpPort: number): () => void {
-  const holder = new nodeDataChannel.PeerConnection("holder", connectionOn(udpPort));
-  const channel = holder.createDataChannel("holder");
-  holder.setLocalDescription("offer");
+export function reservePort(udpPort: number): () => void {
+  const reservation = new nodeDataChannel.PeerConnection("port-reservation", connectionOn(udpPort));
+  const channel = reservation.createDataChannel("port-reservation");
+  reservation.setLocalDescription("offer");
   return () => {
     channel.close();
-    holder.close();
+    reservation.close();
   };
 }
 
@@ -51,7 +52,7 @@ function connectionOn(udpPort: number) {
   return { iceServers: [], disableAutoNegotiation: true, enableIceUdpMux: true, portRangeBegin: udpPort, portRangeEnd: udpPort };
 }
 
-/** Sets up the connection as the offer asks, all viewers on the one UDP port; `onDataChannel` is told of each that opens. */
+/** Sets up the connection as the offer asks, on the UDP port that all viewers share; calls `onDataChannel` for each that opens. Throws InvalidOffer. */
 export async function openPeer(
   { id, offer, codec, address, udpPort }: PeerOptions,
   onDataChannel: (channel: DataChannel) => void,
@@ -71,8 +72,8 @@ export async function openPeer(
     connection.setLocalDescription("answer");
     await gathered;
     const local = connection.localDescription();
-    if (!local) throw new Error("the transport made no answer");
-    return { connection, video, audio, answer: announceAddress(local.sdp, address, udpPort) };
+    if (!local) throw new Error("the transport returned no answer");
+    return { connection, video, audio, sdpAnswer: announceAddress(local.sdp, address, udpPort) };
   } catch (error) {
     connection.close();
     throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);
@@ -81,34 +82,34 @@ export async function openPeer(
 
 function addVideo(connection: PeerConnection, { video }: Offer, { codec, payloadType, parameters }: OfferedCodec): OutgoingTrack {
   const { transportSequence, playoutDelay } = video.extensions;
-  const form = { payloadType, ssrc: newSsrc(), transportSequenceId: transportSequence, playoutDelayId: playoutDelay };
+  const header = { payloadType, ssrc: newSsrc(), transportSequenceId: transportSequence, playoutDelayId: playoutDelay };
   const media = new nodeDataChannel.Video(video.mid, "SendOnly");
   if (codec === "h264") media.addH264Codec(payloadType, parameters);
   else media.addVP8Codec(payloadType);
-  media.addSSRC(form.ssrc, streamName, streamName, "game-video");
+  media.addSSRC(header.ssrc, streamName, streamName, "game-video");
   if (transportSequence !== undefined) {
     media.parseSdpLine(`a=extmap:${transportSequence} ${extensionUris.transportSequence}`);
     media.parseSdpLine(`a=rtcp-fb:${payloadType} transport-cc`);
   }
   if (playoutDelay !== undefined) media.parseSdpLine(`a=extmap:${playoutDelay} ${extensionUris.playoutDelay}`);
   const track = connection.addTrack(media);
-  track.setMediaHandler(reporter(form, 90_000, new nodeDataChannel.RtcpNackResponder(resendPackets)));
-  return { track, form };
+  track.setMediaHandler(senderReports(header, videoClockRate, new nodeDataChannel.RtcpNackResponder(retransmittablePackets)));
+  return { track, header };
 }
 
 function addAudio(connection: PeerConnection, { audio }: Offer): OutgoingTrack | undefined {
   if (!audio) return undefined;
-  const form = { payloadType: audio.payloadType, ssrc: newSsrc(), transportSequenceId: undefined, playoutDelayId: undefined };
+  const header = { payloadType: audio.payloadType, ssrc: newSsrc(), transportSequenceId: undefined, playoutDelayId: undefined };
   const media = new nodeDataChannel.Audio(audio.mid, "SendOnly");
   media.addOpusCodec(audio.payloadType, opusParameters);
-  media.addSSRC(form.ssrc, streamName, streamName, "game-audio");
+  media.addSSRC(header.ssrc, streamName, streamName, "game-audio");
   const track = connection.addTrack(media);
-  track.setMediaHandler(reporter(form, 48_000));
-  return { track, form };
+  track.setMediaHandler(senderReports(header, audioClockRate));
+  return { track, header };
 }
 
-/** Sender reports, which browsers need to keep sound and picture together, and whatever comes after them. */
-function reporter({ ssrc, payloadType }: PacketForm, clockRate: number, next?: MediaHandler): MediaHandler {
+/** Returns a handler that sends the sender reports that browsers need to synchronize sound and picture, followed by `next`. */
+function senderReports({ ssrc, payloadType }: TrackHeader, clockRate: number, next?: MediaHandler): MediaHandler {
   const handler = new nodeDataChannel.RtcpSrReporter(new nodeDataChannel.RtpPacketizationConfig(ssrc, streamName, payloadType, clockRate));
   if (next) handler.addToChain(next);
   return handler;

@@ -1,35 +1,35 @@
-import type { TransportFeedback } from "./transportFeedback.ts";
+import type { TransportFeedback } from "../rtp/transportFeedback.ts";
 
 const windowMs = 1_000;
 const recentMs = 300;
 const minReports = 10;
-/** Above this much queueing, or loss, something on the way is full. */
-const fullQueueMs = 50;
-const fullLoss = 0.1;
-/** Below both, there is room. */
-const freeQueueMs = 25;
-const freeLoss = 0.03;
+/** Above this queueing delay or loss, the path is congested. */
+const congestedQueueMs = 50;
+const congestedLoss = 0.1;
+/** Below both, the path has capacity to spare. */
+const uncongestedQueueMs = 25;
+const uncongestedLoss = 0.03;
 const decreaseFactor = 0.85;
-/** A still picture needs a small part of the target; a hiccup then must not take what the next scene needs. */
-const mostOfTarget = 0.5;
+/** A still picture needs a small part of the target; a short congestion then must not lower the rate below what the next scene needs. */
+const minCarriedShare = 0.5;
 const minDecreaseGapMs = 300;
-const calmBeforeIncreaseMs = 1_000;
+const uncongestedBeforeIncreaseMs = 1_000;
 const increasePerSecond = 0.2;
-/** What was carried a moment ago is regained faster than new ground is tried. */
+/** A rate that was carried before is regained faster than a new one is tried. */
 const regainPerSecond = 0.5;
 const increaseKbpsPerSecond = 20;
-/** Never far above what arrives: an idle picture says nothing about the way. */
+/** The target stays within these of what arrives: a still picture does not test the path. */
 const headroom = 1.5;
 const headroomKbps = 100;
-/** This share of the starting rate is regained even under a still picture, so that its next scene does not start blurred. */
+/** This share of the starting rate is regained even with a still picture, so that the next scene does not start blurred. */
 const untestedShare = 0.5;
-/** The smallest delay is forgotten after this long, since clocks drift and ways change. */
-const baseDelayLifeMs = 20_000;
-/** When the rate fell to this share and the delay did not move, the delay is not our queue: the way has become longer. */
+/** The smallest delay is discarded after this time, because clocks drift and routes change. */
+const baseDelayMaxAgeMs = 20_000;
+/** When the rate fell to this share and the delay did not change, the delay is not the stream's own queue: the path has become longer. */
 const provenShare = 0.5;
 const steadySpreadMs = 20;
-/** Changes smaller than this are not worth disturbing the encoder. */
-const worthApplying = 0.03;
+/** Smaller changes are not applied to the encoder. */
+const minAppliedChange = 0.03;
 const minDurationMs = 200;
 /** Sequence numbers of transport-wide feedback have 16 bits. */
 const sequenceCount = 65_536;
@@ -50,7 +50,7 @@ export interface RateState {
   loss: number;
 }
 
-/** Finds the bitrate that the way to the browser carries without queueing. */
+/** Finds the bitrate that the path to the browser carries without queueing. */
 export interface RateController {
   sent(sequence: number, bytes: number): void;
   feedback(feedback: TransportFeedback): void;
@@ -60,8 +60,8 @@ export interface RateController {
 interface Arrival { at: number; lost: boolean; bytes: number; queueMs: number; arrivedAtMs: number }
 
 /**
- * Additive increase, multiplicative decrease over transport-wide feedback. Queueing delay is the one-way delay above the
- * smallest seen; it grows long before packets are lost.
+ * Returns a controller of additive increase and multiplicative decrease by transport-wide feedback. Queueing delay is the one-way delay
+ * above the smallest seen; it grows long before packets are lost.
  */
 export function createRateController({ startKbps, minKbps, maxKbps, now, onRate }: RateControllerOptions): RateController {
   const sent = new Array<{ at: number; bytes: number } | undefined>(sequenceCount);
@@ -72,9 +72,9 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
   let decreasedAt = 0;
   let increasedAt = now();
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
-  /** The target when the present trouble began; undefined in calm. */
-  let troubleFromKbps: number | undefined;
-  /** What was carried when trouble began last. */
+  /** The target when the present congestion began; undefined without one. */
+  let congestedFromKbps: number | undefined;
+  /** The rate that was carried when the last congestion began. */
   let carriedKbps = 0;
 
   const record = (feedback: TransportFeedback, at: number) => {
@@ -86,24 +86,24 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
         continue;
       }
       const delayMs = arrivedAtMs - packet.at;
-      if (delayMs < base.delayMs || at - base.since > baseDelayLifeMs) base = { delayMs, since: at };
+      if (delayMs < base.delayMs || at - base.since > baseDelayMaxAgeMs) base = { delayMs, since: at };
       window.push({ at, lost: false, bytes: packet.bytes, queueMs: delayMs - base.delayMs, arrivedAtMs });
-      sent[sequence] = undefined; // a repeated report must not count twice
+      sent[sequence] = undefined; // A repeated report must not count twice.
     }
     window = window.filter((arrival) => at - arrival.at < windowMs);
   };
   const decide = (at: number) => {
     const { receivedKbps, queueMs, loss } = measured;
-    if ((queueMs > fullQueueMs || loss > fullLoss) && at - decreasedAt > minDecreaseGapMs) {
-      const carried = Math.min(target, Math.max(receivedKbps, target * mostOfTarget));
-      if (troubleFromKbps === undefined) {
-        troubleFromKbps = target;
+    if ((queueMs > congestedQueueMs || loss > congestedLoss) && at - decreasedAt > minDecreaseGapMs) {
+      const carried = Math.min(target, Math.max(receivedKbps, target * minCarriedShare));
+      if (congestedFromKbps === undefined) {
+        congestedFromKbps = target;
         carriedKbps = carried * decreaseFactor;
       }
-      target = Math.max(minKbps, carried * (queueMs > fullQueueMs ? decreaseFactor : 1 - loss / 2));
+      target = Math.max(minKbps, carried * (queueMs > congestedQueueMs ? decreaseFactor : 1 - loss / 2));
       decreasedAt = at;
-    } else if (queueMs < freeQueueMs && loss < freeLoss && at - decreasedAt > calmBeforeIncreaseMs) {
-      troubleFromKbps = undefined;
+    } else if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) {
+      congestedFromKbps = undefined;
       const seconds = (at - increasedAt) / 1_000;
       const share = target < carriedKbps ? regainPerSecond : increasePerSecond;
       const ceiling = Math.min(maxKbps, Math.max(target, receivedKbps * headroom + headroomKbps, startKbps * untestedShare));
@@ -111,10 +111,10 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
     }
     increasedAt = at;
   };
-  const acceptLongerWay = () => {
-    if (troubleFromKbps === undefined || target > troubleFromKbps * provenShare || measured.loss > freeLoss) return;
+  const acceptLongerPath = () => {
+    if (congestedFromKbps === undefined || target > congestedFromKbps * provenShare || measured.loss > uncongestedLoss) return;
     const standingMs = standingDelay(window);
-    if (standingMs < freeQueueMs) return;
+    if (standingMs < uncongestedQueueMs) return;
     base.delayMs += standingMs;
     for (const arrival of window) arrival.queueMs -= standingMs;
   };
@@ -129,8 +129,8 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
       if (!measurement) return;
       measured = measurement;
       decide(at);
-      acceptLongerWay();
-      if (Math.abs(target - applied) / applied > worthApplying) {
+      acceptLongerPath();
+      if (Math.abs(target - applied) / applied > minAppliedChange) {
         applied = target;
         onRate(Math.floor(target));
       }
@@ -139,14 +139,14 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
   };
 }
 
-/** The delay that all packets of the window had, within a little; 0 when it moved: a queue that drains or fills does. */
+/** Returns the delay that all packets of the window had, within a small spread; 0 when it changed, as that of a queue that drains or fills does. */
 function standingDelay(window: Arrival[]): number {
   const delays = window.filter(({ lost }) => !lost).map(({ queueMs }) => queueMs).sort((a, b) => a - b);
   const [low = 0, high = 0] = [delays[Math.floor(delays.length * 0.1)], delays[Math.floor(delays.length * 0.9)]];
   return high - low < steadySpreadMs ? low : 0;
 }
 
-/** Undefined while there is too little to judge by. On a choked way little arrives and much is lost: that is enough. */
+/** Returns undefined while there are too few reports. Lost packets count: on a congested path few arrive and many are lost. */
 function measure(window: Arrival[], at: number): Omit<RateState, "targetKbps"> | undefined {
   if (window.length < minReports) return undefined;
   const arrived = window.filter((arrival) => !arrival.lost);

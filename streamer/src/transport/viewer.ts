@@ -1,23 +1,23 @@
 import type { DataChannel } from "node-datachannel";
 import { whep, type StreamNotice } from "#contracts/stream.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
-import { readRtcp, type RtcpEvent } from "./rtcp.ts";
-import { formPacket } from "./rtpPacket.ts";
+import { readRtcp, type RtcpEvent } from "../rtp/rtcp.ts";
+import { rewritePacket } from "../rtp/rtpPacket.ts";
 
 /** IP, UDP and SRTP around each packet, roughly. */
 const overheadBytes = 40;
 const minKbps = 300;
 const keyFrameGapMs = 200;
-/** A browser reports about fifteen times a second; one that is silent this long is gone, whatever the transport believes. */
+/** A browser reports about fifteen times a second; one that sends nothing for this long has left, whatever the transport's state is. */
 const silenceMs = 4_000;
 const connectDeadlineMs = 10_000;
-/** What a connection that lost its way gets to find it again. */
+/** A disconnected connection gets this long to connect again. */
 const reconnectMs = 10_000;
-/** Lets the last notice leave before the connection closes. */
-const farewellMs = 500;
+/** The last notice leaves within this time; then the connection closes. */
+const lastNoticeMs = 500;
 
 export interface ViewerOptions extends PeerOptions {
   client: string | undefined;
@@ -28,12 +28,12 @@ export interface ViewerOptions extends PeerOptions {
   now: () => number;
   onInput: (message: string | Buffer | ArrayBuffer, reply: (notice: StreamNotice) => void) => void;
   onRtcp: (event: RtcpEvent) => void;
-  /** Video can be sent from now on. */
+  /** Called when video can be sent. */
   onMediaOpen: () => void;
-  onKeyFrameWanted: () => void;
+  onKeyFrameNeeded: () => void;
   onRate: (kbps: number) => void;
   onChannelOpen: () => void;
-  /** The player cannot be heard: whatever is pressed must be let go. */
+  /** Called when the player's input cannot arrive any more: whatever is pressed must be released. */
   onLost: () => void;
   onClosed: () => void;
 }
@@ -44,49 +44,49 @@ export interface Viewer {
   readonly client: string | undefined;
   readonly codec: OfferedCodec;
   readonly rate: RateController;
-  /** Opens the connection and gives the answer to the offer. */
+  /** Opens the connection; returns the SDP answer. */
   open(): Promise<string>;
-  /** Whether it plays, or may be about to. */
+  /** Whether the browser plays, or may be about to. */
   isPresent(): boolean;
   sendVideo(packet: Buffer): void;
   sendAudio(packet: Buffer): void;
   notify(notice: StreamNotice): void;
   /** Closes at once, or, with a notice, once that has left. */
-  close(farewell?: StreamNotice): void;
+  close(lastNotice?: StreamNotice): void;
 }
 
 export function createViewer(options: ViewerOptions): Viewer {
   const { id, client, codec, log, now } = options;
-  let peer: Peer | undefined; // held here: the transport closes what nobody refers to
+  let peer: Peer | undefined; // Referenced for as long as it is needed: the transport closes what is garbage collected.
   let channel: DataChannel | undefined;
   let transportSequence = 0;
-  let keyFrameAt = -Infinity;
-  let heardAt = now();
+  let keyFrameRequestedAt = -Infinity;
+  let lastReceivedAt = now();
   let isClosed = false;
   let reconnectTimer: NodeJS.Timeout | undefined;
   const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.maxKbps, now, onRate: options.onRate });
 
-  const wantKeyFrame = () => {
-    if (now() - keyFrameAt < keyFrameGapMs) return;
-    keyFrameAt = now();
-    options.onKeyFrameWanted();
+  const requestKeyFrame = () => {
+    if (now() - keyFrameRequestedAt < keyFrameGapMs) return;
+    keyFrameRequestedAt = now();
+    options.onKeyFrameNeeded();
   };
-  const hearRtcp = (message: Buffer) => {
-    heardAt = now();
+  const handleRtcp = (message: Buffer) => {
+    lastReceivedAt = now();
     for (const event of readRtcp(Buffer.from(message))) {
-      if (event.type === "keyFrameWanted") wantKeyFrame();
+      if (event.type === "keyFrameRequest") requestKeyFrame();
       if (event.type === "feedback") rate.feedback(event.feedback);
       options.onRtcp(event);
     }
   };
-  const adoptChannel = (offered: DataChannel) => {
+  const acceptChannel = (offered: DataChannel) => {
     if (channel || offered.getLabel() !== whep.dataChannel) {
       offered.close();
       return;
     }
     channel = offered;
     channel.onMessage((message) => {
-      heardAt = now();
+      lastReceivedAt = now();
       if (!isClosed) options.onInput(message, notify);
     });
     channel.onClosed(options.onLost);
@@ -107,12 +107,12 @@ export function createViewer(options: ViewerOptions): Viewer {
     try {
       if (channel?.isOpen()) channel.sendMessage(JSON.stringify(notice));
     } catch (error) {
-      log.debug({ viewer: id, err: error }, "A notice could not be sent."); // it closed in between: its own event follows
+      log.debug({ viewer: id, err: error }, "A notice could not be sent."); // The channel closed in between; its own event follows.
     }
   };
-  const send = ({ track, form }: OutgoingTrack, packet: Buffer, sequence: number) => {
+  const send = ({ track, header }: OutgoingTrack, packet: Buffer, sequence: number) => {
     try {
-      if (track.isOpen()) track.sendMessageBinary(formPacket(packet, form, sequence));
+      if (track.isOpen()) track.sendMessageBinary(rewritePacket(packet, header, sequence));
     } catch (error) {
       log.debug({ viewer: id, err: error }, "A packet could not be sent.");
     }
@@ -132,18 +132,18 @@ export function createViewer(options: ViewerOptions): Viewer {
   return {
     id, client, codec, rate,
     async open() {
-      const opened = await openPeer(options, adoptChannel);
+      const opened = await openPeer(options, acceptChannel);
       if (isClosed) opened.connection.close();
       peer = opened;
       peer.connection.onStateChange(followState);
-      peer.video.track.onMessage(hearRtcp);
+      peer.video.track.onMessage(handleRtcp);
       peer.video.track.onOpen(() => {
-        keyFrameAt = now(); // playing begins with one
+        keyFrameRequestedAt = now(); // Playing begins with a key frame.
         options.onMediaOpen();
       });
-      return peer.answer;
+      return peer.sdpAnswer;
     },
-    isPresent: () => !isClosed && now() - heardAt < silenceMs,
+    isPresent: () => !isClosed && now() - lastReceivedAt < silenceMs,
     sendVideo(packet) {
       if (!peer?.video.track.isOpen()) return;
       const sequence = transportSequence;
@@ -155,15 +155,15 @@ export function createViewer(options: ViewerOptions): Viewer {
       if (peer?.audio) send(peer.audio, packet, 0);
     },
     notify,
-    close(farewell) {
-      if (!farewell) {
+    close(lastNotice) {
+      if (!lastNotice) {
         finish();
         return;
       }
-      notify(farewell);
-      isClosed = true; // its input no longer counts
+      notify(lastNotice);
+      isClosed = true; // Its input no longer counts.
       options.onClosed();
-      setTimeout(finish, farewellMs);
+      setTimeout(finish, lastNoticeMs);
     },
   };
 }

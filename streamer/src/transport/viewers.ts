@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts";
 import type { z } from "zod";
-import { InvalidOffer, ViewerActive, WhepRefusal } from "../errors.ts";
+import { InvalidOffer, ViewerActive, WhepRequestError } from "../errors.ts";
 import type { InputRouter } from "../input/inputRouter.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
 import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
-import { holdPort } from "./peer.ts";
-import type { RtcpEvent } from "./rtcp.ts";
+import { reservePort } from "./peer.ts";
+import type { RtcpEvent } from "../rtp/rtcp.ts";
 import { createViewer, type Viewer } from "./viewer.ts";
 
-/** Capture goes on this long without a viewer, so that a reload finds it running. */
-const lingerMs = 5_000;
+/** Capture goes on for this long without a viewer, so that a reload finds it running. */
+const idleAfterMs = 5_000;
 const rateNoticeEveryMs = 2_000;
 
 export interface ViewersOptions {
@@ -35,7 +35,7 @@ export interface ViewRequest {
   takeover: boolean;
 }
 
-/** Counts since the start. */
+/** Counts since the start of the streamer. */
 export interface ViewersTotals {
   connections: number;
   videoPackets: number;
@@ -45,12 +45,15 @@ export interface ViewersTotals {
   nacks: number;
 }
 
-/** Who watches: at most one browser at a time. */
+/** The counts before there is anything to count. */
+export const noTotals: ViewersTotals = { connections: 0, videoPackets: 0, videoBytes: 0, frames: 0, keyFrameRequests: 0, nacks: 0 };
+
+/** The viewers of a session: at most one browser at a time. */
 export interface Viewers {
   /** Answers an offer. Throws InvalidOffer, or ViewerActive when another browser plays. */
-  admit(request: ViewRequest): Promise<{ id: string; answer: string }>;
-  /** Hangs up on this viewer; false when it is not there. */
-  dismiss(id: string): boolean;
+  connect(request: ViewRequest): Promise<{ id: string; sdpAnswer: string }>;
+  /** Closes this viewer's connection; returns false when there is no such viewer. */
+  disconnect(id: string): boolean;
   current(): Viewer | undefined;
   totals(): ViewersTotals;
   notify(notice: StreamNotice): void;
@@ -59,25 +62,25 @@ export interface Viewers {
 
 export function createViewers(options: ViewersOptions): Viewers {
   const { media, input, codecs, log } = options;
-  const totals: ViewersTotals = { connections: 0, videoPackets: 0, videoBytes: 0, frames: 0, keyFrameRequests: 0, nacks: 0 };
+  const totals = { ...noTotals };
   let current: Viewer | undefined;
-  let parting: NodeJS.Timeout | undefined;
-  const releasePort = holdPort(options.udpPort);
+  let idleTimer: NodeJS.Timeout | undefined;
+  const releasePort = reservePort(options.udpPort);
 
   const rateNotices = setInterval(() => current?.notify(describeRate(current)), rateNoticeEveryMs);
 
   const countRtcp = (event: RtcpEvent) => {
-    if (event.type === "keyFrameWanted") totals.keyFrameRequests++;
+    if (event.type === "keyFrameRequest") totals.keyFrameRequests++;
     if (event.type === "nack") totals.nacks++;
   };
-  const leave = (viewer: Viewer) => {
+  const removeViewer = (viewer: Viewer) => {
     if (viewer !== current) return;
     current = undefined;
     input.releaseAll();
-    clearTimeout(parting);
-    parting = setTimeout(() => media.rest(), lingerMs);
+    clearTimeout(idleTimer);
+    idleTimer = setTimeout(() => media.stopPlaying(), idleAfterMs);
   };
-  const makeRoomFor = ({ client, takeover }: ViewRequest) => {
+  const replaceCurrentFor = ({ client, takeover }: ViewRequest) => {
     const old = current;
     if (!old) return;
     const isSameTab = client !== undefined && client === old.client;
@@ -105,35 +108,35 @@ export function createViewers(options: ViewersOptions): Viewers {
       onInput: (message, reply) => isCurrent() && input.handle(message, (n) => reply({ t: "pong", n })),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),
-      onKeyFrameWanted: () => isCurrent() && media.requestKeyFrame(),
+      onKeyFrameNeeded: () => isCurrent() && media.requestKeyFrame(),
       onRate: (kbps) => isCurrent() && media.setBitrate(kbps),
       onChannelOpen: () => viewer.notify(options.describeStream(codec.codec)),
       onLost: () => isCurrent() && input.releaseAll(),
-      onClosed: () => leave(viewer),
+      onClosed: () => removeViewer(viewer),
     });
     return viewer;
   };
 
   return {
-    async admit(request) {
+    async connect(request) {
       const offer = parseOffer(request.sdp);
       const codec = chooseCodec(offer, codecs);
-      makeRoomFor(request);
+      replaceCurrentFor(request);
       const viewer = buildViewer(offer, codec, request);
       current = viewer;
       totals.connections++;
-      clearTimeout(parting);
-      media.prepare(codec.codec); // playing begins with the connection: until then the processor is the handshake's
+      clearTimeout(idleTimer);
+      media.prepare(codec.codec); // It plays once connected: until then the handshake needs the processor.
       try {
-        const answer = await viewer.open();
+        const sdpAnswer = await viewer.open();
         log.info({ viewer: viewer.id, codec: codec.codec, takeover: request.takeover }, "A viewer was answered.");
-        return { id: viewer.id, answer };
+        return { id: viewer.id, sdpAnswer };
       } catch (error) {
         viewer.close();
-        throw error instanceof WhepRefusal ? error : new InvalidOffer(`The offer cannot be answered: ${String(error)}`);
+        throw error instanceof WhepRequestError ? error : new InvalidOffer(`The offer cannot be answered: ${String(error)}`);
       }
     },
-    dismiss(id) {
+    disconnect(id) {
       if (current?.id !== id) return false;
       current.close();
       return true;
@@ -143,7 +146,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     notify: (notice) => current?.notify(notice),
     close() {
       clearInterval(rateNotices);
-      clearTimeout(parting);
+      clearTimeout(idleTimer);
       current?.close();
       releasePort();
     },

@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { deriveKey } from "../../../api/src/auth/tokens.ts";
-import type { Config } from "../../../api/src/config.ts";
-import { etagOf } from "../../../api/src/routing/answer.ts";
-import { RateLimits } from "../../../api/src/stores/rateLimits.ts";
+import { deriveKey } from "#api/auth/tokens.ts";
+import type { Config } from "#api/config.ts";
+import { etagOf } from "#api/http/response.ts";
+import { RateLimits } from "#api/http/rateLimits.ts";
 import { securityHeaders, type PeerStores } from "./peerStores.ts";
 
 interface Claims {

@@ -4,9 +4,9 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { GamesResponse } from "#contracts/http/catalog.ts";
 import { KeepaliveResponse, type GameSessionRequest } from "#contracts/http/gameSessions.ts";
-import { deriveKey } from "../../../api/src/auth/tokens.ts";
-import type { Config } from "../../../api/src/config.ts";
-import { etagOf } from "../../../api/src/routing/answer.ts";
+import { deriveKey } from "#api/auth/tokens.ts";
+import type { Config } from "#api/config.ts";
+import { etagOf } from "#api/http/response.ts";
 import { securityHeaders, type PeerStores } from "./peerStores.ts";
 
 interface Claims {

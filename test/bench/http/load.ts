@@ -1,5 +1,5 @@
 import { Agent, request } from "node:http";
-import type { BenchPlayer } from "./stage.ts";
+import type { BenchPlayer } from "./fixture.ts";
 
 /** One request of a player. */
 export interface LoadRequest {
@@ -21,18 +21,18 @@ export class LoadClient {
     this.#cookie = player.cookie;
   }
 
-  /** Sends the request and gives the answer's body; throws unless it is 200. */
+  /** Sends the request and returns the response's body; throws unless it is 200. */
   send({ method, path, body }: LoadRequest): Promise<string> {
     const headers = { cookie: this.#cookie, ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }) };
     return new Promise((resolve, reject) => {
-      const outgoing = request({ host: "127.0.0.1", port: this.#port, agent: this.#agent, method, path, headers }, (answer) => {
+      const outgoing = request({ host: "127.0.0.1", port: this.#port, agent: this.#agent, method, path, headers }, (response) => {
         const chunks: Buffer[] = [];
-        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-        answer.once("end", () => {
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.once("end", () => {
           const text = Buffer.concat(chunks).toString();
-          this.#cookie = answer.headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? this.#cookie;
-          if (answer.statusCode === 200) resolve(text);
-          else reject(new Error(`${method} ${path} was answered with ${answer.statusCode}: ${text}`));
+          this.#cookie = response.headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? this.#cookie;
+          if (response.statusCode === 200) resolve(text);
+          else reject(new Error(`${method} ${path} was answered with ${response.statusCode}: ${text}`));
         });
       });
       outgoing.once("error", reject);
@@ -45,7 +45,7 @@ export class LoadClient {
   }
 }
 
-/** Sends so many requests, as fast as the clients together can; each waits for its answer before the next. */
+/** Sends so many requests, as fast as the clients together can; each waits for its response before the next. */
 export async function sendAll(clients: readonly LoadClient[], total: number, requestOf: (player: BenchPlayer) => LoadRequest): Promise<void> {
   let left = total;
   await Promise.all(clients.map(async (client) => {

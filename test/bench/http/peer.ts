@@ -1,10 +1,10 @@
 // A peer of the API in the benches: `node peer.ts fastify|bare`, configured by the API's own environment.
-import { parseConfig } from "../../../api/src/config.ts";
+import { readConfig } from "#api/config.ts";
 import { listenBare } from "./barePeer.ts";
 import { listenFastify } from "./fastifyPeer.ts";
 import { PeerStores } from "./peerStores.ts";
 
 const [kind] = process.argv.slice(2);
-const config = parseConfig(process.env);
+const config = readConfig(process.env);
 const stores = new PeerStores(config);
 await (kind === "fastify" ? listenFastify(config, stores) : listenBare(config, stores));

@@ -2,13 +2,13 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
 import type { KeepaliveResponse } from "#contracts/http/gameSessions.ts";
-import { authSessionIdOf } from "../../../api/src/auth/tokens.ts";
-import type { Config } from "../../../api/src/config.ts";
-import { presentGames } from "../../../api/src/presenters/catalog.ts";
-import { presentKeepalive } from "../../../api/src/presenters/gameSession.ts";
-import { CatalogCounts } from "../../../api/src/stores/catalogCounts.ts";
-import { listCatalog } from "../../../api/src/stores/catalog.ts";
-import { extendGameSession } from "../../../api/src/stores/gameSessionStore.ts";
+import { authSessionIdOf } from "#api/auth/tokens.ts";
+import type { Config } from "#api/config.ts";
+import { presentGames } from "#api/catalog/present.ts";
+import { presentKeepalive } from "#api/gameSessions/present.ts";
+import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
+import { updateGameSessionExpiry } from "#api/gameSessions/gameSessionQueries.ts";
 
 /** What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins. */
 export class PeerStores {
@@ -36,7 +36,7 @@ export class PeerStores {
   }
 
   async keepAlive(userId: string, sessionId: string): Promise<KeepaliveResponse> {
-    const kept = await extendGameSession(this.pool, sessionId, userId);
+    const kept = await updateGameSessionExpiry(this.pool, sessionId, userId);
     if (kept === undefined) throw new Error("There is no such session.");
     return presentKeepalive(kept.expiresAt);
   }
@@ -44,11 +44,11 @@ export class PeerStores {
   /** JSON text of a `GamesResponse`. */
   async games(userId: string, query: Record<string, string>): Promise<string> {
     const checked = GamesQuery.parse(query);
-    return presentGames(await listCatalog(this.pool, userId, checked, this.#counts), checked);
+    return presentGames(await listCatalogGames(this.pool, userId, checked, this.#counts), checked);
   }
 }
 
-/** Headers of every answer, the API's own. */
+/** Headers of every response, the API's own. */
 export const securityHeaders = {
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "X-Content-Type-Options": "nosniff",

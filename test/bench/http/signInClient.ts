@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { BenchPlayer } from "./stage.ts";
+import type { BenchPlayer } from "./fixture.ts";
 
 /** Signs players in from another process, whose work goes after all others': that of real clients is done on machines of their own. */
 export class SignInClient {

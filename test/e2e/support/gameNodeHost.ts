@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { containerEngine } from "#test/support/session/containers.ts";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
 
 const nodeRoot = "/var/lib/joypod";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { eventually } from "#test/support/eventually.ts";
-import { PlayPage, type ShownStatistics } from "#test/support/playPage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { PlayPage, type ShownStatistics } from "#test/support/browser/playPage.ts";
 import type { Player } from "./platform.ts";
 
 const surfaceTestId = "game-surface";

@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { RegisterGameRequest } from "#contracts/http/partners.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { PartnerClient } from "../../../tools/seed/partner.ts";
 import { platform } from "./platform.ts";
 

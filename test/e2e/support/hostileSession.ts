@@ -1,7 +1,7 @@
-import { conditionStatus } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { PlayerHttp } from "#test/support/playerHttp.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
 
 /** Well below the idle timeout of test/e2e/values.yaml. */
@@ -83,7 +83,7 @@ export class HostileSession {
     if (isAsked) await this.player.stop(this.id);
     const finished = await eventually(async () => {
       const object = await this.object();
-      if (conditionStatus(object, "Finished") !== "True") throw new Error(JSON.stringify(object.status));
+      if (!isFinished(object)) throw new Error(JSON.stringify(object.status));
       return object;
     }, { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to be finished` });
     clearInterval(this.#keepalive);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { expect } from "chai";
-import { TestCard } from "#test/support/testCard.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 import { publishTestCard } from "./games.ts";
 import type { GamePage } from "./gamePage.ts";
 import { platform, sessionsNamespace } from "./platform.ts";

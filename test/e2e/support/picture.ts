@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 
 /** Mean colours of a coarse grid over the decoded picture, three numbers a cell. */
 export type Grid = number[];

@@ -9,7 +9,7 @@ import { gameSessionKind, type GameSession } from "#contracts/crd/gameSession.ts
 import { pods, type Pod } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
-import { programPath } from "#test/support/programs.ts";
+import { programPath } from "#test/support/processes/programs.ts";
 import { JoypodCli } from "../../../tools/seed/cli.ts";
 
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { launchBrowser } from "#test/support/browser.ts";
-import { pageScript } from "#test/support/pageScripts.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { launchBrowser } from "#test/support/browser/browser.ts";
+import { pageScript } from "#test/support/browser/pageScripts.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { GamePage } from "./gamePage.ts";
 import { platform, type Player } from "./platform.ts";
 
@@ -69,8 +69,8 @@ export class Players {
 /** So that one test's sessions do not take the next one's slots. */
 async function stopSessions(context: BrowserContext): Promise<void> {
   const { baseUrl } = await platform();
-  const answer = await context.request.get(`${baseUrl}/api/game/sessions`);
-  const { sessions } = await answer.json() as { sessions: { sessionId: string }[] };
+  const response = await context.request.get(`${baseUrl}/api/game/sessions`);
+  const { sessions } = await response.json() as { sessions: { sessionId: string }[] };
   for (const { sessionId } of sessions) {
     await context.request.post(`${baseUrl}/api/game/stop`, { data: { sessionId }, timeout: 60_000 });
   }

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { exchange, RawClient } from "../../support/rawHttp.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { exchange, RawClient } from "../../support/http/rawHttp.ts";
 
 const jsonBytes = 64 * 1024;
 const formBytes = 8 * 1024;
@@ -27,41 +27,41 @@ describe("request bodies", () => {
     return `${start}${" ".repeat(bytes - start.length - 1)}}`;
   };
 
-  it("may be of the limit's size, and not a byte more", async () => {
-    expectRefusal(await player.post("/api/favorites", sized(jsonBytes), json), 404, "not_found");
+  it("may be as large as the limit, and not a byte larger", async () => {
+    expectErrorResponse(await player.post("/api/favorites", sized(jsonBytes), json), 404, "not_found");
     const over = await player.post("/api/favorites", sized(jsonBytes + 1), json);
-    expectRefusal(over, 413, "payload_too_large");
+    expectErrorResponse(over, 413, "payload_too_large");
     expect(over.headers.get("connection")).to.equal("close");
     const form = (bytes: number): string => `json=true&x=${"y".repeat(bytes - "json=true&x=".length)}`;
     const formType = { "content-type": "application/x-www-form-urlencoded" };
-    expectRefusal(await player.post("/api/auth/signout", form(formBytes), formType), 403, "csrf");
-    expectRefusal(await player.post("/api/auth/signout", form(formBytes + 1), formType), 413, "payload_too_large");
+    expectErrorResponse(await player.post("/api/auth/signout", form(formBytes), formType), 403, "csrf");
+    expectErrorResponse(await player.post("/api/auth/signout", form(formBytes + 1), formType), 413, "payload_too_large");
   });
 
   it("are counted when their length is not announced", async () => {
     const chunked = (text: string): ReadableStream => new Blob([text]).stream();
-    expectRefusal(await player.post("/api/favorites", chunked(sized(jsonBytes)), json), 404, "not_found");
-    expectRefusal(await player.post("/api/favorites", chunked(sized(jsonBytes + 1)), json), 413, "payload_too_large");
+    expectErrorResponse(await player.post("/api/favorites", chunked(sized(jsonBytes)), json), 404, "not_found");
+    expectErrorResponse(await player.post("/api/favorites", chunked(sized(jsonBytes + 1)), json), 413, "payload_too_large");
   });
 
   it("may be nested ten levels deep, and no deeper", async () => {
     const nested = (depth: number): string => `{"gameId":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
     expect((await player.post("/api/favorites", nested(10), json)).text).to.not.contain("nested");
     for (const depth of [11, 20_000]) {
-      const answer = await player.post("/api/favorites", nested(depth), json);
-      expectRefusal(answer, 400, "invalid_request");
-      expect(answer.text).to.contain("nested more than 10 levels");
+      const response = await player.post("/api/favorites", nested(depth), json);
+      expectErrorResponse(response, 400, "invalid_request");
+      expect(response.text).to.contain("nested more than 10 levels");
     }
   });
 
   const head = (headers: string): string => `POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${cookie}${headers}\r\n`;
 
-  it("that are shorter than announced are waited for only so long", async () => {
-    const answer = await exchange(api.url, `${head("Content-Length: 100\r\n")}{"gameId":"none"}`);
-    expect(answer).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
+  it("that are shorter than announced end with 408", async () => {
+    const response = await exchange(api.url, `${head("Content-Length: 100\r\n")}{"gameId":"none"}`);
+    expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
-  it("that are cut off change nothing and leave no fault", async () => {
+  it("that are cut off change nothing and cause no fault", async () => {
     const client = await RawClient.connect(api.url);
     client.write(`${head("Content-Length: 100\r\n")}{"gameId":`);
     client.destroy();
@@ -71,8 +71,8 @@ describe("request bodies", () => {
   });
 
   it("that are longer than announced end the connection", async () => {
-    const answer = await exchange(api.url, `${head("Content-Length: 17\r\n")}{"gameId":"none"}GARBAGE\r\n\r\n`);
-    expect(answer).to.match(/HTTP\/1\.1 400 [^]*Connection: close/);
+    const response = await exchange(api.url, `${head("Content-Length: 17\r\n")}{"gameId":"none"}GARBAGE\r\n\r\n`);
+    expect(response).to.match(/HTTP\/1\.1 400 [^]*Connection: close/);
   });
 
   const body = '{"gameId":"none"}';
@@ -96,9 +96,9 @@ describe("request bodies", () => {
   };
   for (const [what, text] of Object.entries(smuggled)) {
     it(`are refused, with the connection, for ${what}`, async () => {
-      const answer = await exchange(api.url, text());
-      expect(answer).to.match(/^HTTP\/1\.1 400 [^]*Connection: close/i);
-      expect(answer.match(/HTTP\/1\.1 \d/g)).to.have.length(1);
+      const response = await exchange(api.url, text());
+      expect(response).to.match(/^HTTP\/1\.1 400 [^]*Connection: close/i);
+      expect(response.match(/HTTP\/1\.1 \d/g)).to.have.length(1);
     });
   }
 });

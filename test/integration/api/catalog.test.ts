@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { GameDetail, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
-import { listCatalog } from "../../../api/src/stores/catalog.ts";
-import { refreshPopularity } from "../../../api/src/stores/popularity.ts";
-import type { Queryable } from "../../../api/src/stores/queryable.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
+import { refreshPopularity } from "#api/catalog/refreshPopularity.ts";
+import type { Queryable } from "#api/stores/queryable.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 
 const sortIndexes = ["title", "created", "created_desc", "popular", "popular_desc"].map((name) => `games_catalog_${name}`);
 
@@ -42,7 +42,7 @@ describe("the catalogue", () => {
       return GamesResponse.parse(response.json()).games.map(({ slug }) => slug);
     }
 
-    it("lists what can be played, by title without regard to case, twenty to a page", async () => {
+    it("lists playable games, by title regardless of case, twenty to a page", async () => {
       const response = await player.get("/api/games");
       const { games, pagination } = GamesResponse.parse(response.json());
       expect(games.map(({ slug }) => slug)).to.deep.equal(["percent", "alpha-quest", "beta-quest", "zebra-run"]);
@@ -63,7 +63,7 @@ describe("the catalogue", () => {
       [{ sort: "createdAt" }, "games_catalog_created"], [{ sort: "createdAt", order: "desc" }, "games_catalog_created_desc"],
       [{ sort: "popular" }, "games_catalog_popular"], [{ sort: "popular", order: "desc" }, "games_catalog_popular_desc"],
     ] as const) {
-      it(`can answer ${JSON.stringify(query)} from ${index}`, async () => {
+      it(`can serve ${JSON.stringify(query)} from ${index}`, async () => {
         expect(await planOf(GamesQuery.parse(query))).to.match(new RegExp(`\\b${index}\\b`));
       });
     }
@@ -75,7 +75,7 @@ describe("the catalogue", () => {
         await client.query("BEGIN");
         await client.query("SET LOCAL enable_seqscan = off");
         await client.query("SET LOCAL enable_sort = off");
-        // With few games the sorts' indexes would do for a search too: here they are away until the rollback.
+        // With few games the sorts' indexes would do for a search too: here they are dropped until the rollback.
         if (query.search || query.tag) await client.query(`DROP INDEX ${sortIndexes.join(", ")}`);
         let plan: unknown;
         const explaining = {
@@ -84,7 +84,7 @@ describe("the catalogue", () => {
             return { rows: [] };
           },
         };
-        await listCatalog(explaining as unknown as Queryable, user.id, query);
+        await listCatalogGames(explaining as unknown as Queryable, user.id, query);
         return JSON.stringify(plan);
       } finally {
         await client.query("ROLLBACK");
@@ -123,7 +123,7 @@ describe("the catalogue", () => {
       "sort=price", "order=up", `search=${"x".repeat(101)}`, "search=%00", "search=a%0Ab", "tag=%00", "unknown=1", "__proto__=1",
     ]) {
       it(`refuses ?${query.slice(0, 30)} as invalid`, async () => {
-        expectRefusal(await player.get(`/api/games?${query}`), 400, "invalid_request");
+        expectErrorResponse(await player.get(`/api/games?${query}`), 400, "invalid_request");
       });
     }
 
@@ -136,16 +136,16 @@ describe("the catalogue", () => {
       expect(again.setCookies.join()).to.match(/^auth\.session-token=ey/);
     });
 
-    it("needs a session cookie; a key or a Bearer token is none", async () => {
-      expectRefusal(await api.anonymous().get("/api/games"), 401, "unauthorized");
+    it("requires a session cookie, in whose place no key or Bearer token is accepted", async () => {
+      expectErrorResponse(await api.anonymous().get("/api/games"), 401, "unauthorized");
       const token = player.cookies.get("auth.session-token")!;
-      expectRefusal(await api.anonymous().get("/api/games", { authorization: `Bearer ${token}` }), 401, "unauthorized");
-      expectRefusal(await api.asPartner(await aPartner(api.deps)).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await api.anonymous().get("/api/games", { authorization: `Bearer ${token}` }), 401, "unauthorized");
+      expectErrorResponse(await api.asPartner(await aPartner(api.deps)).get("/api/games"), 401, "unauthorized");
     });
   });
 
   describe("GET /api/games/{slug}", () => {
-    it("shows all of a game and exactly three slots, of which the user's own are filled", async () => {
+    it("shows all of a game and exactly three slots, filled with the user's own saves only", async () => {
       const game = await aGame(api.deps, {
         partnerId, title: "Full", description: "Two\nlines", tags: ["a"], thumbnail: "https://pictures.test/t.png", screenshots: ["https://pictures.test/1.png"],
         contentRating: "PEGI 7", languages: ["en", "de-AT"], website: "https://game.test/", releaseDate: new Date("2025-02-28"),
@@ -165,7 +165,7 @@ describe("the catalogue", () => {
       });
     });
 
-    it("has fixed shapes for a game that says little", async () => {
+    it("has the same fields for a game with little metadata", async () => {
       const { slug } = await aGame(api.deps, { partnerId });
       expect((await player.get(`/api/games/${slug}`)).json()).to.deep.include({
         thumbnail: "", releaseDate: "", screenshots: [], contentRating: "", languages: [], website: "", tags: [],
@@ -178,26 +178,26 @@ describe("the catalogue", () => {
       const bodies = [];
       for (const slug of ["no-such-game", waiting.slug, gone.slug]) {
         const response = await player.get(`/api/games/${slug}`);
-        expectRefusal(response, 404, "not_found");
+        expectErrorResponse(response, 404, "not_found");
         bodies.push(response.json()["message"]);
       }
       expect(new Set(bodies).size).to.equal(1);
     });
 
     for (const path of ["UPPER", "%2e%2e%2f", "a%00b", "-x", "a".repeat(64), "%E0%A4%A"]) {
-      it(`answers ${path.slice(0, 12)} with a refusal, never a fault`, async () => {
+      it(`answers ${path.slice(0, 12)} with an error response, never a fault`, async () => {
         const { status } = await player.get(`/api/games/${path}`);
         expect(status).to.be.oneOf([400, 404]);
       });
     }
 
-    it("answers 304 until something about the game changes, and needs a session", async () => {
+    it("answers 304 until the game changes, and requires a session", async () => {
       const game = await aGame(api.deps, { partnerId });
       const etag = (await player.get(`/api/games/${game.slug}`)).headers.get("etag")!;
       expect((await player.get(`/api/games/${game.slug}`, { "if-none-match": etag })).status).to.equal(304);
       await player.post("/api/favorites", { gameId: game.id });
       expect((await player.get(`/api/games/${game.slug}`, { "if-none-match": etag })).status).to.equal(200);
-      expectRefusal(await api.anonymous().get(`/api/games/${game.slug}`), 401, "unauthorized");
+      expectErrorResponse(await api.anonymous().get(`/api/games/${game.slug}`), 401, "unauthorized");
     });
   });
 
@@ -215,48 +215,48 @@ describe("the catalogue", () => {
 
     it("lets an even number of toggles at once leave the mark as it was", async () => {
       const game = await aGame(api.deps, { partnerId });
-      const answers = await Promise.all(Array.from({ length: 10 }, () => player.post("/api/favorites", { gameId: game.id })));
-      const statuses = answers.map((answer) => answer.json()["status"]);
+      const responses = await Promise.all(Array.from({ length: 10 }, () => player.post("/api/favorites", { gameId: game.id })));
+      const statuses = responses.map((response) => response.json()["status"]);
       expect(statuses.filter((status) => status === "added")).to.have.length(5);
       expect((await player.get(`/api/games/${game.slug}`)).json()).to.include({ isFavorite: false });
     });
 
-    it("knows only games of the catalogue", async () => {
+    it("accepts only games of the catalogue", async () => {
       const waiting = await aGame(api.deps, { partnerId, status: "pending_upload" });
       for (const gameId of [waiting.id, "00000000-0000-0000-0000-000000000000", "x"]) {
-        expectRefusal(await player.post("/api/favorites", { gameId }), 404, "not_found");
+        expectErrorResponse(await player.post("/api/favorites", { gameId }), 404, "not_found");
       }
     });
 
-    it("refuses what is not the agreed body, and says where", async () => {
+    it("refuses an invalid body, naming the field", async () => {
       for (const body of [{}, { gameId: 7 }, { gameId: "" }, { gameId: "a\u0000" }, { gameId: "a", userId: "b" }, [], '"text"']) {
         const response = await player.post("/api/favorites", body, { "content-type": "application/json" });
-        expectRefusal(response, 400, "invalid_request");
+        expectErrorResponse(response, 400, "invalid_request");
         expect(response.json<{ details: unknown[] }>().details).to.not.be.empty;
       }
       const proto = await player.post("/api/favorites", '{"gameId":"a","__proto__":{"x":1}}', { "content-type": "application/json" });
-      expectRefusal(proto, 400, "invalid_request");
-      expectRefusal(await player.post("/api/favorites", "{", { "content-type": "application/json" }), 400, "invalid_request");
-      expectRefusal(await player.post("/api/favorites", "[".repeat(5000), { "content-type": "application/json" }), 400, "invalid_request");
+      expectErrorResponse(proto, 400, "invalid_request");
+      expectErrorResponse(await player.post("/api/favorites", "{", { "content-type": "application/json" }), 400, "invalid_request");
+      expectErrorResponse(await player.post("/api/favorites", "[".repeat(5000), { "content-type": "application/json" }), 400, "invalid_request");
     });
 
     it("takes JSON only, from our own pages only", async () => {
       const game = await aGame(api.deps, { partnerId });
       const body = JSON.stringify({ gameId: game.id });
       const json = { "content-type": "application/json" };
-      expectRefusal(await player.post("/api/favorites", body, { "content-type": "text/plain" }), 415, "unsupported_media_type");
-      expectRefusal(await player.post("/api/favorites", new URLSearchParams({ gameId: game.id })), 415, "unsupported_media_type");
-      expectRefusal(await player.post("/api/favorites", body, { ...json, "content-encoding": "gzip" }), 415, "unsupported_media_type");
+      expectErrorResponse(await player.post("/api/favorites", body, { "content-type": "text/plain" }), 415, "unsupported_media_type");
+      expectErrorResponse(await player.post("/api/favorites", new URLSearchParams({ gameId: game.id })), 415, "unsupported_media_type");
+      expectErrorResponse(await player.post("/api/favorites", body, { ...json, "content-encoding": "gzip" }), 415, "unsupported_media_type");
       for (const headers of [{ origin: "https://evil.test" }, { origin: "null" }, { "sec-fetch-site": "cross-site" }]) {
-        expectRefusal(await player.post("/api/favorites", body, { ...json, ...headers }), 403, "forbidden");
+        expectErrorResponse(await player.post("/api/favorites", body, { ...json, ...headers }), 403, "forbidden");
       }
       expect((await player.post("/api/favorites", body, { ...json, origin: api.url, "sec-fetch-site": "same-origin" })).status).to.equal(200);
-      expectRefusal(await api.anonymous().post("/api/favorites", { gameId: game.id }), 401, "unauthorized");
-      expectRefusal(await player.post("/api/favorites", { gameId: "x".repeat(70_000) }), 413, "payload_too_large");
+      expectErrorResponse(await api.anonymous().post("/api/favorites", { gameId: game.id }), 401, "unauthorized");
+      expectErrorResponse(await player.post("/api/favorites", { gameId: "x".repeat(70_000) }), 413, "payload_too_large");
     });
   });
 
-  it("counts as popular what was launched in the last 30 days", async () => {
+  it("counts launches of the last 30 days as popularity", async () => {
     // Of its own, because it recounts every game.
     const counting = await TestApi.start();
     try {
@@ -279,18 +279,18 @@ describe("the catalogue", () => {
     const limited = await TestApi.start({ env: { CATALOG_REQUESTS_PER_MINUTE: "5" } });
     try {
       const mine = limited.as(await aUser(limited.deps));
-      const answers = await Promise.all(Array.from({ length: 8 }, () => mine.get("/api/games")));
-      const refused = answers.filter(({ status }) => status === 429);
+      const responses = await Promise.all(Array.from({ length: 8 }, () => mine.get("/api/games")));
+      const refused = responses.filter(({ status }) => status === 429);
       expect(refused).to.have.length(3);
       for (const response of refused) {
-        expectRefusal(response, 429, "rate_limited");
+        expectErrorResponse(response, 429, "rate_limited");
         expect(Number(response.headers.get("retry-after"))).to.be.within(1, 60);
         expect(response.headers.get("ratelimit-policy")).to.equal('"catalog";q=5;w=60');
         expect(response.headers.get("ratelimit")).to.match(/^"catalog";r=0;t=\d+$/);
       }
       expect((await limited.as(await aUser(limited.deps)).get("/api/games")).status).to.equal(200);
       // A page that polls its session goes on.
-      expectRefusal(await mine.get("/api/game/session-status?sessionId=gs-none"), 404, "not_found");
+      expectErrorResponse(await mine.get("/api/game/session-status?sessionId=gs-none"), 404, "not_found");
     } finally {
       await limited.stop();
     }

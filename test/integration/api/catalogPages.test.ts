@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import pg from "pg";
 import { GamesQuery, type GameListItem } from "#contracts/http/catalog.ts";
-import { CatalogCounts } from "../../../api/src/stores/catalogCounts.ts";
-import { listCatalog } from "../../../api/src/stores/catalog.ts";
+import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
 import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
 
 interface Row {
   slug: string;
@@ -58,7 +58,7 @@ describe("pages of a large catalogue", function () {
           const slugs = expected(query);
           const seen: string[] = [];
           for (let page = 1; page <= Math.ceil(slugs.length / query.limit) + 1; page++) {
-            const { total, gamesJson } = await listCatalog(pool, "nobody", { ...query, page }, counts);
+            const { total, gamesJson } = await listCatalogGames(pool, "nobody", { ...query, page }, counts);
             expect(total).to.equal(slugs.length);
             seen.push(...slugsOf(gamesJson));
           }
@@ -69,7 +69,7 @@ describe("pages of a large catalogue", function () {
   }
 
   it("keep their total while games come and go", async () => {
-    const total = async (): Promise<number> => (await listCatalog(pool, "nobody", GamesQuery.parse({}), counts)).total;
+    const total = async (): Promise<number> => (await listCatalogGames(pool, "nobody", GamesQuery.parse({}), counts)).total;
     await pool.query("UPDATE games SET deleted_at = now() WHERE slug IN ('game-000000', 'game-000001')");
     expect(await total()).to.equal(games - 2);
     await pool.query("UPDATE games SET deleted_at = NULL, popularity = popularity + 1 WHERE slug = 'game-000000'");
@@ -79,7 +79,7 @@ describe("pages of a large catalogue", function () {
     const client = await pool.connect();
     await client.query("BEGIN");
     await client.query("DELETE FROM games WHERE slug = 'game-000003'");
-    expect((await listCatalog(client, "nobody", GamesQuery.parse({}), counts)).total).to.equal(games - 3);
+    expect((await listCatalogGames(client, "nobody", GamesQuery.parse({}), counts)).total).to.equal(games - 3);
     await client.query("ROLLBACK");
     client.release();
     expect(await total()).to.equal(games - 2);
@@ -87,7 +87,7 @@ describe("pages of a large catalogue", function () {
 
   it("count a search anew when what it finds has changed, and only then", async () => {
     const query = GamesQuery.parse({ search: "ar" });
-    const total = async (): Promise<number> => (await listCatalog(pool, "nobody", query, counts)).total;
+    const total = async (): Promise<number> => (await listCatalogGames(pool, "nobody", query, counts)).total;
     const revision = async (): Promise<string> => (await pool.query<{ revision: string }>("SELECT revision::text FROM catalog_totals")).rows[0]?.revision ?? "";
     const before = { total: await total(), revision: await revision() };
     await pool.query("UPDATE games SET popularity = popularity + 1, description = 'ar'");
@@ -102,10 +102,10 @@ describe("pages of a large catalogue", function () {
     expect(Number(await revision())).to.equal(Number(before.revision) + 3);
   });
 
-  it("forget that there were many when few are left", async () => {
+  it("count exactly again when few games are left", async () => {
     const query = GamesQuery.parse({ search: "ar", sort: "popular" });
     const known = new CatalogCounts();
-    expect((await listCatalog(pool, "nobody", query, known)).total).to.be.above(500);
+    expect((await listCatalogGames(pool, "nobody", query, known)).total).to.be.above(500);
     expect(known.find('["ar",null]')).to.have.property("total").above(500);
     await pool.query("UPDATE games SET title = 'None', developer = 'None' WHERE slug > 'game-00000e'");
     const left = (await pool.query<{ slug: string }>(
@@ -113,7 +113,7 @@ describe("pages of a large catalogue", function () {
     )).rows.map(({ slug }) => slug);
     expect(left).to.have.length.of.at.least(2);
     for (let round = 0; round < 2; round++) {
-      const { total, gamesJson } = await listCatalog(pool, "nobody", query, known);
+      const { total, gamesJson } = await listCatalogGames(pool, "nobody", query, known);
       expect(total).to.equal(left.length);
       expect(slugsOf(gamesJson)).to.deep.equal(left);
       expect(known.find('["ar",null]')).to.equal(undefined);

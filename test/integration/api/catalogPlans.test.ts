@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
-import { CatalogCounts, type KnownCount } from "../../../api/src/stores/catalogCounts.ts";
-import { listCatalog } from "../../../api/src/stores/catalog.ts";
-import { catalogStatement } from "../../../api/src/stores/catalogStatement.ts";
+import { CatalogCounts, type KnownCount } from "#api/catalog/catalogCounts.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
+import { catalogPageQuery } from "#api/catalog/catalogPageQuery.ts";
 import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
 
 /** As `EXPLAIN (FORMAT JSON)` tells it, as far as it is looked at here. */
 interface PlanNode {
@@ -51,7 +51,7 @@ describe("plans for the catalogue's pages", function () {
 
   /** The parts of the plan that read games, as they were run. */
   async function readsOf(query: GamesQuery, known?: KnownCount): Promise<PlanNode[]> {
-    const { text, values } = catalogStatement(query, known);
+    const { text, values } = catalogPageQuery(query, known);
     const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, ["nobody", ...values]);
     const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
     return rows.flatMap(({ "QUERY PLAN": plans }) => plans.flatMap(({ Plan }) => nodesOf(Plan)))
@@ -93,7 +93,7 @@ describe("plans for the catalogue's pages", function () {
     const counts = new CatalogCounts();
     for (const { query } of kinds) {
       // Far in and at the beginning, counted and not: none of it may look as if it needed a plan of its own.
-      for (const page of [1, 2, 1, 20, 1, 1, 5]) await listCatalog(client, "nobody", { ...query, page }, page === 2 ? undefined : counts);
+      for (const page of [1, 2, 1, 20, 1, 1, 5]) await listCatalogGames(client, "nobody", { ...query, page }, page === 2 ? undefined : counts);
     }
     const { rows } = await client.query<{ name: string; custom: number; kept: number }>(
       "SELECT name, custom_plans::int AS custom, generic_plans::int AS kept FROM pg_prepared_statements WHERE name LIKE 'catalog.%' ORDER BY name",

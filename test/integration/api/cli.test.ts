@@ -4,15 +4,15 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import pg from "pg";
-import { CliError } from "../../../api/src/cli/cliError.ts";
-import { importUsers } from "../../../api/src/commands/importUsers.ts";
+import { DomainError } from "#api/errors.ts";
+import { importUsers } from "#api/accounts/importUsers.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { postSignIn } from "../../support/authForms.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { postSignIn } from "../../support/http/authForms.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 import { rowsOf } from "../../support/openapi/storedState.ts";
-import { createEmptyDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { repositoryRoot } from "../../support/programs.ts";
+import { createEmptyDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
 
 interface Outcome {
   code: number | null;
@@ -55,7 +55,7 @@ describe("joypod, the command line", function () {
     });
   }
 
-  it("migrates once; again there is nothing to do", async () => {
+  it("migrates once, and has nothing to do the second time", async () => {
     expect(await joypod(["migrate"])).to.deep.equal({ code: 0, stdout: "The database is up to date.\n", stderr: "" });
   });
 
@@ -92,7 +92,7 @@ describe("joypod, the command line", function () {
     });
   });
 
-  it("says what is wrong with a player's data, and does nothing", async () => {
+  it("names what is wrong with a player's data, and changes nothing", async () => {
     const create = (email: string, name: string, stdin: string, env = {}): Promise<Outcome> =>
       joypod(["user", "create", "--email", email, "--name", name, "--password-stdin"], { stdin, env });
     expect(await create("nonsense", "A", "long enough")).to.deep.equal({ code: 2, stdout: "", stderr: '"nonsense" is no e-mail address.\n' });
@@ -113,21 +113,21 @@ describe("joypod, the command line", function () {
       return browsers;
     };
     const expectEnded = async (browsers: ApiClient[]): Promise<void> => {
-      for (const browser of browsers) expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+      for (const browser of browsers) expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
     };
 
     let browsers = await signedIn();
     const changed = await joypod(["user", "set-password", ...email, "--password-stdin", "--json"], { stdin: "another password\n", env });
     expect(JSON.parse(changed.stdout)).to.deep.equal({ id: user.id, email: user.email, endedSignIns: 2, isAnnounced: true });
     await expectEnded(browsers);
-    expectRefusal(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
+    expectErrorResponse(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
     const renewed = { ...user, password: "another password" };
     expect((await postSignIn(api.anonymous(), renewed)).status).to.equal(200);
 
     browsers = await signedIn();
     expect((await joypod(["user", "disable", ...email], { env })).stdout).to.equal(`The player ${user.email} is disabled. Sign-ins ended: 3.\n`);
     await expectEnded(browsers);
-    expectRefusal(await postSignIn(api.anonymous(), renewed), 401, "invalid_credentials");
+    expectErrorResponse(await postSignIn(api.anonymous(), renewed), 401, "invalid_credentials");
     expect((await joypod(["user", "enable", ...email], { env })).code).to.equal(0);
     expect((await postSignIn(api.anonymous(), renewed)).status).to.equal(200);
     await expectEnded(browsers);
@@ -157,8 +157,8 @@ describe("joypod, the command line", function () {
 
     await prisma.gameSession.update({ where: { id: session.id }, data: { status: "stopped", endedAt: new Date() } });
     expect(JSON.parse((await remove()).stdout)).to.deep.equal({ id: user.id, email: user.email, endedSignIns: 1, isAnnounced: true });
-    expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
-    expectRefusal(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
+    expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
     const { audit_events, save_sweeps, ...tables } = await rowsOf(api);
     expect(JSON.stringify(tables)).to.not.contain(user.id).and.not.contain(user.email);
     expect(JSON.stringify(audit_events)).to.contain("user.deleted").and.not.contain(user.email);
@@ -166,14 +166,14 @@ describe("joypod, the command line", function () {
     expect((await remove()).code).to.equal(4);
   });
 
-  it("turns away who was deleted, also where the API could not be told", async () => {
+  it("ends a deleted player's sign-ins, even when the API could not be notified", async () => {
     const user = await aUser(api.deps);
     const game = await aGame(api.deps);
     const browser = api.as(user);
     expect((await browser.get("/api/games")).status).to.equal(200);
     const deleted = await joypod(["user", "delete", "--email", user.email]);
     expect(deleted.stdout).to.contain(`The player ${user.email} is deleted.`).and.contain("The API could not be told");
-    expectRefusal(await browser.post("/api/favorites", { gameId: game.id }), 401, "unauthorized");
+    expectErrorResponse(await browser.post("/api/favorites", { gameId: game.id }), 401, "unauthorized");
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
   });
 
@@ -199,14 +199,14 @@ describe("joypod, the command line", function () {
       expect((await rowOf(email)).emailVerifiedAt).to.be.null;
       expect((await rowOf("other@example.test")).emailVerifiedAt).to.be.a("date");
 
-      expectRefusal(await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }), 401, "invalid_credentials");
+      expectErrorResponse(await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }), 401, "invalid_credentials");
       const before = await rowOf(email);
       expect(before.passwordHash).to.contain(passwordHash.slice(7));
       expect((await postSignIn(api.anonymous(), { email, password: "a".repeat(72) })).status).to.equal(200);
       const after = await rowOf(email);
       expect(after.passwordHash).to.match(/^\$2b\$04\$/);
       expect((await postSignIn(api.anonymous(), { email, password: "a".repeat(72) })).status).to.equal(200);
-      expectRefusal(await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }), 401, "invalid_credentials");
+      expectErrorResponse(await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }), 401, "invalid_credentials");
       expect((await importing(lines)).stdout, "a changed account stays as it is").to.equal('{"created":0,"existing":2}\n');
       expect(await rowOf(email)).to.deep.equal(after);
       const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "user.imported", subjectId: after.id } });
@@ -225,9 +225,9 @@ describe("joypod, the command line", function () {
       ].map(([line, message]) => [line as string, message as string]);
       for (const [line, message] of wrong) {
         const text = `${good}\n${typeof line === "string" ? line : lineOf(line)}`;
-        const refusal: unknown = await importUsers(api.deps, linesOf(text), 10).catch((error: unknown) => error);
-        expect(refusal, message).to.be.instanceOf(CliError).and.deep.include({ code: "invalid", details: { line: "3" } });
-        expect(String(refusal)).to.contain(message).and.not.contain(passwordHash.slice(7)).and.not.contain("5f4dcc3b");
+        const failure: unknown = await importUsers(api.deps, linesOf(text), 10).catch((error: unknown) => error);
+        expect(failure, message).to.be.instanceOf(DomainError).and.deep.include({ code: "invalid_request", extra: { line: "3" } });
+        expect(String(failure)).to.contain(message).and.not.contain(passwordHash.slice(7)).and.not.contain("5f4dcc3b");
       }
       const { code, stdout } = await importing(`${good}{`);
       expect([code, JSON.parse(stdout)]).to.deep.equal([2, {
@@ -236,7 +236,7 @@ describe("joypod, the command line", function () {
       expect(await api.deps.postgres.prisma.user.count({ where: { email: "unseen@example.test" } })).to.equal(0);
     });
 
-    it("takes any number of them", async () => {
+    it("reads files of any length", async () => {
       const count = 1_201;
       const lines = Array.from({ length: count }, (_, at) => lineOf({ email: `many-${at}@example.test`, name: `Player ${at}`, passwordHash }));
       expect((await importing(lines.join(""))).stdout).to.equal(`{"created":${count},"existing":0}\n`);
@@ -261,7 +261,7 @@ describe("joypod, the command line", function () {
     expect((await api.asPartner(second).get("/api/partners/games")).status).to.equal(200);
     expect((await joypod(["partner", "key", "revoke", "--key", first.keyId])).code).to.equal(0);
     expect((await joypod(["partner", "key", "revoke", "--key", first.keyId, "--json"])).code).to.equal(0);
-    expectRefusal(await api.asPartner(first).get("/api/partners/games"), 401, "unauthorized");
+    expectErrorResponse(await api.asPartner(first).get("/api/partners/games"), 401, "unauthorized");
     expect((await issue()).code).to.equal(0);
     const stored = await api.deps.postgres.prisma.partnerKey.findMany();
     expect(JSON.stringify(stored)).to.not.contain(first.key);
@@ -269,7 +269,7 @@ describe("joypod, the command line", function () {
     expect(revocations).to.equal(1);
   });
 
-  it("suspends a partner and lets them go on; lists keys without their secrets", async () => {
+  it("suspends and resumes a partner, and lists keys without their secrets", async () => {
     expect((await joypod(["partner", "create", "--name", "Studio South"])).code).to.equal(0);
     const { key, keyId } = JSON.parse((await joypod(["partner", "key", "create", "--partner", "Studio South", "--json"])).stdout) as { key: string; keyId: string };
     const change = async (verb: string): Promise<{ suspendedAt: string | null }> =>
@@ -277,7 +277,7 @@ describe("joypod, the command line", function () {
     const { suspendedAt } = await change("suspend");
     expect(suspendedAt).to.be.a("string");
     expect((await change("suspend")).suspendedAt, "again changes nothing").to.equal(suspendedAt);
-    expectRefusal(await api.asPartner({ key }).get("/api/partners/games"), 403, "forbidden");
+    expectErrorResponse(await api.asPartner({ key }).get("/api/partners/games"), 403, "forbidden");
     expect((await change("resume")).suspendedAt).to.be.null;
     expect((await api.asPartner({ key }).get("/api/partners/games")).status).to.equal(200);
     const actions = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: { startsWith: "partner." } }, orderBy: { id: "asc" } });
@@ -289,7 +289,7 @@ describe("joypod, the command line", function () {
     expect(listed.stdout).to.not.contain(key);
   });
 
-  it("names what is unknown", async () => {
+  it("names an unknown player, partner or key", async () => {
     expect((await joypod(["partner", "key", "create", "--partner", "Nobody"])).code).to.equal(4);
     expect((await joypod(["partner", "key", "revoke", "--key", "nothing"])).code).to.equal(4);
     for (const args of [["suspend"], ["resume"], ["key", "list"]]) expect((await joypod(["partner", ...args, "--partner", "Nobody"])).code).to.equal(4);

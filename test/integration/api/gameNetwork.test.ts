@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
-import { moveSlot } from "../../../api/src/stores/gameSessionRecord.ts";
+import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
 import { aGame, aPartner, aSaveSlot, type TestPartner } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
 
 const path = "/api/partners/games";
 const metadata = { developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };
@@ -13,24 +13,24 @@ const mebibyte = 2 ** 20;
 
 describe("network and save limit of a game", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
   let partner: TestPartner;
   let client: ApiClient;
 
   before(async () => {
-    stage = await LaunchStage.start({ env: { GAME_NETWORK: "internet", LAUNCHES_PER_MINUTE: "100" } });
-    ({ api } = stage);
+    fixture = await LaunchFixture.start({ env: { GAME_NETWORK: "internet", LAUNCHES_PER_MINUTE: "100" } });
+    ({ api } = fixture);
   });
   beforeEach(async () => {
     partner = await aPartner(api.deps);
     client = api.asPartner(partner);
-    await stage.newPlayer();
+    await fixture.newPlayer();
   });
-  after(() => stage.stop());
+  after(() => fixture.stop());
 
   async function specOf(id: string) {
-    return (await stage.operator.session(id)).spec;
+    return (await fixture.operator.session(id)).spec;
   }
 
   it("are registered, shown, changed and taken back", async () => {
@@ -45,32 +45,32 @@ describe("network and save limit of a game", function () {
     expect((await client.patch(`${path}/${slug}`, { network: null, saveLimitMb: null })).json()).to.include({ network: "none", saveLimitMb: null });
     for (const body of [{ network: "lan" }, { saveLimitMb: 15 }, { saveLimitMb: 1025 }, { saveLimitMb: "64" }]) {
       const response = await client.patch(`${path}/${slug}`, body);
-      expectRefusal(response, 400, "invalid_request");
+      expectErrorResponse(response, 400, "invalid_request");
       expect(response.json<{ details: { path: string }[] }>().details[0]?.path).to.equal(Object.keys(body)[0]);
     }
   });
 
-  it("reach the session, and are none and the default unless said", async () => {
+  it("are copied to the session, with no network and the default save limit unless registered", async () => {
     const net = await aGame(api.deps);
     await api.deps.postgres.prisma.game.update({ where: { id: net.id }, data: { network: "internet", saveLimitMb: 64 } });
-    expect(await specOf(await stage.launched({ gameSlug: net.slug }))).to.include({ network: "Internet", saveVolumeBytes: 64 * mebibyte });
-    await stage.newPlayer();
-    expect(await specOf(await stage.launched())).to.include({ network: "None", saveVolumeBytes: limits.save.volumeBytes.default });
+    expect(await specOf(await fixture.launched({ gameSlug: net.slug }))).to.include({ network: "Internet", saveVolumeBytes: 64 * mebibyte });
+    await fixture.newPlayer();
+    expect(await specOf(await fixture.launched())).to.include({ network: "None", saveVolumeBytes: limits.save.volumeBytes.default });
   });
 
-  it("leave room for the save that the slot has", async () => {
-    const { id: slotId } = await aSaveSlot(api.deps, { user: stage.user, game: stage.game });
+  it("never leave less room than the slot's save needs", async () => {
+    const { id: slotId } = await aSaveSlot(api.deps, { user: fixture.user, game: fixture.game });
     const stored = {
       objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence: 1, attempt: 1 }), sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1,
       unpackedBytes: 700 * mebibyte + 1, persistedAt: new Date().toISOString(), final: true,
     };
-    expect(await moveSlot(api.deps.postgres.pool, slotId, "gs-a", stored)).to.be.true;
-    expect(await specOf(await stage.launched())).to.include({ saveVolumeBytes: 701 * mebibyte });
+    expect(await updateSlotSave(api.deps.postgres.pool, slotId, "gs-a", stored)).to.be.true;
+    expect(await specOf(await fixture.launched())).to.include({ saveVolumeBytes: 701 * mebibyte });
   });
 
-  it("move a slot on to a later pack of the same sequence, and not back", async () => {
-    const { id: slotId } = await aSaveSlot(api.deps, { user: stage.user, game: stage.game });
-    const move = (sequence: number, attempt: number): Promise<boolean> => moveSlot(api.deps.postgres.pool, slotId, "gs-a", {
+  it("let a slot move on to a later pack of the same sequence, and not back", async () => {
+    const { id: slotId } = await aSaveSlot(api.deps, { user: fixture.user, game: fixture.game });
+    const move = (sequence: number, attempt: number): Promise<boolean> => updateSlotSave(api.deps.postgres.pool, slotId, "gs-a", {
       objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence, attempt }), sha256: "a".repeat(64), bytes: 10, generation: 1, sequence,
       persistedAt: new Date().toISOString(), final: false,
     });
@@ -79,10 +79,10 @@ describe("network and save limit of a game", function () {
   });
 
   describe("where the site gives games no network", () => {
-    let closed: LaunchStage;
+    let closed: LaunchFixture;
 
     before(async () => {
-      closed = await LaunchStage.start({ game: { launcher: "play.sh" } });
+      closed = await LaunchFixture.start({ game: { launcher: "play.sh" } });
       await closed.newPlayer();
     });
     after(() => closed.stop());
@@ -94,7 +94,7 @@ describe("network and save limit of a game", function () {
       for (const response of [
         await asked.post(path, { ...metadata, title: "Net", slug: `net-${theirs.keyId}`, network: "internet" }), await asked.patch(`${path}/${slug}`, { network: "internet" }),
       ]) {
-        expectRefusal(response, 400, "invalid_request");
+        expectErrorResponse(response, 400, "invalid_request");
         const { message, details } = response.json<{ message: string; details: { path: string }[] }>();
         expect(message).to.contain("games.network");
         expect(details[0]?.path).to.equal("network");
@@ -108,7 +108,7 @@ describe("network and save limit of a game", function () {
       const { prisma } = closed.api.deps.postgres;
       await prisma.game.update({ where: { id: closed.game.id }, data: { network: "internet" } });
       const response = await closed.player.post("/api/game/launch", { gameSlug: closed.game.slug });
-      expectRefusal(response, 409, "conflict");
+      expectErrorResponse(response, 409, "conflict");
       expect(response.json<{ message: string }>().message).to.contain("games.network");
       expect(await prisma.gameSession.count({ where: { userId: closed.user.id } })).to.equal(0);
       expect(await prisma.saveSlot.count({ where: { userId: closed.user.id } })).to.equal(0);

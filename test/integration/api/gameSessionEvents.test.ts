@@ -1,26 +1,26 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { findGameSession } from "../../../api/src/stores/gameSessionStore.ts";
+import { findGameSession } from "#api/gameSessions/gameSessionQueries.ts";
 import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
-import type { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { EventReader } from "../../support/eventReader.ts";
-import { eventually } from "../../support/eventually.ts";
-import { JumpClock } from "../../support/jumpClock.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
-import { RawClient } from "../../support/rawHttp.ts";
-import { startReplica, stopReplica } from "../../support/replica.ts";
-import { StatementLog } from "../../support/statementLog.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { EventReader } from "../../support/http/eventReader.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { JumpClock } from "../../support/clocks/jumpClock.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { RawClient } from "../../support/http/rawHttp.ts";
+import { startReplica, stopReplica } from "../../support/http/replica.ts";
+import { StatementLog } from "../../support/stores/statementLog.ts";
 
 describe("GET /api/game/events", function () {
   this.timeout(60_000);
   let clock: JumpClock;
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
   let replica: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let game: TestGame;
   let user: TestUser;
   let player: ApiClient;
@@ -29,13 +29,13 @@ describe("GET /api/game/events", function () {
   before(async () => {
     clock = new JumpClock();
     const env = { STOP_WAIT_SECONDS: "5", EVENT_HEARTBEAT_SECONDS: "1", EXPIRY_WARNING_SECONDS: "60" };
-    stage = await LaunchStage.start({ env });
-    ({ api, operator, game } = stage);
+    fixture = await LaunchFixture.start({ env });
+    ({ api, operator, game } = fixture);
     replica = await startReplica(api, { clock, env });
   });
   beforeEach(async () => {
-    await stage.newPlayer();
-    ({ user, player } = stage);
+    await fixture.newPlayer();
+    ({ user, player } = fixture);
     readers = [];
   });
   afterEach(() => {
@@ -43,7 +43,7 @@ describe("GET /api/game/events", function () {
   });
   after(async () => {
     await stopReplica(replica);
-    await stage.stop();
+    await fixture.stop();
   });
 
   async function open(id: string, { of = api, as = player, lastEventId }: { of?: TestApi; as?: ApiClient; lastEventId?: string } = {}): Promise<EventReader> {
@@ -52,11 +52,11 @@ describe("GET /api/game/events", function () {
     return reader;
   }
 
-  it("tells every replica's followers the launch stage by stage, that it runs, and its end with the reason", async () => {
+  it("sends followers of every replica each launch stage, the start, and the end with its reason", async () => {
     const node = await operator.addNode(1, {
       cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
     });
-    const id = await stage.launched();
+    const id = await fixture.launched();
     const streams = [await open(id), await open(id, { of: replica })];
     for (const { response } of streams) {
       expect(response.status).to.equal(200);
@@ -65,8 +65,8 @@ describe("GET /api/game/events", function () {
       expect(response.headers.get("cache-control")).to.match(/no-store/);
     }
     const passed = [aCondition("Scheduled")];
-    const stages = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }], ["PodReady", { stage: "booting" }]] as const;
-    for (const [next, shown] of stages) {
+    const steps = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }], ["PodReady", { stage: "booting" }]] as const;
+    for (const [next, shown] of steps) {
       await operator.report(id, { nodeName: node, conditions: passed });
       for (const stream of streams) await stream.see("stage", shown);
       passed.push(aCondition(next));
@@ -85,12 +85,12 @@ describe("GET /api/game/events", function () {
   });
 
   it("ends for a launch that failed, also one that the cluster never heard of", async () => {
-    const failed = await stage.launched();
+    const failed = await fixture.launched();
     const stream = await open(failed);
     await operator.finish(failed, { stopReason: "Failed", failure: { reason: "DownloadTimeout", message: "secret detail" } });
     const { data } = await stream.see("end", { status: "error", endReason: "failed" });
     expect(JSON.stringify(data)).not.to.contain("secret detail");
-    const unheard = await stage.launched();
+    const unheard = await fixture.launched();
     const second = await open(unheard, { of: replica });
     await second.see("stage");
     await api.deps.postgres.prisma.gameSession.update({ where: { id: unheard }, data: { status: "error", stopReason: "Failed", endedAt: new Date() } });
@@ -99,7 +99,7 @@ describe("GET /api/game/events", function () {
   });
 
   it("leaves one line in the log when its reader goes, and no warning", async () => {
-    const id = await stage.launched();
+    const id = await fixture.launched();
     const reader = await open(id);
     await reader.see("stage");
     const before = api.logLines.length;
@@ -110,8 +110,8 @@ describe("GET /api/game/events", function () {
     expect(lines.filter(({ level }) => level >= 40)).to.be.empty;
   });
 
-  it("goes on after the last event that a client saw, in any replica, and tells one that knows the end to stay away", async () => {
-    const id = await stage.launched();
+  it("resumes after the last event that a client saw, on any replica, and answers 204 to one that saw the end", async () => {
+    const id = await fixture.launched();
     const first = await open(id);
     await first.see("stage");
     first.close();
@@ -129,7 +129,7 @@ describe("GET /api/game/events", function () {
   });
 
   it("warns before the idle end", async () => {
-    const id = await stage.launched();
+    const id = await fixture.launched();
     await operator.makeReady(id);
     await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).status === "running");
     const expiresAt = new Date(Date.now() + 61_000);
@@ -140,17 +140,17 @@ describe("GET /api/game/events", function () {
     expect(stream.names).to.deep.equal(["running", "expiring"]);
   });
 
-  it("is the owner's alone", async () => {
-    const id = await stage.launched();
+  it("is for the session's owner only", async () => {
+    const id = await fixture.launched();
     const path = `/api/game/events?sessionId=${id}`;
-    expectRefusal(await api.anonymous().get(path), 401, "unauthorized");
-    expectRefusal(await api.as(await aUser(api.deps)).get(path), 404, "not_found");
-    expectRefusal(await player.get("/api/game/events?sessionId=gs-none"), 404, "not_found");
-    expectRefusal(await player.get("/api/game/events"), 400, "invalid_request");
+    expectErrorResponse(await api.anonymous().get(path), 401, "unauthorized");
+    expectErrorResponse(await api.as(await aUser(api.deps)).get(path), 404, "not_found");
+    expectErrorResponse(await player.get("/api/game/events?sessionId=gs-none"), 404, "not_found");
+    expectErrorResponse(await player.get("/api/game/events"), 400, "invalid_request");
   });
 
-  it("ends with the sign-in, whichever replica heard of it", async () => {
-    const id = await stage.launched();
+  it("ends with the sign-in, whichever replica ended that", async () => {
+    const id = await fixture.launched();
     const stream = await open(id);
     await stream.see("stage");
     await eventually(() => stream.comments > 1);
@@ -159,8 +159,8 @@ describe("GET /api/game/events", function () {
     expect((await open(id)).response.status).to.equal(401);
   });
 
-  it("opens so many streams to one user and no more, and counts those that are left", async () => {
-    const id = await stage.launched();
+  it("limits the streams of one user, and frees the place of a closed one", async () => {
+    const id = await fixture.launched();
     const before = api.deps.gameSessionEvents.followers;
     for (let count = 0; count < 6; count++) expect((await open(id)).response.status).to.equal(200);
     const refused = await open(id);
@@ -173,8 +173,8 @@ describe("GET /api/game/events", function () {
     await eventually(() => api.deps.gameSessionEvents.followers === before);
   });
 
-  it("opens so many streams in one process and no more", async () => {
-    const id = await stage.launched();
+  it("limits the streams of one process", async () => {
+    const id = await fixture.launched();
     const { postgres, gameSessionEvents } = api.deps;
     const row = await findGameSession(postgres.pool, id, user.id);
     if (row === undefined) throw new Error("The session has no row.");
@@ -189,10 +189,10 @@ describe("GET /api/game/events", function () {
     expect((await open(id)).response.status).to.equal(200);
   });
 
-  it("drops a reader that has stopped to read, keeps little for it, and goes on for the others", async () => {
+  it("drops a stalled reader after little buffering, and goes on for the others", async () => {
     // So long that the events soon fill what the kernel keeps for a connection.
     const large = await aGame(api.deps, { title: "x".repeat(15_000) });
-    const id = await stage.launched({ gameSlug: large.slug });
+    const id = await fixture.launched({ gameSlug: large.slug });
     const progress = (progressPercent: number) => (
       { cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: large.sha256!, state: "Downloading" as const, bytes: 0, progressPercent, inUse: true }] } }
     );
@@ -221,8 +221,8 @@ describe("GET /api/game/events", function () {
     await again.see("stage", { progressPercent: good.events.at(-1)!.data["progressPercent"] });
   });
 
-  it("ends after an hour, and the client goes on from there", async () => {
-    const id = await stage.launched();
+  it("ends after an hour, and the client resumes from there", async () => {
+    const id = await fixture.launched();
     const stream = await open(id, { of: replica });
     await stream.see("stage");
     clock.jump(limits.gameSession.eventStreamSeconds * 1_000);
@@ -232,9 +232,9 @@ describe("GET /api/game/events", function () {
     expect([stream.names, next.names]).to.deep.equal([["stage"], []]);
   });
 
-  it("asks the database about all followed sessions together, and not once per follower", async () => {
+  it("reads all followed sessions from the database in one query, and not once per follower", async () => {
     const log = new StatementLog(replica.deps.postgres.pool);
-    const id = await stage.launched();
+    const id = await fixture.launched();
     const streams = await Promise.all(Array.from({ length: 5 }, () => open(id, { of: replica })));
     await Promise.all(streams.map((stream) => stream.see("stage")));
     await eventually(() => streams.every(({ comments }) => comments > 0));
@@ -246,9 +246,9 @@ describe("GET /api/game/events", function () {
     expect(statements.filter((name) => name !== "authSession.touch").length, statements.join()).to.be.within(1, 4);
   });
 
-  it("lets its clients go when the process ends, and they go on elsewhere", async () => {
+  it("closes when the process ends, and its clients resume on another replica", async () => {
     const dying = await startReplica(api, { clock });
-    const id = await stage.launched();
+    const id = await fixture.launched();
     const stream = await open(id, { of: dying });
     await stream.see("stage");
     const startedMs = performance.now();

@@ -3,33 +3,33 @@ import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
-import type { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 const usage = { durationSeconds: 61.234, cpuSeconds: 30.5, peakMemoryBytes: 300 * 2 ** 20 };
 const statistics = { status: "stopped", duration: 61.23, cpuSeconds: 30.5, peakMemoryMb: 300 };
 
 describe("game sessions", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let game: TestGame;
   let user: TestUser;
   let player: ApiClient;
 
   before(async () => {
-    stage = await LaunchStage.start({ env: { STOP_WAIT_SECONDS: "2" } });
-    ({ api, operator, game } = stage);
+    fixture = await LaunchFixture.start({ env: { STOP_WAIT_SECONDS: "2" } });
+    ({ api, operator, game } = fixture);
   });
   beforeEach(async () => {
-    await stage.newPlayer();
-    ({ user, player } = stage);
+    await fixture.newPlayer();
+    ({ user, player } = fixture);
   });
-  after(() => stage.stop());
+  after(() => fixture.stop());
 
   async function statusOf(id: string): Promise<GameSessionStatusResponse> {
     const response = await player.get(`/api/game/session-status?sessionId=${id}`);
@@ -38,24 +38,24 @@ describe("game sessions", function () {
   }
 
   /** Ends every session that is asked to stop, until the returned function is called. */
-  function endingWhenAsked(id: string, status: GameSessionStatus = {}): Promise<void> {
+  function finishOnStop(id: string, status: GameSessionStatus = {}): Promise<void> {
     return eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped")
       .then(() => operator.finish(id, { usage, ...status }));
   }
 
   describe("GET /api/game/session-status", () => {
-    it("tells the stages of a launch, the stream while it runs, and the end with its reason", async () => {
+    it("shows the stages of a launch, the stream while it runs, and the end with its reason", async () => {
       const node = await operator.addNode(1, {
         cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
       });
-      const id = await stage.launched();
+      const id = await fixture.launched();
       expect(await statusOf(id)).to.deep.include({
         sessionId: id, status: "starting", stage: "scheduling", serverUrl: `${api.url}/api/stream`, containerUrl: null, gameTitle: game.title,
       });
       const passed = [aCondition("Scheduled")];
-      const stages = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }],
+      const steps = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }],
         ["PodReady", { stage: "booting" }], ["StreamReady", { stage: "connecting" }]] as const;
-      for (const [next, shown] of stages) {
+      for (const [next, shown] of steps) {
         await operator.report(id, { nodeName: node, conditions: passed });
         await eventually(async () => expect(await statusOf(id)).to.include({ status: "starting", ...shown }));
         passed.push(aCondition(next));
@@ -66,38 +66,38 @@ describe("game sessions", function () {
       await eventually(async () => expect(await statusOf(id)).to.include({ status: "stopped", containerUrl: null, endReason: "game_exited" }));
     });
 
-    it("tells a launch that failed as error, and frees the player and the slot", async () => {
-      const id = await stage.launched();
+    it("shows a failed launch as error, and frees the player and the slot", async () => {
+      const id = await fixture.launched();
       await operator.report(id, { nodeName: "n", conditions: [aCondition("Scheduled")] });
       await operator.finish(id, { stopReason: "Failed", failure: { reason: "DownloadTimeout", message: "secret detail" } });
       await eventually(async () => expect(await statusOf(id)).to.include({ status: "error", endReason: "failed" }));
       expect(JSON.stringify(await statusOf(id))).not.to.contain("secret detail");
       expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(0);
-      await stage.launched();
+      await fixture.launched();
     });
 
-    it("tells a server that was lost under a running game as stopped, never as error", async () => {
-      const id = await stage.running();
+    it("shows a session whose node was lost as stopped, never as error", async () => {
+      const id = await fixture.running();
       await operator.finish(id, { stopReason: "NodeLost", failure: { reason: "NodeLost", message: "gone" } });
       await eventually(async () => expect(await statusOf(id)).to.include({ status: "stopped", endReason: "server_lost" }));
     });
 
-    it("is nobody else's to see, and forgets after a day", async () => {
-      const id = await stage.launched();
-      expectRefusal(await api.anonymous().get(`/api/game/session-status?sessionId=${id}`), 401, "unauthorized");
-      expectRefusal(await api.as(await aUser(api.deps)).get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
-      expectRefusal(await player.get("/api/game/session-status"), 400, "invalid_request");
-      expectRefusal(await player.get("/api/game/session-status?sessionId=gs-none"), 404, "not_found");
+    it("is for the owner only, and forgets an ended session after a day", async () => {
+      const id = await fixture.launched();
+      expectErrorResponse(await api.anonymous().get(`/api/game/session-status?sessionId=${id}`), 401, "unauthorized");
+      expectErrorResponse(await api.as(await aUser(api.deps)).get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
+      expectErrorResponse(await player.get("/api/game/session-status"), 400, "invalid_request");
+      expectErrorResponse(await player.get("/api/game/session-status?sessionId=gs-none"), 404, "not_found");
       await operator.finish(id);
-      await stage.ended(id);
+      await fixture.ended(id);
       await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { endedAt: new Date(Date.now() - 25 * 3600_000) } });
-      expectRefusal(await player.get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
+      expectErrorResponse(await player.get(`/api/game/session-status?sessionId=${id}`), 404, "not_found");
     });
   });
 
   describe("POST /api/game/keepalive", () => {
     it("moves the expiry one idle timeout ahead, never back, without a write to the cluster", async () => {
-      const id = await stage.running();
+      const id = await fixture.running();
       const { resourceVersion } = (await operator.session(id)).metadata;
       const response = await player.post("/api/game/keepalive", { sessionId: id });
       expect(response.status).to.equal(200);
@@ -116,25 +116,25 @@ describe("game sessions", function () {
       expect(new Date(moved).getTime()).to.be.above(later.getTime());
     });
 
-    it("knows neither others' nor ended sessions", async () => {
-      const id = await stage.launched();
+    it("finds neither others' nor ended sessions", async () => {
+      const id = await fixture.launched();
       expect((await player.post("/api/game/keepalive", { sessionId: id })).status).to.equal(200);
-      expectRefusal(await api.anonymous().post("/api/game/keepalive", { sessionId: id }), 401, "unauthorized");
-      expectRefusal(await api.as(await aUser(api.deps)).post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
-      expectRefusal(await player.post("/api/game/keepalive", { id }), 400, "invalid_request");
+      expectErrorResponse(await api.anonymous().post("/api/game/keepalive", { sessionId: id }), 401, "unauthorized");
+      expectErrorResponse(await api.as(await aUser(api.deps)).post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
+      expectErrorResponse(await player.post("/api/game/keepalive", { id }), 400, "invalid_request");
       await operator.finish(id);
-      await stage.ended(id);
-      expectRefusal(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
+      await fixture.ended(id);
+      expectErrorResponse(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
     });
   });
 
   describe("POST /api/game/stop", () => {
     it("waits for the end and answers with the statistics, the same to twenty at once and ever after, for one save and one use", async () => {
       const { prisma } = api.deps.postgres;
-      const id = await stage.running();
+      const id = await fixture.running();
       const before = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
       const save = { objectKey: `saves/${id}`, sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1, persistedAt: new Date().toISOString(), final: true };
-      const ended = endingWhenAsked(id, { save });
+      const ended = finishOnStop(id, { save });
       const responses = await Promise.all(Array.from({ length: 20 }, () => player.post("/api/game/stop", { sessionId: id })));
       await ended;
       for (const response of responses) {
@@ -154,7 +154,7 @@ describe("game sessions", function () {
     });
 
     it("cancels a launch, with zero statistics and the slot free again", async () => {
-      const id = await stage.launched();
+      const id = await fixture.launched();
       const ended = eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped").then(() => operator.finish(id));
       const response = await player.post("/api/game/stop", { sessionId: id });
       await ended;
@@ -164,31 +164,31 @@ describe("game sessions", function () {
     });
 
     it("answers 202 when the end takes longer, and the statistics when it has come", async () => {
-      const id = await stage.running();
+      const id = await fixture.running();
       const pending = await player.post("/api/game/stop", { sessionId: id });
       expect(pending.status).to.equal(202);
       expect(pending.json()).to.deep.equal({ status: "stopping" });
       expect(await statusOf(id)).to.include({ status: "stopping", containerUrl: null });
-      expectRefusal(await player.post("/api/game/launch", { gameSlug: game.slug }), 409, "session_active");
+      expectErrorResponse(await player.post("/api/game/launch", { gameSlug: game.slug }), 409, "session_active");
       await operator.finish(id, { usage });
       expect((await player.post("/api/game/stop", { sessionId: id })).json()).to.deep.equal(statistics);
     });
 
-    it("is the owner's alone", async () => {
-      const id = await stage.running();
-      expectRefusal(await api.anonymous().post("/api/game/stop", { sessionId: id }), 401, "unauthorized");
-      expectRefusal(await api.as(await aUser(api.deps)).post("/api/game/stop", { sessionId: id }), 404, "not_found");
-      expectRefusal(await player.post("/api/game/stop", {}), 400, "invalid_request");
-      expect((await stage.rowOf(id)).status).to.equal("running");
+    it("is for the owner only", async () => {
+      const id = await fixture.running();
+      expectErrorResponse(await api.anonymous().post("/api/game/stop", { sessionId: id }), 401, "unauthorized");
+      expectErrorResponse(await api.as(await aUser(api.deps)).post("/api/game/stop", { sessionId: id }), 404, "not_found");
+      expectErrorResponse(await player.post("/api/game/stop", {}), 400, "invalid_request");
+      expect((await fixture.rowOf(id)).status).to.equal("running");
     });
   });
 
   describe("GET /api/game/sessions", () => {
     it("lists the player's active session and nobody else's", async () => {
       expect((await player.get("/api/game/sessions")).json()).to.deep.equal({ sessions: [] });
-      expectRefusal(await api.anonymous().get("/api/game/sessions"), 401, "unauthorized");
-      const id = await stage.launched();
-      const { startedAt } = await stage.rowOf(id);
+      expectErrorResponse(await api.anonymous().get("/api/game/sessions"), 401, "unauthorized");
+      const id = await fixture.launched();
+      const { startedAt } = await fixture.rowOf(id);
       const expectListed = async (status: string): Promise<void> => {
         expect((await player.get("/api/game/sessions")).json()).to.deep.equal({
           sessions: [{ sessionId: id, gameSlug: game.slug, gameTitle: game.title, status, startedAt: startedAt.toISOString() }],

@@ -1,29 +1,29 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { sweepIdempotencyKeys } from "../../../api/src/recorder/sweeper.ts";
+import { sweepIdempotencyKeys } from "#api/background/sweeper.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
 
 describe("Idempotency-Key", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
   let game: TestGame;
   let user: TestUser;
   let player: ApiClient;
 
   before(async () => {
-    stage = await LaunchStage.start({ slots: 0, env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" } });
-    ({ api, game } = stage);
+    fixture = await LaunchFixture.start({ slots: 0, env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" } });
+    ({ api, game } = fixture);
   });
   beforeEach(async () => {
-    await stage.newPlayer();
-    ({ user, player } = stage);
+    await fixture.newPlayer();
+    ({ user, player } = fixture);
   });
-  after(() => stage.stop());
+  after(() => fixture.stop());
 
   function toggle(key: string, as = player, gameId = game.id): Promise<ApiResponse> {
     return as.post("/api/favorites", { gameId }, { "idempotency-key": key });
@@ -46,7 +46,7 @@ describe("Idempotency-Key", function () {
   }
 
   describe("on POST /api/favorites", () => {
-    it("turns the mark once and answers a repetition with the same, marked as such", async () => {
+    it("toggles once and repeats the first response, marked as a repetition", async () => {
       const first = await toggle("a-key");
       expect(first.json()).to.deep.equal({ status: "added", gameId: game.id });
       expect(first.headers.get("idempotency-replayed")).to.equal(null);
@@ -62,11 +62,11 @@ describe("Idempotency-Key", function () {
       expect(await isFavorite()).to.equal(false);
     });
 
-    it("turns the mark once however many ask at once", async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => toggle("crowd")));
-      const done = answers.filter(({ status }) => status === 200);
-      for (const waiting of answers.filter(({ status }) => status !== 200)) {
-        expectRefusal(waiting, 409, "conflict");
+    it("toggles once however many requests come at once", async () => {
+      const responses = await Promise.all(Array.from({ length: 20 }, () => toggle("crowd")));
+      const done = responses.filter(({ status }) => status === 200);
+      for (const waiting of responses.filter(({ status }) => status !== 200)) {
+        expectErrorResponse(waiting, 409, "conflict");
         expect(waiting.headers.get("retry-after")).to.equal("1");
       }
       expect(done.filter(({ headers }) => headers.get("idempotency-replayed") === null)).to.have.length(1);
@@ -74,9 +74,9 @@ describe("Idempotency-Key", function () {
       expect(await isFavorite()).to.equal(true);
     });
 
-    it("refuses the key for another request, and does nothing", async () => {
+    it("refuses the key for another request, and changes nothing", async () => {
       await toggle("mine");
-      expectRefusal(await toggle("mine", player, (await aGame(api.deps)).id), 422, "idempotency_key_reused");
+      expectErrorResponse(await toggle("mine", player, (await aGame(api.deps)).id), 422, "idempotency_key_reused");
       expect(await isFavorite()).to.equal(true);
     });
 
@@ -85,28 +85,28 @@ describe("Idempotency-Key", function () {
       await toggle("shared");
       expect((await toggle("shared", other)).headers.get("idempotency-replayed")).to.equal(null);
       expect(await isFavorite(other)).to.equal(true);
-      expectRefusal(await launch("shared", "no-such-game"), 404, "not_found");
+      expectErrorResponse(await launch("shared", "no-such-game"), 404, "not_found");
     });
 
     it("refuses a malformed key before anything is done", async () => {
-      for (const key of ['"open', "two words", "x".repeat(256), '""', "a, b"]) expectRefusal(await toggle(key), 400, "invalid_request");
+      for (const key of ['"open', "two words", "x".repeat(256), '""', "a, b"]) expectErrorResponse(await toggle(key), 400, "invalid_request");
       expect(await isFavorite()).to.equal(false);
-      expectRefusal(await player.post("/api/favorites", {}, { "idempotency-key": "bad-body" }), 400, "invalid_request");
+      expectErrorResponse(await player.post("/api/favorites", {}, { "idempotency-key": "bad-body" }), 400, "invalid_request");
       expect((await toggle("bad-body")).status).to.equal(200);
     });
 
-    it("keeps refusals too", async () => {
+    it("repeats error responses too", async () => {
       const slug = `late-${user.id.slice(0, 8)}`;
       const refused = await launch("early", slug);
-      expectRefusal(refused, 404, "not_found");
+      expectErrorResponse(refused, 404, "not_found");
       await aGame(api.deps, { slug });
       const again = await launch("early", slug);
-      expectRefusal(again, 404, "not_found");
+      expectErrorResponse(again, 404, "not_found");
       expect(again.headers.get("idempotency-replayed")).to.equal("true");
       expect(again.json()["requestId"]).to.not.equal(refused.json()["requestId"]);
     });
 
-    it("forgets after a day", async () => {
+    it("expires after a day", async () => {
       await toggle("old");
       await age(limits.idempotency.keptSeconds - 60);
       expect((await toggle("old")).headers.get("idempotency-replayed")).to.equal("true");
@@ -119,18 +119,18 @@ describe("Idempotency-Key", function () {
       expect(rows).to.have.length(0);
     });
 
-    it("is free again when the process that worked under it has died, once its time is over", async () => {
+    it("is free again after its lease when the process that held it has died", async () => {
       await toggle("key");
       // As a process leaves it that dies before its transaction.
       await api.deps.postgres.pool.query("UPDATE idempotency_keys SET answer = NULL WHERE principal = $1", [`user:${user.id}`]);
       await api.deps.postgres.pool.query("DELETE FROM favorites WHERE user_id = $1", [user.id]);
-      expectRefusal(await toggle("key"), 409, "conflict");
+      expectErrorResponse(await toggle("key"), 409, "conflict");
       await age(limits.idempotency.leaseSeconds);
       expect((await toggle("key")).json()).to.include({ status: "added" });
       expect((await toggle("key")).headers.get("idempotency-replayed")).to.equal("true");
     });
 
-    it("keeps the answer and its cause together: a late request that has lost its turn does nothing", async () => {
+    it("stores the change and its response in one transaction: a request that lost its lease changes nothing", async () => {
       const locked = await api.deps.postgres.pool.connect();
       try {
         await locked.query("BEGIN");
@@ -140,7 +140,7 @@ describe("Idempotency-Key", function () {
         await eventually(async () => (await api.deps.postgres.pool.query(keyOf, [`user:${user.id}`])).rowCount === 1);
         await api.deps.postgres.pool.query("UPDATE idempotency_keys SET attempt = 'another' WHERE principal = $1", [`user:${user.id}`]);
         await locked.query("COMMIT");
-        expectRefusal(await late, 409, "conflict");
+        expectErrorResponse(await late, 409, "conflict");
       } finally {
         locked.release();
       }
@@ -149,9 +149,9 @@ describe("Idempotency-Key", function () {
   });
 
   describe("on POST /api/game/launch", () => {
-    it("does not keep what failed for want of servers, then launches once", async () => {
-      expectRefusal(await launch("try"), 503, "no_servers");
-      await stage.addNode(20);
+    it("does not store a launch that failed for want of servers, then launches once", async () => {
+      expectErrorResponse(await launch("try"), 503, "no_servers");
+      await fixture.addNode(20);
       const first = await launch("try");
       expect(first.status, first.text).to.equal(202);
       expect(first.headers.get("idempotency-replayed")).to.equal(null);
@@ -159,8 +159,8 @@ describe("Idempotency-Key", function () {
       expect(again.status).to.equal(202);
       expect(again.json()).to.deep.equal(first.json());
       expect(again.headers.get("idempotency-replayed")).to.equal("true");
-      expectRefusal(await launch("try", game.slug, { fresh: true }), 422, "idempotency_key_reused");
-      expectRefusal(await launch("other"), 409, "session_active");
+      expectErrorResponse(await launch("try", game.slug, { fresh: true }), 422, "idempotency_key_reused");
+      expectErrorResponse(await launch("other"), 409, "session_active");
       expect(await api.deps.postgres.prisma.gameSession.count({ where: { userId: user.id } })).to.equal(1);
     });
   });
@@ -177,7 +177,7 @@ describe("Idempotency-Key", function () {
       expect(again.headers.get("location")).to.equal(first.headers.get("location"));
       expect(again.headers.get("idempotency-replayed")).to.equal("true");
       const changed = await partner.post("/api/partners/games", { ...body, title: "Twice" }, { "idempotency-key": "register" });
-      expectRefusal(changed, 422, "idempotency_key_reused");
+      expectErrorResponse(changed, 422, "idempotency_key_reused");
       expect(changed.json()["message"]).to.be.a("string");
     });
   });

@@ -2,31 +2,31 @@ import { expect } from "chai";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 const path = "/api/game/launch";
 
 describe("POST /api/game/launch", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let game: TestGame;
   let user: TestUser;
 
   before(async () => {
-    stage = await LaunchStage.start({ slots: 20, env: { LAUNCHES_PER_MINUTE: "100" } });
-    ({ api, operator, game } = stage);
+    fixture = await LaunchFixture.start({ slots: 20, env: { LAUNCHES_PER_MINUTE: "100" } });
+    ({ api, operator, game } = fixture);
   });
   beforeEach(async () => {
-    await stage.newPlayer();
-    ({ user } = stage);
+    await fixture.newPlayer();
+    ({ user } = fixture);
   });
-  after(() => stage.stop());
+  after(() => fixture.stop());
 
   async function specOf(id: string): Promise<GameSessionSpec> {
     return (await operator.session(id)).spec;
@@ -36,7 +36,7 @@ describe("POST /api/game/launch", function () {
   async function end(id: string): Promise<void> {
     await operator.makeReady(id);
     await operator.finish(id);
-    await stage.ended(id);
+    await fixture.ended(id);
   }
 
   it("stores the session, creates its object and answers 202", async () => {
@@ -49,34 +49,34 @@ describe("POST /api/game/launch", function () {
     expect(metadata.finalizers).to.deep.equal([finalizers.recorder]);
     expect(spec).to.deep.include({ userId: user.id, gameCacheRef: { name: game.slug }, contentDigest: game.sha256, desiredState: "Running" });
     expect(spec.saveSlot).to.include({ number: 1, generation: 0 });
-    const row = await stage.rowOf(body.sessionId);
+    const row = await fixture.rowOf(body.sessionId);
     expect(row.slotId).to.equal(spec.saveSlot.slotId);
-    await eventually(async () => (await stage.rowOf(row.id)).crCreatedAt !== null);
+    await eventually(async () => (await fixture.rowOf(row.id)).crCreatedAt !== null);
   });
 
   it("refuses strangers, bad input and unknown games in that order", async () => {
-    expectRefusal(await api.anonymous().post(path, { gameSlug: "no-such" }), 401, "unauthorized");
-    expectRefusal(await api.as(user).post(path, {}), 400, "invalid_request");
-    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, extra: 1 }), 400, "invalid_request");
-    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, fresh: true, saveSlotId: "x" }), 400, "invalid_request");
-    expectRefusal(await api.as(user).post(path, { gameSlug: "no-such" }), 404, "not_found");
+    expectErrorResponse(await api.anonymous().post(path, { gameSlug: "no-such" }), 401, "unauthorized");
+    expectErrorResponse(await api.as(user).post(path, {}), 400, "invalid_request");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, extra: 1 }), 400, "invalid_request");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, fresh: true, saveSlotId: "x" }), 400, "invalid_request");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: "no-such" }), 404, "not_found");
     const pending = await aGame(api.deps, { status: "pending_upload" });
-    expectRefusal(await api.as(user).post(path, { gameSlug: pending.slug }), 404, "not_found");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: pending.slug }), 404, "not_found");
     const deleted = await aGame(api.deps, { deletedAt: new Date() });
-    expectRefusal(await api.as(user).post(path, { gameSlug: deleted.slug }), 404, "not_found");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: deleted.slug }), 404, "not_found");
     expect(await api.deps.postgres.prisma.gameSession.count({ where: { userId: user.id } })).to.equal(0);
   });
 
-  it("names the session that is in the way", async () => {
-    const id = await stage.launched();
+  it("names the active session that prevents another", async () => {
+    const id = await fixture.launched();
     const response = await api.as(user).post(path, { gameSlug: game.slug });
-    expectRefusal(response, 409, "session_active");
+    expectErrorResponse(response, 409, "session_active");
     expect(response.json()).to.include({ sessionId: id });
     // What is asked for has to exist first; that no slot is free matters only then.
-    expectRefusal(await api.as(user).post(path, { gameSlug: "no-such" }), 404, "not_found");
-    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId: "no-such" }), 404, "not_found");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: "no-such" }), 404, "not_found");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId: "no-such" }), 404, "not_found");
     for (const number of [2, 3]) await aSaveSlot(api.deps, { user, game, number });
-    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, fresh: true }), 409, "session_active");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, fresh: true }), 409, "session_active");
   });
 
   it("lets exactly one of fifty parallel launches through", async () => {
@@ -90,12 +90,12 @@ describe("POST /api/game/launch", function () {
     expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(1);
   });
 
-  it("goes on where the player last was when nothing is said", async () => {
+  it("continues the player's last slot unless the request names one", async () => {
     await aSaveSlot(api.deps, { user, game, number: 1 });
     const latest = await aSaveSlot(api.deps, { user, game, number: 2 });
     const saved = { objectKey: "saves/x/1.tar.gz", sha256: "b".repeat(64), bytes: 10n, generation: 3, lastPlayedAt: new Date(Date.now() + 1000) };
     await api.deps.postgres.prisma.saveSlot.update({ where: { id: latest.id }, data: saved });
-    expect((await specOf(await stage.launched())).saveSlot).to.deep.equal({
+    expect((await specOf(await fixture.launched())).saveSlot).to.deep.equal({
       slotId: latest.id, number: 2, generation: 3, objectKey: saved.objectKey, sha256: saved.sha256,
     });
   });
@@ -103,83 +103,83 @@ describe("POST /api/game/launch", function () {
   it("starts afresh in the lowest empty slot, until there is none", async () => {
     await aSaveSlot(api.deps, { user, game, number: 1 });
     await aSaveSlot(api.deps, { user, game, number: 3 });
-    const id = await stage.launched({ fresh: true });
+    const id = await fixture.launched({ fresh: true });
     expect((await specOf(id)).saveSlot).to.include({ number: 2, generation: 0 });
     await end(id);
-    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, fresh: true }), 409, "no_empty_slot");
-    expect(await stage.launched({ fresh: false })).to.be.a("string");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, fresh: true }), 409, "no_empty_slot");
+    expect(await fixture.launched({ fresh: false })).to.be.a("string");
   });
 
-  it("continues the slot that is asked for, and knows nobody else's", async () => {
+  it("continues the requested slot, and does not find another player's", async () => {
     const slot = await aSaveSlot(api.deps, { user, game, number: 3 });
     const others = await aSaveSlot(api.deps, { user: await aUser(api.deps), game });
     const elsewhere = await aSaveSlot(api.deps, { user, game: await aGame(api.deps) });
     for (const saveSlotId of [others.id, elsewhere.id, "no-such"]) {
-      expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId }), 404, "not_found");
+      expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId }), 404, "not_found");
     }
-    expect((await specOf(await stage.launched({ saveSlotId: slot.id, fresh: false }))).saveSlot.slotId).to.equal(slot.id);
+    expect((await specOf(await fixture.launched({ saveSlotId: slot.id, fresh: false }))).saveSlot.slotId).to.equal(slot.id);
   });
 
-  it("waits for a slot's last save to come", async () => {
+  it("waits until a slot's last save is stored", async () => {
     const slot = await aSaveSlot(api.deps, { user, game });
     await api.deps.postgres.prisma.saveSlot.update({ where: { id: slot.id }, data: { pendingSession: "gs-earlier" } });
-    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId: slot.id }), 409, "conflict");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId: slot.id }), 409, "conflict");
   });
 
-  it("asks for what the game's sessions have used, within bounds", async () => {
+  it("requests the resources that the game's sessions have used, within bounds", async () => {
     const hungry = await aGame(api.deps);
     await api.deps.postgres.prisma.game.update({
       where: { id: hungry.id }, data: { profileSessions: 3, profileCpuMillicores: 1000, profilePeakMemoryMb: 100_000 },
     });
-    expect((await specOf(await stage.launched({ gameSlug: hungry.slug }))).resources).to.deep.equal({ cpuMillicores: 1250, memoryBytes: 16_384 * 2 ** 20 });
+    expect((await specOf(await fixture.launched({ gameSlug: hungry.slug }))).resources).to.deep.equal({ cpuMillicores: 1250, memoryBytes: 16_384 * 2 ** 20 });
   });
 
   it("counts the launch for the game's popularity", async () => {
     const fresh = await aGame(api.deps);
-    await stage.launched({ gameSlug: fresh.slug });
+    await fixture.launched({ gameSlug: fresh.slug });
     expect(await api.deps.postgres.prisma.gameLaunchDay.findMany({ where: { gameId: fresh.id } })).to.have.length(1).and.to.have.nested.property("[0].launches", 1);
   });
 });
 
 describe("POST /api/game/launch at its limits", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
   let game: TestGame;
 
   before(async () => {
-    stage = await LaunchStage.start({ slots: 0, env: { LAUNCHES_PER_MINUTE: "3", LAUNCHES_PER_HOUR: "5" } });
-    ({ api, game } = stage);
+    fixture = await LaunchFixture.start({ slots: 0, env: { LAUNCHES_PER_MINUTE: "3", LAUNCHES_PER_HOUR: "5" } });
+    ({ api, game } = fixture);
   });
-  after(() => stage.stop());
+  after(() => fixture.stop());
 
   it("answers no_servers with Retry-After while there is no node, and never fills more slots than there are", async () => {
     const nobody = await api.as(await aUser(api.deps)).post(path, { gameSlug: game.slug });
-    expectRefusal(nobody, 503, "no_servers");
+    expectErrorResponse(nobody, 503, "no_servers");
     expect(nobody.headers.get("retry-after")).to.equal("10");
-    await stage.addNode(2);
-    await stage.operator.addNode(9, { capacity: { slots: 9, used: 0, schedulable: false } });
-    await eventually(() => api.deps.cluster.gameNodes.store.size === 2 && api.deps.cluster.gameNodes.store.list().every(({ status }) => status?.capacity !== undefined));
+    await fixture.addNode(2);
+    await fixture.operator.addNode(9, { capacity: { slots: 9, used: 0, schedulable: false } });
+    await eventually(() => api.deps.cluster.gameNodes.cache.size === 2 && api.deps.cluster.gameNodes.cache.list().every(({ status }) => status?.capacity !== undefined));
     const users = await Promise.all(Array.from({ length: 8 }, () => aUser(api.deps)));
     const statuses = await Promise.all(users.map(async (user) => (await api.as(user).post(path, { gameSlug: game.slug })).status));
     expect(statuses.toSorted()).to.deep.equal([202, 202, 503, 503, 503, 503, 503, 503]);
     expect(await api.deps.postgres.prisma.saveSlot.count({ where: { gameId: game.id } })).to.equal(2);
     // Who plays already is told so, however full it is.
     const players = users.filter((_, index) => statuses[index] === 202);
-    for (const player of players) expectRefusal(await api.as(player).post(path, { gameSlug: game.slug }), 409, "session_active");
+    for (const player of players) expectErrorResponse(await api.as(player).post(path, { gameSlug: game.slug }), 409, "session_active");
   });
 
   it("counts every launch, also refused ones, and then answers 429 before anything else", async () => {
     const player = api.as(await aUser(api.deps));
     for (const body of [{}, { gameSlug: "no-such" }, { gameSlug: "no-such" }]) await player.post(path, body);
     const refused = await player.post(path, {});
-    expectRefusal(refused, 429, "rate_limited");
+    expectErrorResponse(refused, 429, "rate_limited");
     expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
     expect(refused.headers.get("ratelimit-policy")).to.contain('"launch";q=3;w=60').and.contain('"launchHourly";q=5;w=3600');
   });
 });
 
-describe("POST /api/game/launch while the cluster is away", function () {
+describe("POST /api/game/launch while the cluster is unavailable", function () {
   this.timeout(60_000);
   let api: TestApi;
 
@@ -191,17 +191,17 @@ describe("POST /api/game/launch while the cluster is away", function () {
 
   it("answers 503 quickly and leaves neither session nor slot behind", async () => {
     const [user, game] = [await aUser(api.deps), await aGame(api.deps)];
-    api.deps.cluster.gameNodes.store.upsert({
+    api.deps.cluster.gameNodes.cache.upsert({
       apiVersion: "joypod.dev/v1alpha1", kind: "GameNode", metadata: { name: "seen", uid: "1", resourceVersion: "1", creationTimestamp: new Date().toISOString() },
       spec: { desired: [] }, status: { capacity: { slots: 1, used: 0, schedulable: true } },
     });
     const startedMs = performance.now();
     const response = await api.as(user).post(path, { gameSlug: game.slug });
-    expectRefusal(response, 503, "no_servers");
+    expectErrorResponse(response, 503, "no_servers");
     expect(performance.now() - startedMs).to.be.below(4_000);
     const [row] = await api.deps.postgres.prisma.gameSession.findMany({ where: { userId: user.id } });
     expect(row).to.include({ status: "error", slotId: null });
     expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(0);
-    expectRefusal(await api.as(user).post(path, { gameSlug: game.slug }), 503, "no_servers");
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug }), 503, "no_servers");
   });
 });

@@ -2,16 +2,16 @@ import { expect } from "chai";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { TestApi } from "../../support/api.ts";
-import { ApiClient } from "../../support/apiClient.ts";
-import { ApiProcess } from "../../support/apiProcess.ts";
-import { csrfToken, postProviderSignIn, postSignIn, postSignOut } from "../../support/authForms.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { ApiClient } from "../../support/http/apiClient.ts";
+import { ApiProcess } from "../../support/http/apiProcess.ts";
+import { csrfToken, postProviderSignIn, postSignIn, postSignOut } from "../../support/http/authForms.ts";
 import { providersEnv } from "../../support/oidc/providersFile.ts";
-import { answerJson, WildIssuer, type Misbehaviour } from "../../support/oidc/wildIssuer.ts";
+import { respondWithJson, FaultyIssuer, type Misbehaviour } from "../../support/oidc/faultyIssuer.ts";
 import { wholeInterface } from "../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../support/openapi/interfaceStage.ts";
+import { ownedThings, type Owned } from "../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../support/openapi/sampleRequest.ts";
-import { exchange } from "../../support/rawHttp.ts";
+import { exchange } from "../../support/http/rawHttp.ts";
 
 /** In whatever a client sends that might be a secret, or be taken for a line of the log. */
 const canary = "canary";
@@ -22,10 +22,10 @@ const names = Object.fromEntries(["slug", "gameSlug", "gameId", "sessionId", "sa
 const cookie = ["auth.session-token", "auth.csrf-token", "auth.oauth.0123456789abcdef"].map((name) => `${name}=${canary}`).join("; ");
 const basic = Buffer.from(`${canary}:${canary}`).toString("base64");
 
-describe("what the API writes", function () {
+describe("the API's log", function () {
   this.timeout(60_000);
   let api: TestApi;
-  let issuer: WildIssuer;
+  let issuer: FaultyIssuer;
   let store: Server;
   let written: ApiProcess;
   let own: Owned;
@@ -37,7 +37,7 @@ describe("what the API writes", function () {
 
   before(async () => {
     api = await TestApi.start({ kube: true, isLed: true });
-    issuer = await WildIssuer.start();
+    issuer = await FaultyIssuer.start();
     // A library repeats what such a store refuses, and says so on the console.
     store = createServer((_, response) => response.writeHead(503).end()).listen(0, "127.0.0.1");
     await once(store, "listening");
@@ -45,7 +45,7 @@ describe("what the API writes", function () {
     written = await ApiProcess.beside(api, {
       LOG_LEVEL: "trace", TRUSTED_PROXIES: "1", STOP_WAIT_SECONDS: "1", S3_ENDPOINT: `http://127.0.0.1:${(store.address() as AddressInfo).port}`,
       CATALOG_REQUESTS_PER_MINUTE: many, PARTNER_REQUESTS_PER_MINUTE: many, LAUNCHES_PER_MINUTE: many, LAUNCHES_PER_HOUR: many, PARTNER_UPLOADS_PER_HOUR: many,
-      ...providersEnv([{ id: "wild", name: "Wild", type: "oidc", issuer: issuer.url, clientId: "joypod", clientSecret: `${canary}-secret`, allowInsecure: true, trustsEmail: true }]),
+      ...providersEnv([{ id: "faulty", name: "Faulty", type: "oidc", issuer: issuer.url, clientId: "joypod", clientSecret: `${canary}-secret`, allowInsecure: true, trustsEmail: true }]),
     });
     own = await ownedThings(api);
     session = `auth.session-token=${(await signedIn()).cookies.get("auth.session-token")}`;
@@ -68,7 +68,7 @@ describe("what the API writes", function () {
   async function walk(authorization: string): Promise<void> {
     // Each time that it is asked a store has to refuse twice.
     for (const route of wholeInterface().routes.filter(({ name }) => name !== "isReady")) {
-      const { method, path, body, headers } = sampleRequest(route, { ...own.known, provider: "wild" });
+      const { method, path, body, headers } = sampleRequest(route, { ...own.known, provider: "faulty" });
       const more = `${path}${path.includes("?") ? "&" : "?"}${query}`;
       const sent = { "idempotency-key": `${canary}-key`, "user-agent": `${canary}\t`, referer: `https://play.test/?code=${canary}`, ...headers };
       const full = typeof body === "string" ? `${body}&${query}` : JSON.stringify({ ...body as object, ...fields });
@@ -92,7 +92,7 @@ describe("what the API writes", function () {
     return browser;
   }
 
-  it("is fit to be kept for sign-ins that succeed and fail, and for every route with every credential", async () => {
+  it("has no secrets from sign-ins that succeed and fail, and from every route with every credential", async () => {
     const browser = await signedIn();
     secrets.push(await csrfToken(browser));
     await postSignOut(browser);
@@ -100,14 +100,14 @@ describe("what the API writes", function () {
     const forms = ["Bearer", `Bearer ${canary}`, `bearer   ${canary} ${canary}`, `Basic ${basic}`, `Token ${canary}`, `joypod_live_${canary}`, `Bearer ${own.partner.key.slice(0, -1)}`, `Bearer ${own.partner.key}, Bearer ${canary}`];
     for (const authorization of forms) await client({ authorization }).get("/api/partners/games");
     await walk(`Bearer joypod_live_${canary}`);
-    expectFit();
+    expectNoSecrets();
   });
 
-  it("is fit to be kept for ways back from a provider: right, wrong, and with an error", async () => {
+  it("has no secrets from callbacks of a provider: right, wrong, and with an error", async () => {
     const refused = { error: "invalid_grant", error_description: `${canary} of a code` };
     const misbehaviours: Misbehaviour[] = [
       {}, { claims: { nonce: canary } }, { claims: { aud: canary } }, { iss: `https://${canary}.test` }, { userinfo: canary, claims: { email: undefined } },
-      { sign: () => `${canary}.${canary}.${canary}` }, { token: (response) => answerJson(response, refused) },
+      { sign: () => `${canary}.${canary}.${canary}` }, { token: (response) => respondWithJson(response, refused) },
       { token: (response) => response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(refused)) },
       { token: (response) => response.writeHead(200, { "content-type": "application/json" }).end(`${canary}=a-token`) },
       { token: (response) => response.writeHead(302, { location: `${issuer.url}/?token=${canary}` }).end() },
@@ -123,13 +123,13 @@ describe("what the API writes", function () {
       back.set("error", `${canary}\u001b[31m`);
       back.set("error_description", `${canary}\r\n{"level":50}`);
     });
-    expect(written.output).to.contain("a sign-in through a provider was refused");
-    expectFit();
+    expect(written.output).to.contain("The API refused a sign-in through a provider.");
+    expectNoSecrets();
   });
 
   async function comeBack(change: (query: URLSearchParams) => void): Promise<void> {
     const browser = client();
-    const { url } = (await postProviderSignIn(browser, "wild", { json: "true", callbackUrl: `/?${query}` })).json<{ url: string }>();
+    const { url } = (await postProviderSignIn(browser, "faulty", { json: "true", callbackUrl: `/?${query}` })).json<{ url: string }>();
     for (const name of ["state", "nonce", "code_challenge"]) secrets.push(new URL(url).searchParams.get(name) ?? canary);
     secrets.push(...browser.cookies.values());
     const back = new URL((await fetch(url, { redirect: "manual" })).headers.get("location") ?? "");
@@ -137,7 +137,7 @@ describe("what the API writes", function () {
     expect((await browser.get(back.pathname + back.search)).status).to.equal(302);
   }
 
-  it("is fit to be kept for faults: tables that are gone, and a store that refuses", async () => {
+  it("has no secrets after faults: missing tables, and a store that refuses", async () => {
     await client().get(`/readyz?${query}`);
     const search = `/api/games?search=${canary}&tag=${canary}`;
     expect((await client().get("/readyz")).status).to.equal(503);
@@ -151,11 +151,11 @@ describe("what the API writes", function () {
       }
     }
     expect(written.output.match(/"level":50/g)).to.have.length.above(30);
-    expect(written.output).to.contain("something was written past the log");
-    expectFit();
+    expect(written.output).to.contain("Something was written past the log.");
+    expectNoSecrets();
   });
 
-  it("is fit to be kept for what is no request", async () => {
+  it("has no secrets from input that is no HTTP request", async () => {
     const lines = [`Cookie: auth.session-token=${canary}`, `Authorization: Bearer ${canary}`];
     const heads = [
       `GET /api/games?code=${canary} HTTP/1.1\r\nHost: x\r\n${lines.join("\n")}\r\n\r\n`, `GET /${canary}\u001b[31m HTTP/1.1\r\nHost: x\r\n\r\n`, `${canary}\r\n\r\n`,
@@ -163,18 +163,18 @@ describe("what the API writes", function () {
       `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n${lines[1]}\r\n\r\n`, `GET /%0d%0a${canary}%1b%5b31m HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     ];
     for (const head of heads) expect(await exchange(written.url, Buffer.from(head, "latin1"))).to.match(/^HTTP\/1\.1 4\d\d /);
-    expectFit();
+    expectNoSecrets();
   });
 
-  it("is fit to be kept from its start to its end", async () => {
+  it("has no secrets from the first line to the last", async () => {
     await written.stop("SIGTERM");
-    expect(written.output.trimEnd().split("\n").at(-1)).to.contain('"msg":"ended"');
-    expectFit();
+    expect(written.output.trimEnd().split("\n").at(-1)).to.contain('"msg":"The program has stopped."');
+    expectNoSecrets();
     await written.start();
   });
 
   /** All of it is lines of JSON, each of them ours, without any secret. */
-  function expectFit(): void {
+  function expectNoSecrets(): void {
     const { output } = written;
     const lines = output.trimEnd().split("\n");
     for (const line of lines) expect(Object.keys(parsed(line)), line.slice(0, 500)).to.include.members(["level", "time", "program", "msg"]);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { TestApi } from "../../support/api.ts";
-import { eventually } from "../../support/eventually.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 import { games, platformCommands, users } from "../../support/model/commands.ts";
 import type { PlatformModel } from "../../support/model/platformModel.ts";
 import { RealPlatform } from "../../support/model/realPlatform.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 /** The same worlds in every run; another seed is another set of them. */
 const seed = 20_261_121;
@@ -14,7 +14,7 @@ const steps = 45;
 describe("users, games, sessions and uploads, in any order", function () {
   this.timeout(120_000);
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
 
   before(async () => {
     const plenty = "10000";
@@ -27,7 +27,7 @@ describe("users, games, sessions and uploads, in any order", function () {
     });
     operator = operatorOf(api);
     await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+    await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined));
   });
   after(async () => {
     await operator.removeNodes();

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { postSignIn, postSignOut } from "../../support/authForms.ts";
-import { eventually } from "../../support/eventually.ts";
-import { startRedis, type TestRedis } from "../../support/redis.ts";
-import { TcpRelay } from "../../support/tcpRelay.ts";
-import { sendTraffic } from "../../support/traffic.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { postSignIn, postSignOut } from "../../support/http/authForms.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { startRedis, type TestRedis } from "../../support/stores/redis.ts";
+import { TcpRelay } from "../../support/stores/tcpRelay.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
 
 const cookieName = "auth.session-token";
 const limit = 30;
@@ -63,12 +63,12 @@ describe("when Redis", function () {
 
   async function expectSafe(): Promise<void> {
     const token = revoked.cookies.get(cookieName) ?? "";
-    expectRefusal(await revoked.get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await revoked.get("/api/games"), 401, "unauthorized");
     revoked.cookies.set(cookieName, token);
-    expectRefusal(await postSignIn(api.anonymous(), locked), 429, "locked");
+    expectErrorResponse(await postSignIn(api.anonymous(), locked), 429, "locked");
     const other = await aUser(api.deps);
     expect((await postSignIn(api.anonymous(), other)).status).to.equal(200);
-    expectRefusal(await postSignIn(api.anonymous(), { ...other, password: "wrong" }), 401, "invalid_credentials");
+    expectErrorResponse(await postSignIn(api.anonymous(), { ...other, password: "wrong" }), 401, "invalid_credentials");
   }
 
   for (const [what, { begin, end }] of Object.entries(faults)) {
@@ -76,11 +76,11 @@ describe("when Redis", function () {
       expect((await player.get("/api/games")).status).to.equal(200);
       await begin(redis, relay);
       try {
-        const { statuses, answers, p99Ms } = await sendTraffic(250, () => player.get("/api/games"));
+        const { statuses, responses, p99Ms } = await sendTraffic(250, () => player.get("/api/games"));
         expect(Object.keys(statuses), JSON.stringify(statuses)).to.deep.equal(["200", "429"]);
         expect(statuses[200]).to.be.within(1, limit);
         expect(p99Ms).to.be.below(1_000);
-        for (const { status, headers } of answers) {
+        for (const { status, headers } of responses) {
           expect(headers.get("ratelimit-policy")).to.equal(`"catalog";q=${limit};w=60`);
           if (status === 429) expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
         }
@@ -97,7 +97,7 @@ describe("when Redis", function () {
 
   it("is emptied: locks and sign-outs hold, and limits begin again", async () => {
     await sendTraffic(limit + 5, () => player.get("/api/games"));
-    expectRefusal(await player.get("/api/games"), 429, "rate_limited");
+    expectErrorResponse(await player.get("/api/games"), 429, "rate_limited");
     await api.deps.redis.flushall();
     const { statuses } = await sendTraffic(limit + 5, () => player.get("/api/games"));
     expect(statuses).to.deep.equal({ 200: limit, 429: 5 });

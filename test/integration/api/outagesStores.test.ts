@@ -2,22 +2,22 @@ import { expect } from "chai";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import pg from "pg";
-import { sweepUploads } from "../../../api/src/recorder/sweeper.ts";
-import { connectObjectStore } from "../../../api/src/stores/objectStore.ts";
+import { sweepUploads } from "#api/background/sweeper.ts";
+import { connectObjectStore } from "#api/stores/objectStore.ts";
 import { aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
-import { anArchive } from "../../support/archives.ts";
-import { postSignIn } from "../../support/authForms.ts";
-import { eventually } from "../../support/eventually.ts";
-import { sendTraffic } from "../../support/traffic.ts";
-import { UploadStage } from "../../support/uploadStage.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
+import { anArchive } from "../../support/fixtures/archives.ts";
+import { postSignIn } from "../../support/http/authForms.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
+import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
 
 /** Words of ours or of a library that tell more than a caller may know. */
 const insides = /ECONN|postgres|127\.0\.0\.1|node_modules|\.ts|SELECT|UPDATE|prisma|minio|stack|at async/i;
 
 function expectUnavailable(response: ApiResponse): void {
-  expectRefusal(response, 503, "unavailable");
+  expectErrorResponse(response, 503, "unavailable");
   expect(Number(response.headers.get("retry-after"))).to.be.at.least(1);
   expect(response.text).to.not.match(insides);
 }
@@ -38,13 +38,13 @@ describe("when the database", function () {
   after(() => api.stop());
 
   async function expectOutage(): Promise<void> {
-    const { statuses, answers, p99Ms } = await sendTraffic(30, () => player.get("/api/games"));
+    const { statuses, responses, p99Ms } = await sendTraffic(30, () => player.get("/api/games"));
     expect(statuses).to.deep.equal({ 503: 30 });
-    for (const answer of answers) expectUnavailable(answer);
+    for (const response of responses) expectUnavailable(response);
     expect(p99Ms).to.be.below(3_000);
     expectUnavailable(await player.post("/api/game/keepalive", { sessionId: "gs-0000000000000000000a" }));
     const signIn = await postSignIn(api.anonymous(), user);
-    expectRefusal(signIn, 503, "unavailable");
+    expectErrorResponse(signIn, 503, "unavailable");
     // Without an address of ours the Auth.js client would break off instead of telling the player.
     const { url, ...told } = signIn.json<{ url: string }>();
     expect(new URL(url).origin).to.equal(api.url);
@@ -62,7 +62,7 @@ describe("when the database", function () {
     expect(api.logLines.filter((line) => line.includes('"level":50') && !line.includes("audit"))).to.be.empty;
   }
 
-  it("dies, every request that needs it is 503 at once, and all is well when it is back", async () => {
+  it("stops, every request that needs it is 503 at once, and all succeed once it is back", async () => {
     // The server of the tests writes late: what was stored before must outlive the crash.
     await api.deps.postgres.pool.query("CHECKPOINT");
     const during = sendTraffic(200, () => player.get("/api/games"));
@@ -77,7 +77,7 @@ describe("when the database", function () {
     await expectRecovery();
   });
 
-  it("hangs, nothing waits for it long, and all is well when it goes on", async () => {
+  it("hangs, requests fail within a bounded time, and all succeed once it resumes", async () => {
     const frozen = await freezeDatabase(api);
     try {
       await expectOutage();
@@ -111,45 +111,45 @@ async function freezeDatabase({ database }: TestApi): Promise<{ release: () => v
 
 describe("when the object store", function () {
   this.timeout(60_000);
-  let stage: UploadStage;
+  let fixture: UploadFixture;
 
   before(async () => {
-    stage = await UploadStage.start({ S3_TIMEOUT_MS: "500" });
+    fixture = await UploadFixture.start({ S3_TIMEOUT_MS: "500" });
   });
-  beforeEach(() => stage.newGame());
-  after(() => stage.stop());
+  beforeEach(() => fixture.newGame());
+  after(() => fixture.stop());
 
   /** Uploads fail, and nothing else does. */
   async function expectOutage(): Promise<void> {
     const archive = await anArchive();
-    for (const answer of await Promise.all([stage.upload(archive), stage.api.anonymous().get("/readyz")])) expectUnavailable(answer);
-    expect((await stage.api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
-    for (const path of ["", `/${stage.game.slug}`, `/${stage.game.slug}/sync`]) expect((await stage.client.get(`/api/partners/games${path}`)).status).to.equal(200);
-    expect((await stage.api.as(await aUser(stage.api.deps)).get("/api/games")).status).to.equal(200);
+    for (const response of await Promise.all([fixture.upload(archive), fixture.api.anonymous().get("/readyz")])) expectUnavailable(response);
+    expect((await fixture.api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
+    for (const path of ["", `/${fixture.game.slug}`, `/${fixture.game.slug}/sync`]) expect((await fixture.client.get(`/api/partners/games${path}`)).status).to.equal(200);
+    expect((await fixture.api.as(await aUser(fixture.api.deps)).get("/api/games")).status).to.equal(200);
   }
 
-  it("is away, uploads are 503 and change nothing, readiness says so, and all is well when it is back", async () => {
-    expect((await stage.api.anonymous().get("/readyz")).status).to.equal(200);
-    await stage.minio.stop();
+  it("is unavailable, uploads are 503 and change nothing, readiness says so, and all succeed once it is back", async () => {
+    expect((await fixture.api.anonymous().get("/readyz")).status).to.equal(200);
+    await fixture.minio.stop();
     try {
       await expectOutage();
-      expect(await stage.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
+      expect(await fixture.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
     } finally {
-      await stage.minio.start();
+      await fixture.minio.start();
     }
-    expect((await stage.api.anonymous().get("/readyz")).status).to.equal(200);
-    await stage.uploaded(await anArchive());
+    expect((await fixture.api.anonymous().get("/readyz")).status).to.equal(200);
+    await fixture.uploaded(await anArchive());
   });
 
-  it("hangs, also in the middle of an upload, nothing waits for it long, and all is well when it goes on", async () => {
-    const { api, minio } = stage;
-    await stage.uploaded(await anArchive());
-    const before = await stage.stateOf();
-    const { large, request, answered, rest } = await stage.beginLargeUpload();
+  it("hangs, also in the middle of an upload, requests fail within a bounded time, and all succeed once it resumes", async () => {
+    const { api, minio } = fixture;
+    await fixture.uploaded(await anArchive());
+    const before = await fixture.stateOf();
+    const { large, request, response, rest } = await fixture.beginLargeUpload();
     minio.signal("SIGSTOP");
     try {
       request.end(rest);
-      expect(await answered).to.equal(503);
+      expect(await response).to.equal(503);
       await expectOutage();
       await makeSweepable();
       expect(await sweepUploads(api.deps).then(() => undefined, (error: unknown) => error)).to.include({ code: "unavailable" });
@@ -157,25 +157,25 @@ describe("when the object store", function () {
       minio.signal("SIGCONT");
     }
     expect((await api.anonymous().get("/readyz")).status).to.equal(200);
-    expect(await stage.stateOf()).to.deep.equal(before);
+    expect(await fixture.stateOf()).to.deep.equal(before);
     await makeSweepable();
     await sweepUploads(api.deps);
-    expect(await stage.unfinishedUploads()).to.be.empty;
-    await stage.uploaded(large);
+    expect(await fixture.unfinishedUploads()).to.be.empty;
+    await fixture.uploaded(large);
   });
 
   async function makeSweepable(): Promise<void> {
-    await stage.api.deps.postgres.prisma.gameUpload.updateMany({ where: { gameId: stage.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
+    await fixture.api.deps.postgres.prisma.gameUpload.updateMany({ where: { gameId: fixture.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
   }
 
-  it("never answers, what was asked of it ends by itself, and with it what that holds", async () => {
+  it("never responds, requests to it time out and free what they hold", async () => {
     const silent = createServer();
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");
     const endpoint = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const { client } = connectObjectStore({ endpoint, region: "us-east-1", bucket: "none", accessKey: "none", secretKey: "none", timeoutMs: 20 });
     try {
-      expect(await client.bucketExists("none").then(() => undefined, (error: unknown) => error)).to.have.property("message", "The object store fell silent.");
+      expect(await client.bucketExists("none").then(() => undefined, (error: unknown) => error)).to.have.property("message", "The object store does not respond.");
     } finally {
       silent.close();
     }

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { request as httpRequest } from "node:http";
 import { aGame, aPartner, type TestPartner } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { answerTo } from "../../support/httpAnswer.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { responseTo } from "../../support/http/httpResponse.ts";
 
 const path = "/api/partners/games";
 
@@ -22,7 +22,7 @@ describe("partners' API keys", function () {
   });
   after(() => api.stop());
 
-  it("are needed on every route, in their own shape of refusal", async () => {
+  it("are required on every partner route, with the partners' form of error response", async () => {
     const { slug } = await aGame(api.deps, { partnerId: partner.id });
     const routes = [
       ["GET", path], ["POST", path], ["GET", `${path}/${slug}`], ["PATCH", `${path}/${slug}`], ["PUT", `${path}/${slug}/upload`],
@@ -30,7 +30,7 @@ describe("partners' API keys", function () {
     ] as const;
     for (const [method, address] of routes) {
       const response = await api.anonymous().request(method, address);
-      expectRefusal(response, 401, "unauthorized");
+      expectErrorResponse(response, 401, "unauthorized");
       expect(response.headers.get("www-authenticate")).to.match(/^Bearer/);
       expect(response.json<{ message: string }>().message).to.be.a("string");
     }
@@ -38,15 +38,15 @@ describe("partners' API keys", function () {
 
   it("are refused when wrong, revoked or expired, and when the partner is suspended", async () => {
     const wrong = api.asPartner({ key: partner.key.slice(0, -1) + (partner.key.endsWith("0") ? "1" : "0") });
-    expectRefusal(await wrong.get(path), 401, "unauthorized");
+    expectErrorResponse(await wrong.get(path), 401, "unauthorized");
     const { prisma } = api.deps.postgres;
     await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { expiresAt: new Date(Date.now() - 1000) } });
-    expectRefusal(await client.get(path), 401, "unauthorized");
+    expectErrorResponse(await client.get(path), 401, "unauthorized");
     await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { expiresAt: null, revokedAt: new Date() } });
-    expectRefusal(await client.get(path), 401, "unauthorized");
+    expectErrorResponse(await client.get(path), 401, "unauthorized");
     await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { revokedAt: null } });
     await prisma.partner.update({ where: { id: partner.id }, data: { suspendedAt: new Date() } });
-    expectRefusal(await client.get(path), 403, "forbidden");
+    expectErrorResponse(await client.get(path), 403, "forbidden");
   });
 
   it("are refused when cut short, given twice, or of another kind, whatever else they say", async () => {
@@ -63,7 +63,7 @@ describe("partners' API keys", function () {
     expect(await statusOf({ authorization: [authorization, `Bearer ${other.key}`] })).to.equal(401);
   });
 
-  it("are known by when they were used last, and nobody can read them out of the database or the log", async () => {
+  it("show when they were last used, and are not readable in the database or the log", async () => {
     const lastUse = async (): Promise<Date | null> =>
       (await api.deps.postgres.prisma.partnerKey.findUniqueOrThrow({ where: { id: partner.keyId } })).lastUsedAt;
     expect(await lastUse()).to.be.null;
@@ -77,11 +77,11 @@ describe("partners' API keys", function () {
     expect(api.logLines.join("\n")).to.not.contain(secret);
   });
 
-  it("bear a hundred requests a minute, the hundred and first waits", async () => {
+  it("allow a hundred requests a minute, and refuse the hundred and first", async () => {
     const statuses = await Promise.all(Array.from({ length: 101 }, async () => (await client.get(path)).status));
     expect(statuses.filter((status) => status === 200)).to.have.length(100);
     const refused = await client.get(path);
-    expectRefusal(refused, 429, "rate_limited");
+    expectErrorResponse(refused, 429, "rate_limited");
     expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
     expect(refused.json<{ message: string }>().message).to.be.a("string");
     expect((await api.asPartner(await aPartner(api.deps)).get(path)).status).to.equal(200);
@@ -91,6 +91,6 @@ describe("partners' API keys", function () {
   async function statusOf(headers: Record<string, string | string[]>): Promise<number> {
     const request = httpRequest(api.url + path);
     for (const [name, value] of Object.entries(headers)) request.setHeader(name, value);
-    return (await answerTo(request.end())).status;
+    return (await responseTo(request.end())).status;
   }
 });

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { aGame, aPartner, aUser, type TestPartner } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 const path = "/api/partners/games";
 const metadata = { title: "The Long Night", developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };
@@ -11,7 +11,7 @@ const metadata = { title: "The Long Night", developer: "Test Studio", launcher: 
 describe("partner games", function () {
   this.timeout(60_000);
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let partner: TestPartner;
   let client: ApiClient;
 
@@ -44,17 +44,17 @@ describe("partner games", function () {
     it("refuses a slug that anybody has or had", async () => {
       for (const overrides of [{}, { partnerId: partner.id }, { deletedAt: new Date() }]) {
         const { slug } = await aGame(api.deps, overrides);
-        expectRefusal(await client.post(path, { ...metadata, slug }), 409, "conflict");
+        expectErrorResponse(await client.post(path, { ...metadata, slug }), 409, "conflict");
       }
     });
 
-    it("gives a deleted slug away after 90 days, once the old game's cache is gone", async () => {
+    it("frees a deleted game's slug after 90 days, once its cache is gone", async () => {
       const dayMs = 86_400_000;
       const { prisma } = api.deps.postgres;
       const { slug, id } = await aGame(api.deps, { deletedAt: new Date(Date.now() - 89 * dayMs) });
-      expectRefusal(await client.post(path, { ...metadata, slug }), 409, "conflict");
+      expectErrorResponse(await client.post(path, { ...metadata, slug }), 409, "conflict");
       await prisma.game.update({ where: { id }, data: { deletedAt: new Date(Date.now() - 91 * dayMs), cacheRevision: 2, cacheAppliedRevision: 1 } });
-      expectRefusal(await client.post(path, { ...metadata, slug }), 409, "conflict");
+      expectErrorResponse(await client.post(path, { ...metadata, slug }), 409, "conflict");
       await prisma.game.update({ where: { id }, data: { cacheAppliedRevision: 2 } });
       const created = await client.post(path, { ...metadata, slug });
       expect(created.status, created.text).to.equal(201);
@@ -70,7 +70,7 @@ describe("partner games", function () {
       expect(again.headers.get("idempotency-replayed")).to.equal("true");
     });
 
-    it("takes everything at its bound, and nothing beyond", async () => {
+    it("accepts every field at its bound, and none beyond", async () => {
       const atBound = {
         ...metadata, title: "t".repeat(120), description: "d".repeat(5000), tags: Array.from({ length: 20 }, (_, at) => `${at}`.padStart(32, "t")),
         slug: `s-${partner.keyId}`.padEnd(63, "0"), languages: ["en", "pt-BR", "zh-Hant-TW"], releaseDate: "2030-12-31",
@@ -86,7 +86,7 @@ describe("partner games", function () {
       ] as const;
       for (const [field, value] of beyond) {
         const response = await client.post(path, { ...metadata, [field]: value });
-        expectRefusal(response, 400, "invalid_request");
+        expectErrorResponse(response, 400, "invalid_request");
         expect(response.json<{ details: { path: string }[] }>().details[0]!.path, response.text).to.match(new RegExp(`^${field}`));
       }
     });
@@ -101,7 +101,7 @@ describe("partner games", function () {
       ] as const;
       for (const [body, field] of wrong) {
         const response = await client.post(path, body);
-        expectRefusal(response, 400, "invalid_request");
+        expectErrorResponse(response, 400, "invalid_request");
         const { details, message } = response.json<{ details: { path: string }[]; message: string }>();
         expect(details[0]!.path, response.text).to.equal(field);
         expect(message).to.be.a("string");
@@ -109,8 +109,8 @@ describe("partner games", function () {
     });
   });
 
-  describe("one game", () => {
-    it("is another partner's secret on every route", async () => {
+  describe("of one game", () => {
+    it("are not found for another partner on any route", async () => {
       const { slug, id } = await aGame(api.deps);
       const routes = [
         ["GET", `${path}/${slug}`, undefined], ["PATCH", `${path}/${slug}`, { title: "Mine" }], ["GET", `${path}/${slug}/sync`, undefined],
@@ -120,15 +120,15 @@ describe("partner games", function () {
         const headers: Record<string, string> = method === "PUT" ? { "content-type": "application/gzip" } : {};
         const [theirs, unknown] = [await client.request(method, address, { body, headers }),
           await client.request(method, address.replace(slug, "no-such"), { body, headers })];
-        expectRefusal(theirs, 404, "not_found");
-        expectRefusal(unknown, 404, "not_found");
+        expectErrorResponse(theirs, 404, "not_found");
+        expectErrorResponse(unknown, 404, "not_found");
         expect(theirs.json<{ message: string }>().message.replace(slug, "no-such")).to.equal(unknown.json<{ message: string }>().message);
       }
       expect((await client.get(path)).json()).to.deep.equal({ games: [], total: 0 });
       expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.be.null;
     });
 
-    it("shows how many servers hold its current archive", async () => {
+    it("show how many servers hold the current archive", async () => {
       const game = await aGame(api.deps, { partnerId: partner.id });
       const nodes = [await operator.addNode(1), await operator.addNode(1), await operator.addNode(1)].toSorted();
       const [first, second] = nodes as [string, string, string];
@@ -157,19 +157,19 @@ describe("partner games", function () {
       });
     });
 
-    it("changes by PATCH only where it is told to", async () => {
+    it("are changed by PATCH in the given fields only", async () => {
       const { slug, id } = await aGame(api.deps, { partnerId: partner.id, description: "Old", tags: ["a"], thumbnail: "https://example.test/a.png" });
       expect((await client.patch(`${path}/${slug}`, {})).json()).to.include({ description: "Old" });
       const changed = await client.patch(`${path}/${slug}`, { title: "New", thumbnail: null, tags: null });
       expect(changed.status, changed.text).to.equal(200);
       expect(changed.json()).to.deep.include({ id, slug, title: "New", description: "Old", tags: [], thumbnail: "" });
       for (const body of [{ slug: "other" }, { status: "pending_upload" }, { id: "x" }, { title: null }, { launcher: "" }, { createdAt: "2020-01-01" }]) {
-        expectRefusal(await client.patch(`${path}/${slug}`, body), 400, "invalid_request");
+        expectErrorResponse(await client.patch(`${path}/${slug}`, body), 400, "invalid_request");
       }
       expect((await client.get(`${path}/${slug}`)).json()).to.deep.include({ title: "New", status: "active" });
     });
 
-    it("answers 304 to who has it already, and another tag once it changed", async () => {
+    it("have an ETag that answers 304 until they change", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       for (const address of [`${path}/${slug}`, `${path}/${slug}/sync`, path]) {
         const first = await client.get(address);
@@ -188,28 +188,28 @@ describe("partner games", function () {
       expect(after.headers.get("etag")).to.equal(patched.headers.get("etag"));
     });
 
-    it("is changed and deleted only in the state that the client means, if it says which", async () => {
+    it("are changed and deleted only in the state that If-Match names", async () => {
       const { slug, id } = await aGame(api.deps, { partnerId: partner.id });
       const game = `${path}/${slug}`;
       const old = (await client.get(game)).headers.get("etag")!;
       const fresh = (await client.patch(game, { title: "Second" }, { "if-match": old })).headers.get("etag")!;
       for (const header of [old, '"other"', "nonsense"]) {
-        expectRefusal(await client.patch(game, { title: "Third" }, { "if-match": header }), 412, "precondition_failed");
-        expectRefusal(await client.delete(game, { "if-match": header }), 412, "precondition_failed");
-        expectRefusal(await client.put(`${game}/upload`, new Uint8Array(1), { "content-type": "application/gzip", "if-match": header }), 412, "precondition_failed");
+        expectErrorResponse(await client.patch(game, { title: "Third" }, { "if-match": header }), 412, "precondition_failed");
+        expectErrorResponse(await client.delete(game, { "if-match": header }), 412, "precondition_failed");
+        expectErrorResponse(await client.put(`${game}/upload`, new Uint8Array(1), { "content-type": "application/gzip", "if-match": header }), 412, "precondition_failed");
       }
       expect((await client.get(game)).json()).to.include({ title: "Second" });
       expect((await client.patch(game, {}, { "if-match": fresh })).status).to.equal(200);
       expect((await client.patch(game, { title: "Third" }, { "if-match": `"other", ${fresh}` })).status).to.equal(200);
       expect((await client.patch(game, { title: "Fourth" }, { "if-match": "*" })).status).to.equal(200);
-      expectRefusal(await client.patch(`${path}/no-such`, {}, { "if-match": "*" }), 404, "not_found");
+      expectErrorResponse(await client.patch(`${path}/no-such`, {}, { "if-match": "*" }), 404, "not_found");
       const last = (await client.get(game)).headers.get("etag")!;
       expect((await client.delete(game, { "if-match": last })).status).to.equal(204);
-      expectRefusal(await client.delete(game, { "if-match": last }), 404, "not_found");
+      expectErrorResponse(await client.delete(game, { "if-match": last }), 404, "not_found");
       expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.not.be.null;
     });
 
-    it("lets one of many changes for the same state through", async () => {
+    it("let one of many changes to the same state through", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       const etag = (await client.get(`${path}/${slug}`)).headers.get("etag")!;
       const statuses = await Promise.all(Array.from({ length: 10 }, async (_, at) => (await client.patch(`${path}/${slug}`, { title: `Title ${at}` }, { "if-match": etag })).status));
@@ -217,7 +217,7 @@ describe("partner games", function () {
       expect(statuses.filter((status) => status === 412)).to.have.length(9);
     });
 
-    it("is deleted while it is played: the session goes on, no other begins", async () => {
+    it("can be deleted while played: the session goes on, no other begins", async () => {
       const game = await aGame(api.deps, { partnerId: partner.id });
       await operator.addNode(10);
       const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
@@ -228,21 +228,21 @@ describe("partner games", function () {
       const sessions = (await api.as(user).get("/api/game/sessions")).json<{ sessions: { sessionId: string }[] }>();
       expect(sessions.sessions.map((session) => session.sessionId)).to.deep.equal([sessionId]);
       expect((await api.as(user).post("/api/game/keepalive", { sessionId })).status).to.equal(200);
-      expectRefusal(await api.as(other).post("/api/game/launch", { gameSlug: game.slug }), 404, "not_found");
+      expectErrorResponse(await api.as(other).post("/api/game/launch", { gameSlug: game.slug }), 404, "not_found");
       await operator.finish(sessionId);
     });
 
-    it("changes launcher and engineDir of an active game only to what its archive holds", async () => {
+    it("take only a launcher and engineDir that the active archive holds", async () => {
       const { slug, versionId } = await aGame(api.deps, { partnerId: partner.id });
       await api.deps.postgres.prisma.gameVersion.update({ where: { id: versionId! }, data: { rootFiles: ["run.sh", "other.sh"], rootDirectories: ["engine"] } });
       expect((await client.patch(`${path}/${slug}`, { launcher: "other.sh" })).json()).to.include({ launcher: "other.sh" });
-      expectRefusal(await client.patch(`${path}/${slug}`, { launcher: "missing.sh" }), 422, "invalid_archive");
-      expectRefusal(await client.patch(`${path}/${slug}`, { engineDir: "missing" }), 422, "invalid_archive");
+      expectErrorResponse(await client.patch(`${path}/${slug}`, { launcher: "missing.sh" }), 422, "invalid_archive");
+      expectErrorResponse(await client.patch(`${path}/${slug}`, { engineDir: "missing" }), 422, "invalid_archive");
       const pending = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
       expect((await client.patch(`${path}/${pending.slug}`, { launcher: "missing.sh" })).status).to.equal(200);
     });
 
-    it("is deleted once, with its cache, and gone from every list", async () => {
+    it("are deleted once, with their cache, and gone from every list", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       await operator.caches.apply({
         metadata: { name: slug, namespace: api.kube!.sessionsNamespace },
@@ -253,7 +253,7 @@ describe("partner games", function () {
       expect(deleted.text).to.equal("");
       expect(await operator.cache(slug)).to.be.undefined;
       for (const response of [await client.delete(`${path}/${slug}`), await client.get(`${path}/${slug}`), await client.get(`${path}/${slug}/sync`)]) {
-        expectRefusal(response, 404, "not_found");
+        expectErrorResponse(response, 404, "not_found");
       }
       expect((await client.get(path)).json()).to.include({ total: 0 });
     });

@@ -2,15 +2,15 @@ import { expect } from "chai";
 import { readFileSync, writeFileSync } from "node:fs";
 import { limits } from "#contracts/limits.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../support/apiClient.ts";
-import { ApiProcess } from "../../support/apiProcess.ts";
-import { postSignIn, postSignOut } from "../../support/authForms.ts";
-import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
-import { startRedis, type TestRedis } from "../../support/redis.ts";
-import { TcpRelay } from "../../support/tcpRelay.ts";
-import { sendTraffic } from "../../support/traffic.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
+import { ApiProcess } from "../../support/http/apiProcess.ts";
+import { postSignIn, postSignOut } from "../../support/http/authForms.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { startRedis, type TestRedis } from "../../support/stores/redis.ts";
+import { TcpRelay } from "../../support/stores/tcpRelay.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
 
 const cookieName = "auth.session-token";
 
@@ -18,7 +18,7 @@ describe("two processes of the API", function () {
   this.timeout(60_000);
   let redis: TestRedis;
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let one: ApiProcess;
   let two: ApiProcess;
   /** Between the first and the cluster. */
@@ -56,27 +56,27 @@ describe("two processes of the API", function () {
   }
 
   describe("share", () => {
-    it("a player's limit: exactly a hundred of five hundred requests at once come through", async () => {
+    it("a player's limit: exactly a hundred of five hundred parallel requests succeed", async () => {
       const player = api.as(await aUser(api.deps), one);
       await player.get("/api/game/sessions");
       const clients = [player, elsewhere(player, two)] as const;
-      const { statuses, answers } = await sendTraffic(500, (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/games"), 500);
+      const { statuses, responses } = await sendTraffic(500, (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/games"), 500);
       expect(statuses).to.deep.equal({ 200: 100, 429: 400 });
-      expectHonestWaits(answers);
+      expectHonestWaits(responses);
     });
 
     it("the limit of a partner's key", async () => {
       const { key } = await aPartner(api.deps);
       const clients = [api.asPartner({ key }, one), api.asPartner({ key }, two)] as const;
-      const { statuses, answers } = await sendTraffic(500, (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/partners/games"), 500);
+      const { statuses, responses } = await sendTraffic(500, (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/partners/games"), 500);
       expect(statuses).to.deep.equal({ 200: 100, 429: 400 });
-      expectHonestWaits(answers);
+      expectHonestWaits(responses);
     });
 
     it("the lock of an e-mail address", async () => {
       const user = await aUser(api.deps);
-      for (const at of [one, two, one, two, one]) expectRefusal(await postSignIn(api.anonymous(at), { ...user, password: "wrong" }), 401, "invalid_credentials");
-      for (const at of [one, two]) expectRefusal(await postSignIn(api.anonymous(at), user), 429, "locked");
+      for (const at of [one, two, one, two, one]) expectErrorResponse(await postSignIn(api.anonymous(at), { ...user, password: "wrong" }), 401, "invalid_credentials");
+      for (const at of [one, two]) expectErrorResponse(await postSignIn(api.anonymous(at), user), 429, "locked");
     });
 
     it("a sign-out, at once", async () => {
@@ -86,11 +86,11 @@ describe("two processes of the API", function () {
       expect((await there.get("/api/games")).status).to.equal(200);
       const tokens = [browser, there].map(({ cookies }) => cookies.get(cookieName) ?? "");
       expect((await postSignOut(browser)).status).to.equal(200);
-      for (const token of tokens) expectRefusal(await browserWith(token, two).get("/api/games"), 401, "unauthorized");
+      for (const token of tokens) expectErrorResponse(await browserWith(token, two).get("/api/games"), 401, "unauthorized");
     });
   });
 
-  it("remember a sign-out when Redis was emptied and the one that took it has died", async () => {
+  it("keep a sign-out after a flush of Redis and the end of the process that took it", async () => {
     const user = await aUser(api.deps);
     const [ended, kept] = [api.anonymous(one), api.anonymous(one)];
     await postSignIn(ended, user);
@@ -105,7 +105,7 @@ describe("two processes of the API", function () {
     await api.deps.redis.flushall();
     await one.start();
     for (const at of [one, two]) {
-      for (const token of tokens) expectRefusal(await browserWith(token, at).get("/api/games"), 401, "unauthorized");
+      for (const token of tokens) expectErrorResponse(await browserWith(token, at).get("/api/games"), 401, "unauthorized");
       expect((await elsewhere(kept, at).get("/api/games")).status).to.equal(200);
     }
   });
@@ -145,7 +145,7 @@ describe("two processes of the API", function () {
       await eventually(async () => expect(await objects()).to.deep.equal([sessionId]).and.to.be.ok);
     }
 
-    it("though one is killed before it is stored: nothing was done, and a later repetition does it", async () => {
+    it("though one is killed before the launch is stored: a later repetition launches", async () => {
       const { pool } = api.deps.postgres;
       const lock = await pool.connect();
       try {
@@ -162,20 +162,20 @@ describe("two processes of the API", function () {
       }
       await one.start();
       const early = await launch(one);
-      expectRefusal(early, 409, "conflict");
+      expectErrorResponse(early, 409, "conflict");
       expect(early.headers.get("retry-after")).to.equal("1");
       expect(await stored()).to.be.empty;
       await pool.query("UPDATE idempotency_keys SET leased_until = leased_until - make_interval(secs => $2) WHERE principal = $1",
         [`user:${user.id}`, limits.idempotency.leaseSeconds]);
       const late = await eventually(async () => {
-        const answer = await launch(one);
-        return answer.status === 503 ? undefined : answer;
+        const response = await launch(one);
+        return response.status === 503 ? undefined : response;
       }, { what: "the nodes to be seen" });
       expect(late.status, late.text).to.equal(202);
       await expectOneLaunch(late);
     });
 
-    it("though one is killed before the cluster and the player hear of it: a repetition gives its answer", async () => {
+    it("though one is killed before the object is created: a repetition returns the same response", async () => {
       relay.delayMs = 5_000;
       const lost = launch(one).then(({ text }) => text, () => "lost");
       await eventually(async () => (await stored()).length === 1);
@@ -193,7 +193,7 @@ describe("two processes of the API", function () {
     });
   });
 
-  it("launch a game or delete it, when both come at once: what was launched goes on, and takes the game's files away with its end", async () => {
+  it("launch a game or delete it when both come at once, and the launched session's end removes the game's files", async () => {
     const { prisma } = api.deps.postgres;
     const partner = await aPartner(api.deps);
     const game = await aGame(api.deps, { partnerId: partner.id });
@@ -205,10 +205,10 @@ describe("two processes of the API", function () {
     const launches = Promise.all(players.map((player) => player.post("/api/game/launch", { gameSlug: game.slug })));
     await eventually(async () => await prisma.gameSession.count({ where: { gameId: game.id } }) > 0, { intervalMs: 1 });
     expect((await api.asPartner(partner, two).delete(`/api/partners/games/${game.slug}`)).status).to.equal(204);
-    expectRefusal(await api.as(await aUser(api.deps), one).post("/api/game/launch", { gameSlug: game.slug }), 404, "not_found");
-    const answers = await launches;
-    for (const refused of answers.filter(({ status }) => status !== 202)) expectRefusal(refused, 404, "not_found");
-    const launched = answers.filter(({ status }) => status === 202).map((answer) => answer.json<{ sessionId: string }>().sessionId);
+    expectErrorResponse(await api.as(await aUser(api.deps), one).post("/api/game/launch", { gameSlug: game.slug }), 404, "not_found");
+    const responses = await launches;
+    for (const refused of responses.filter(({ status }) => status !== 202)) expectErrorResponse(refused, 404, "not_found");
+    const launched = responses.filter(({ status }) => status === 202).map((response) => response.json<{ sessionId: string }>().sessionId);
     const rows = await prisma.gameSession.findMany({ where: { gameId: game.id } });
     expect(rows.map(({ id }) => id)).to.have.members(launched);
     expect(await prisma.saveSlot.count({ where: { gameId: game.id } })).to.equal(launched.length);
@@ -225,8 +225,8 @@ describe("two processes of the API", function () {
 });
 
 /** Those who are refused are told when to come again. */
-function expectHonestWaits(answers: readonly ApiResponse[]): void {
-  for (const { status, headers } of answers) if (status === 429) expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
+function expectHonestWaits(responses: readonly ApiResponse[]): void {
+  for (const { status, headers } of responses) if (status === 429) expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
 }
 
 /** Tokens of one second are the same. */

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { TestApi } from "../../support/api.ts";
-import { repositoryRoot } from "../../support/programs.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
 
 const run = promisify(execFile);
 
@@ -22,7 +22,7 @@ describe("the README's partner quick start", function () {
     rmSync(directory, { recursive: true });
   });
 
-  it("runs as written, from making the key to asking where the game is", async () => {
+  it("runs as written, from creating the key to reading the game's sync status", async () => {
     const readme = readFileSync(join(repositoryRoot, "README.md"), "utf8");
     const commands = [...readme.matchAll(/^```sh partner\n(.*?)^```$/gms)].map(([, block]) => block).join("\n");
     expect(commands).to.contain("partner key create").and.contain("/upload").and.contain("/sync");

@@ -3,12 +3,12 @@ import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition, aGameSessionSpec } from "../../factories/gameSession.ts";
-import { launchGame } from "../../../api/src/commands/launchGame.ts";
-import { recordGameSession } from "../../../api/src/recorder/recordGameSession.ts";
-import type { TestApi } from "../../support/api.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
+import { launchGame } from "#api/gameSessions/launchGame.ts";
+import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 function aSave(sequence: number, overrides: Partial<StoredSave> = {}): StoredSave {
   return {
@@ -22,33 +22,33 @@ const uncreated = { status: "starting", crCreatedAt: null, readyAt: null, expire
 
 describe("recorder, relay and sweeper", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let game: TestGame;
   let user: TestUser;
 
   before(async () => {
-    stage = await LaunchStage.start();
-    ({ api, operator } = stage);
+    fixture = await LaunchFixture.start();
+    ({ api, operator } = fixture);
   });
   beforeEach(async () => {
     game = await aGame(api.deps);
     user = await aUser(api.deps);
   });
-  after(() => stage.stop());
+  after(() => fixture.stop());
 
   async function running(): Promise<string> {
     const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
-    await stage.makeReady(id);
+    await fixture.makeReady(id);
     return id;
   }
 
   async function slotOf(id: string) {
-    return api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: (await stage.rowOf(id)).slotId! } });
+    return api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: (await fixture.rowOf(id)).slotId! } });
   }
 
-  it("takes each newer save into the slot, and no older one", async () => {
+  it("record each newer save in the slot, and no older one", async () => {
     const id = await running();
     await operator.report(id, { save: aSave(1) });
     await eventually(async () => expect(await slotOf(id)).to.include({ generation: 1, sequence: 1, savedBySession: id, label: "Playthrough 1" }));
@@ -61,10 +61,10 @@ describe("recorder, relay and sweeper", function () {
     expect(await slotOf(id)).to.include({ sequence: 4 });
   });
 
-  it("does not let a late save of an older session overwrite a newer one", async () => {
+  it("do not let a late save of an older session overwrite a newer one", async () => {
     const first = await running();
     await operator.finish(first);
-    await stage.ended(first);
+    await fixture.ended(first);
     const second = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     await operator.makeReady(second);
     await operator.report(second, { save: aSave(1, { objectKey: "saves/x/second" }) });
@@ -75,31 +75,31 @@ describe("recorder, relay and sweeper", function () {
     expect(await slotOf(second)).to.include({ objectKey: "saves/x/second", savedBySession: second });
   });
 
-  it("records an end once, however often it looks, and then lets go of the object", async () => {
+  it("record an end once, however often they reconcile, and then remove the object's finalizer", async () => {
     const id = await running();
     await operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds: 5, peakMemoryBytes: 100 * 2 ** 20 } });
     await eventually(async () => !(await operator.session(id)).metadata.finalizers?.includes(finalizers.recorder));
     await Promise.all(Array.from({ length: 10 }, () => recordGameSession(api.deps, id)));
-    expect(await stage.rowOf(id)).to.include({ status: "stopped", durationSeconds: 10, cpuSeconds: 5, peakMemoryMb: 100 });
+    expect(await fixture.rowOf(id)).to.include({ status: "stopped", durationSeconds: 10, cpuSeconds: 5, peakMemoryMb: 100 });
     const profile = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
     expect(profile).to.include({ profileSessions: 1, profileCpuMillicores: 500, profilePeakMemoryMb: 100 });
   });
 
-  it("averages later sessions in with less weight", async () => {
+  it("add later sessions to the game's profile with less weight", async () => {
     for (const cpuSeconds of [10, 0]) {
       const id = await running();
       await operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds, peakMemoryBytes: 2 ** 20 } });
-      await stage.ended(id);
+      await fixture.ended(id);
     }
     const profile = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
     expect(profile.profileSessions).to.equal(2);
     expect(profile.profileCpuMillicores).to.be.closeTo(700, 1e-6);
   });
 
-  it("keeps the object and the slot while the last save is still on its node", async () => {
+  it("keep the object and the slot while the last save is still on its node", async () => {
     const id = await running();
     await operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })] });
-    await stage.ended(id);
+    await fixture.ended(id);
     expect(await slotOf(id)).to.include({ pendingSession: id });
     expect((await operator.session(id)).metadata.finalizers).to.include(finalizers.recorder);
     await operator.finish(id, { save: aSave(7, { final: true }) });
@@ -107,58 +107,58 @@ describe("recorder, relay and sweeper", function () {
     await eventually(async () => !(await operator.session(id)).metadata.finalizers?.includes(finalizers.recorder));
   });
 
-  it("ends what kubectl deletes with the reason that the operator gives", async () => {
+  it("record the operator's reason for a session that kubectl deletes", async () => {
     const id = await running();
     await operator.sessions.delete({ name: id, namespace: api.kube!.sessionsNamespace });
-    await eventually(async () => expect(await stage.rowOf(id)).to.include({ status: "stopping", stopReason: "Deleted" }));
+    await eventually(async () => expect(await fixture.rowOf(id)).to.include({ status: "stopping", stopReason: "Deleted" }));
     await operator.finish(id, { stopReason: "Deleted" });
-    await eventually(async () => expect(await stage.rowOf(id)).to.include({ status: "stopped", stopReason: "Deleted" }));
+    await eventually(async () => expect(await fixture.rowOf(id)).to.include({ status: "stopped", stopReason: "Deleted" }));
     await eventually(async () => await operator.findSession(id) === undefined);
   });
 
-  it("takes a session for lost whose object was removed by force", async () => {
+  it("record a session as lost whose object was removed by force", async () => {
     const [ran, starting] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
     // An object that nobody has seen yet would be made anew.
-    await eventually(async () => (await stage.rowOf(starting)).crCreatedAt !== null);
+    await eventually(async () => (await fixture.rowOf(starting)).crCreatedAt !== null);
     for (const id of [ran, starting]) await operator.vanish(id);
-    await eventually(async () => expect(await stage.rowOf(ran)).to.include({ status: "stopped", stopReason: "NodeLost" }));
-    await eventually(async () => expect(await stage.rowOf(starting)).to.include({ status: "error", slotId: null }));
+    await eventually(async () => expect(await fixture.rowOf(ran)).to.include({ status: "stopped", stopReason: "NodeLost" }));
+    await eventually(async () => expect(await fixture.rowOf(starting)).to.include({ status: "error", slotId: null }));
   });
 
-  it("creates the object of a launch that died before it could", async () => {
+  it("create the object of a launch whose process died before doing so", async () => {
     const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     // As it was between the launch's commit and its create.
     const orphan = "gs-00000000000000000001";
     await operator.finish(id);
-    await stage.ended(id);
+    await fixture.ended(id);
     await aGameSessionRow(api.deps, { user, game }, { id: orphan, spec, ...uncreated, startedAt: new Date(Date.now() - 10_000) });
     await eventually(async () => (await operator.findSession(orphan)) !== undefined, { what: "the relay to create the object" });
     expect((await operator.session(orphan)).spec).to.deep.equal(spec);
-    await eventually(async () => (await stage.rowOf(orphan)).crCreatedAt !== null);
+    await eventually(async () => (await fixture.rowOf(orphan)).crCreatedAt !== null);
   });
 
-  it("fails a launch that nobody created in time", async () => {
+  it("fail a launch whose object was not created in time", async () => {
     const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     await operator.finish(id);
-    await stage.ended(id);
+    await fixture.ended(id);
     const late = "gs-00000000000000000002";
     await aGameSessionRow(api.deps, { user, game }, { id: late, spec, slotId: null, ...uncreated, startedAt: new Date(Date.now() - 200_000) });
-    await eventually(async () => expect(await stage.rowOf(late)).to.include({ status: "error", failureReason: "LaunchFailed" }));
+    await eventually(async () => expect(await fixture.rowOf(late)).to.include({ status: "error", failureReason: "LaunchFailed" }));
     expect(await operator.findSession(late)).to.be.undefined;
   });
 
-  it("stops an idle session, and not one that is kept alive", async () => {
+  it("stop an idle session, and not one that is kept alive", async () => {
     const [idle, kept] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
-    await stage.makeReady(kept);
+    await fixture.makeReady(kept);
     await api.deps.postgres.prisma.gameSession.update({ where: { id: idle }, data: { expiresAt: new Date(Date.now() - 1) } });
     await eventually(async () => expect((await operator.session(idle)).spec).to.include({ desiredState: "Stopped", stopReason: "IdleTimeout" }));
-    expect(await stage.rowOf(idle)).to.include({ status: "stopping", stopReason: "IdleTimeout" });
-    expect(await stage.rowOf(kept)).to.include({ status: "running" });
+    expect(await fixture.rowOf(idle)).to.include({ status: "stopping", stopReason: "IdleTimeout" });
+    expect(await fixture.rowOf(kept)).to.include({ status: "running" });
   });
 
-  it("ends an object of ours that has no row, and leaves an admin's alone", async () => {
+  it("end an object of the API's that has no row, and keep an admin's", async () => {
     const [ours, admins] = ["gs-00000000000000000003", "by-hand"];
     const namespace = api.kube!.sessionsNamespace;
     await operator.sessions.create({ metadata: { name: ours, namespace, finalizers: [finalizers.recorder] }, spec: aGameSessionSpec() });

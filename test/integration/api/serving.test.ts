@@ -5,14 +5,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal } from "../../support/apiClient.ts";
-import { freePort } from "../../support/childProgram.ts";
-import { eventually } from "../../support/eventually.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { repositoryRoot } from "../../support/programs.ts";
-import { exchange, RawClient } from "../../support/rawHttp.ts";
-import { sharedRedis } from "../../support/redis.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse } from "../../support/http/apiClient.ts";
+import { freePort } from "../../support/processes/childProgram.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
+import { exchange, RawClient } from "../../support/http/rawHttp.ts";
+import { sharedRedis } from "../../support/stores/redis.ts";
 
 describe("serving", () => {
   let api: TestApi;
@@ -34,7 +34,7 @@ describe("serving", () => {
   });
 
   describe("the web app", () => {
-    it("is the page of every address but the API's and files'", async () => {
+    it("returns the page at every path but the API's and files'", async () => {
       for (const path of ["/", "/signin", "/games/some-game", "/play/gs-1?x=1"]) {
         const response = await api.anonymous().get(path);
         expect(response.status).to.equal(200);
@@ -45,7 +45,7 @@ describe("serving", () => {
       }
     });
 
-    it("has files that are kept for a year when their name has a hash, compressed when large", async () => {
+    it("lets hashed files be cached for a year, and compresses large ones", async () => {
       const script = await api.anonymous().get("/assets/index-Ab3dEf9_.js");
       expect(script.headers.get("cache-control")).to.equal("public, max-age=31536000, immutable");
       expect(script.headers.get("content-type")).to.match(/javascript/);
@@ -62,7 +62,7 @@ describe("serving", () => {
       it(`has nothing at ${path}`, async () => {
         const response = await api.anonymous().get(path);
         expect(response.text).to.not.contain("outside");
-        expectRefusal(response, 404, "not_found");
+        expectErrorResponse(response, 404, "not_found");
       });
     }
 
@@ -70,21 +70,21 @@ describe("serving", () => {
       for (const path of ["/api", "/api/", "/api/nothing", "/api/games/", "/API/games"]) {
         const response = await api.anonymous().get(path);
         if (path === "/API/games") expect(response.text).to.contain("<title>");
-        else expectRefusal(response, 404, "not_found");
+        else expectErrorResponse(response, 404, "not_found");
       }
-      expectRefusal(await api.anonymous().post("/", {}), 404, "not_found");
+      expectErrorResponse(await api.anonymous().post("/", {}), 404, "not_found");
     });
   });
 
-  describe("every answer", () => {
+  describe("every response", () => {
     it("carries the security headers, whatever its status", async () => {
       const player = api.as(await aUser(api.deps));
-      const answers = [
+      const responses = [
         await api.anonymous().get("/api/nothing"), await api.anonymous().get("/api/games"), await api.anonymous().get("/healthz"), await player.get("/api/games"),
         await player.post("/api/favorites", "{", { "content-type": "application/json" }), await api.anonymous().request("DELETE", "/api/games"),
       ];
-      expect(answers.map(({ status }) => status)).to.deep.equal([404, 401, 200, 200, 400, 405]);
-      for (const { headers } of answers) {
+      expect(responses.map(({ status }) => status)).to.deep.equal([404, 401, 200, 200, 400, 405]);
+      for (const { headers } of responses) {
         expect(headers.get("content-security-policy")).to.equal("default-src 'none'; frame-ancestors 'none'");
         expect(headers.get("x-content-type-options")).to.equal("nosniff");
         expect(headers.get("referrer-policy")).to.equal("no-referrer");
@@ -96,9 +96,9 @@ describe("serving", () => {
       }
     });
 
-    it("is 405 with Allow for another method, and 204 for OPTIONS without any word on origins", async () => {
+    it("is 405 with Allow for another method, and 204 for OPTIONS without CORS headers", async () => {
       const wrong = await api.anonymous().request("DELETE", "/api/game/launch");
-      expectRefusal(wrong, 405, "method_not_allowed");
+      expectErrorResponse(wrong, 405, "method_not_allowed");
       expect(wrong.headers.get("allow")).to.equal("POST, OPTIONS");
       const options = await api.anonymous().request("OPTIONS", "/api/games", { headers: { origin: "https://evil.test", "access-control-request-method": "GET" } });
       expect(options.status).to.equal(204);
@@ -106,7 +106,7 @@ describe("serving", () => {
       expect([...options.headers.keys()].filter((name) => name.startsWith("access-control"))).to.be.empty;
     });
 
-    it("asks for a body only after all that can be refused without it", async () => {
+    it("comes before the body is requested where it does not depend on the body", async () => {
       const head = "POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n";
       expect(await exchange(api.url, `${head}\r\n`)).to.match(/^HTTP\/1\.1 401 /);
       const player = api.as(await aUser(api.deps));
@@ -123,24 +123,24 @@ describe("serving", () => {
       expect((await api.anonymous().get("/healthz")).json()).to.deep.equal({ status: "ok" });
       expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
       api.deps.lifecycle.isStopping = true;
-      expectRefusal(await api.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
+      expectErrorResponse(await api.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
       expect((await api.anonymous().get("/healthz")).status).to.equal(200);
       api.deps.lifecycle.isStopping = false;
     });
 
-    it("is 503 with Retry-After and no detail while the database is away, and signs nobody out", async () => {
-      const away = await TestApi.start({ env: { DATABASE_URL: `postgres://joypod@127.0.0.1:${await freePort()}/none` } });
+    it("is 503 with Retry-After and no detail while the database is unavailable, and signs nobody out", async () => {
+      const unavailable = await TestApi.start({ env: { DATABASE_URL: `postgres://joypod@127.0.0.1:${await freePort()}/none` } });
       try {
-        expectRefusal(await away.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
-        const browser = away.anonymous();
-        browser.cookies.set("auth.session-token", away.deps.tokens.issue({ sub: "a", name: "a", email: "a", sid: "a".repeat(22) }).token);
+        expectErrorResponse(await unavailable.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
+        const browser = unavailable.anonymous();
+        browser.cookies.set("auth.session-token", unavailable.deps.tokens.issue({ sub: "a", name: "a", email: "a", sid: "a".repeat(22) }).token);
         const refused = await browser.get("/api/games");
-        expectRefusal(refused, 503, "unavailable");
+        expectErrorResponse(refused, 503, "unavailable");
         expect(refused.headers.get("retry-after")).to.equal("5");
         expect(refused.text).to.not.match(/ECONN|postgres|127\.0\.0\.1/);
         expect(browser.cookies.has("auth.session-token")).to.be.true;
       } finally {
-        await away.stop();
+        await unavailable.stop();
       }
     });
 
@@ -149,8 +149,8 @@ describe("serving", () => {
       expect((await player.get("/api/games")).status).to.equal(200);
       await api.database.server.stop("SIGINT");
       try {
-        expectRefusal(await player.get("/api/games"), 503, "unavailable");
-        expectRefusal(await player.get("/api/games"), 503, "unavailable");
+        expectErrorResponse(await player.get("/api/games"), 503, "unavailable");
+        expectErrorResponse(await player.get("/api/games"), 503, "unavailable");
       } finally {
         await api.database.server.start();
       }
@@ -168,7 +168,7 @@ describe("serving", () => {
     });
     after(() => database.drop());
 
-    it("serves, tells its metrics on a port of their own, and ends on SIGTERM after what it has begun", async () => {
+    it("serves, has its metrics on a port of their own, and on SIGTERM ends after its open requests", async () => {
       const [port, metricsPort] = [await freePort(), await freePort()];
       const child = start({ PORT: String(port), METRICS_PORT: String(metricsPort), BASE_URL: `http://127.0.0.1:${port}` });
       const ended = once(child, "exit");
@@ -186,7 +186,7 @@ describe("serving", () => {
       expect(await ended).to.deep.equal([0, null]);
     });
 
-    it("refuses to start with what is not safe, and names every wrong variable", async () => {
+    it("refuses to start with an unsafe configuration, naming every wrong variable", async () => {
       const child = start({ SIGNING_KEYS: `a:${Buffer.from("short").toString("base64")}`, PASSWORD_PEPPER: "short", BASE_URL: "ftp://x" });
       let errors = "";
       child.stderr?.on("data", (chunk: Buffer) => errors += chunk.toString());

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aGame, aPartner, aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { anArchive, archivedGame } from "../../support/archives.ts";
-import { eventually } from "../../support/eventually.ts";
-import { medianOf } from "../../support/mannWhitney.ts";
-import { RawClient } from "../../support/rawHttp.ts";
-import { slowHttpTest, unsentBytesAt } from "../../support/slowHttpTest.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { anArchive, archivedGame } from "../../support/fixtures/archives.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { medianOf } from "../../bench/mannWhitney.ts";
+import { RawClient } from "../../support/http/rawHttp.ts";
+import { slowHttpTest, unsentBytesAt } from "../../support/http/slowHttpTest.ts";
 
 const slowClients = 40;
 const env = {
@@ -58,18 +58,18 @@ describe("slow clients", function () {
   async function besideGoodClients(bad: (client: RawClient) => Promise<unknown>): Promise<string[]> {
     const clients = await Promise.all(Array.from({ length: slowClients }, () => RawClient.connect(api.url)));
     const startedMs = performance.now();
-    const answered = Promise.all(clients.map(async (client) => {
+    const response = Promise.all(clients.map(async (client) => {
       await bad(client);
       return client.untilClosed();
     }));
-    await goodClientsDuring(answered);
+    await goodClientsDuring(response);
     expect(performance.now() - startedMs).to.be.below(5_000);
-    return answered;
+    return response;
   }
 
   it("are cut while they send headers, a byte at a time", async () => {
-    const answers = await besideGoodClients((client) => client.trickle("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: ".padEnd(500, "a"), 50));
-    for (const answer of answers) expect(answer).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
+    const responses = await besideGoodClients((client) => client.trickle("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: ".padEnd(500, "a"), 50));
+    for (const response of responses) expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
   it("are cut while they say nothing at all", async () => {
@@ -78,14 +78,14 @@ describe("slow clients", function () {
 
   it("are cut while they send a body, a byte at a time", async () => {
     const head = `POST /api/favorites HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n`;
-    const answers = await besideGoodClients((client) => client.trickle([head, ...Array<string>(300).fill(" ")], 50));
-    for (const answer of answers) expect(answer).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
+    const responses = await besideGoodClients((client) => client.trickle([head, ...Array<string>(300).fill(" ")], 50));
+    for (const response of responses) expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
   it("are cut while they send a body that nobody reads", async () => {
     const head = `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n`;
-    const answers = await besideGoodClients((client) => client.trickle([head, ...Array<string>(300).fill("x")], 50));
-    for (const answer of answers) expect(answer).to.match(/^HTTP\/1\.1 200 [^]*Connection: close/i);
+    const responses = await besideGoodClients((client) => client.trickle([head, ...Array<string>(300).fill("x")], 50));
+    for (const response of responses) expect(response).to.match(/^HTTP\/1\.1 200 [^]*Connection: close/i);
   });
 
   it("are cut while they do not read what they asked for", async () => {
@@ -97,7 +97,7 @@ describe("slow clients", function () {
     client.destroy();
   });
 
-  it("are cut when they are slowhttptest's, of every kind, and leave nothing behind", async () => {
+  it("are cut when they are slowhttptest's, of every kind, and leave no connection behind", async () => {
     const port = Number(new URL(api.url).port);
     const cuts = (): number => api.logLines.filter((line) => line.includes('"isCut":true') && line.includes('"route":"web"')).length;
     const before = cuts();
@@ -124,7 +124,7 @@ describe("slow clients", function () {
       return client;
     }
 
-    it("may take far longer than any other body, at a low but honest rate", async () => {
+    it("may take far longer than any other body, at the minimal rate", async () => {
       const archive = await anArchive({ header: { name: "engine/more.bin", size: 40_000 }, body: randomBytes(40_000) });
       const client = await begin(archive.length);
       const pieces = 12;
@@ -135,7 +135,7 @@ describe("slow clients", function () {
       expect(performance.now() - startedMs).to.be.above(4 * Number(env.BODY_TIMEOUT_MS));
     });
 
-    it("are cut when they send next to nothing, or nothing", async () => {
+    it("are cut when they send less than the minimal rate, or nothing", async () => {
       const [dripping, silent] = [await begin(1_000_000), await begin(1_000_000)];
       await dripping.trickle(Buffer.alloc(60, 0x1f).toString("latin1"), 100);
       for (const client of [dripping, silent]) expect(await client.untilClosed()).to.match(/^HTTP\/1\.1 (?:408|422) [^]*Connection: close/i);

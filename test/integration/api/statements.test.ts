@@ -1,25 +1,25 @@
 import { expect } from "chai";
 import { aUser, type TestGame } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/api.ts";
-import type { ApiClient } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import { startReplica, stopReplica } from "../../support/replica.ts";
-import { StatementLog } from "../../support/statementLog.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import type { ApiClient } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import { startReplica, stopReplica } from "../../support/http/replica.ts";
+import { StatementLog } from "../../support/stores/statementLog.ts";
 
-describe("statements per request", function () {
+describe("SQL statements per request", function () {
   this.timeout(60_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let replica: TestApi;
   let game: TestGame;
   let player: ApiClient;
   let log: StatementLog;
 
   before(async () => {
-    stage = await LaunchStage.start();
-    ({ game } = stage);
-    replica = await startReplica(stage.api);
-    await eventually(() => replica.deps.cluster.gameNodes.store.list().some(({ status }) => status?.capacity !== undefined));
+    fixture = await LaunchFixture.start();
+    ({ game } = fixture);
+    replica = await startReplica(fixture.api);
+    await eventually(() => replica.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined));
     log = new StatementLog(replica.deps.postgres.pool);
   });
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe("statements per request", function () {
   });
   after(async () => {
     await stopReplica(replica);
-    await stage.stop();
+    await fixture.stop();
   });
 
   const key = { "idempotency-key": "the-key" };
@@ -38,7 +38,7 @@ describe("statements per request", function () {
     return player.post("/api/game/launch", { gameSlug: game.slug }, headers);
   }
 
-  it("launches with five, and two more for a key", async () => {
+  it("are five for a launch, and two more with a key", async () => {
     expect(await log.during(launch)).to.deep.equal([
       "BEGIN", "SELECT pg_advisory_xact_lock($1)", "launch-world", "insert-game-session", "COMMIT",
     ]);
@@ -50,29 +50,29 @@ describe("statements per request", function () {
     expect(await log.during(() => launch(key))).to.deep.equal(["idempotency.claim", "idempotency.find"]);
   });
 
-  it("keeps alive, tells the status and lists sessions with one each", async () => {
+  it("are one each for keepalive, status and list of sessions", async () => {
     const { sessionId } = (await launch()).json<{ sessionId: string }>();
     expect(await log.during(() => player.post("/api/game/keepalive", { sessionId }))).to.deep.equal(["extend-game-session"]);
     expect(await log.during(() => player.get(`/api/game/session-status?sessionId=${sessionId}`))).to.deep.equal(["find-game-session"]);
     expect(await log.during(() => player.get("/api/game/sessions"))).to.deep.equal(["list-active-game-sessions"]);
   });
 
-  it("shows the catalogue, a search and a game with one each", async () => {
+  it("are one each for the catalogue, a search and a game", async () => {
     expect(await log.during(() => player.get("/api/games"))).to.deep.equal(["catalog.title.asc.all"]);
     expect(await log.during(() => player.get("/api/games?search=something&tag=x&sort=popular&order=desc"))).to.deep.equal(["catalog.popular.desc.search.tag"]);
     expect(await log.during(() => player.get(`/api/games/${game.slug}`))).to.deep.equal(["catalog.detail"]);
   });
 
-  it("turns a favourite over with one, and four more for a key", async () => {
+  it("are one for toggling a favourite, and four more with a key", async () => {
     expect(await log.during(() => player.post("/api/favorites", { gameId: game.id }))).to.deep.equal(["favorites.toggle"]);
     expect(await log.during(() => player.post("/api/favorites", { gameId: game.id }, key))).to.deep.equal([
       "idempotency.claim", "BEGIN", "favorites.toggle", "idempotency.remember", "COMMIT",
     ]);
   });
 
-  it("stops with a handful, however long it waits", async () => {
+  it("are a handful for a stop, however long it waits", async () => {
     const { sessionId } = (await launch()).json<{ sessionId: string }>();
-    const ended = eventually(async () => (await stage.operator.session(sessionId)).spec.desiredState === "Stopped").then(() => stage.operator.finish(sessionId));
+    const ended = eventually(async () => (await fixture.operator.session(sessionId)).spec.desiredState === "Stopped").then(() => fixture.operator.finish(sessionId));
     const statements = await log.during(() => player.post("/api/game/stop", { sessionId }));
     await ended;
     expect(statements.slice(0, 2)).to.deep.equal(["begin-stop", "find-game-session"]);

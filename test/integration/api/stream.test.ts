@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../support/apiClient.ts";
-import { eventually } from "../../support/eventually.ts";
-import { operatorOf, type PlayedOperator } from "../../support/playedOperator.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 /** Loopback addresses that stand for pods: every pod's streamer has the same port. */
 const podIp = "127.77.0.1";
@@ -21,10 +21,10 @@ interface SeenRequest {
 describe("/api/stream", function () {
   this.timeout(60_000);
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let streamer: Server;
   let seen: SeenRequest[];
-  let answer: { status: number; headers: Record<string, string>; body: string };
+  let streamerResponse: { status: number; headers: Record<string, string>; body: string };
   /** The streamer answers when this resolves. */
   let hold: Promise<undefined> | undefined;
   let leavers: number;
@@ -35,13 +35,13 @@ describe("/api/stream", function () {
     api = await TestApi.start({ kube: true });
     operator = operatorOf(api);
     await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.store.size > 0);
+    await eventually(() => api.deps.cluster.gameNodes.cache.size > 0);
     streamer = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
         seen.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() });
-        void (hold ?? Promise.resolve(undefined)).then(() => response.writeHead(answer.status, answer.headers).end(answer.body));
+        void (hold ?? Promise.resolve(undefined)).then(() => response.writeHead(streamerResponse.status, streamerResponse.headers).end(streamerResponse.body));
       });
       response.on("close", () => {
         if (!response.writableEnded) leavers++;
@@ -53,7 +53,7 @@ describe("/api/stream", function () {
     seen = [];
     hold = undefined;
     leavers = 0;
-    answer = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 answer" };
+    streamerResponse = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 answer" };
     owner = await aUser(api.deps);
     id = await launched(owner, podIp);
   });
@@ -77,7 +77,7 @@ describe("/api/stream", function () {
     return (user === undefined ? api.anonymous() : api.as(user)).post(path, body, headers);
   }
 
-  it("passes the offer to the session's pod and its answer back", async () => {
+  it("passes the offer to the session's pod and returns its SDP answer", async () => {
     const response = await offer(owner, `/api/stream/${id}?client=client-1234&takeover=true`);
     expect(response.status, response.text).to.equal(201);
     expect(response.text).to.equal("v=0 answer");
@@ -88,30 +88,30 @@ describe("/api/stream", function () {
     expect(seen[0]!.headers).to.not.have.any.keys("cookie", "authorization");
   });
 
-  it("holds the offer for a session that starts, and answers it the moment it runs", async () => {
+  it("keeps an offer pending while its session starts, and answers it the moment that runs", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
-    let isAnswered = false;
+    let hasResponse = false;
     const held = offer(player, `/api/stream/${sessionId}`).finally(() => {
-      isAnswered = true;
+      hasResponse = true;
     });
     await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
     expect((await api.as(player).get(`/api/game/session-status?sessionId=${sessionId}`)).json()).to.include({ status: "starting" });
-    expect(isAnswered).to.equal(false);
+    expect(hasResponse).to.equal(false);
     await operator.makeReady(sessionId, { podIp });
     expect((await held).status).to.equal(201);
     expect(seen.map(({ body }) => body)).to.deep.equal(["v=0 offer"]);
   });
 
-  it("refuses the held offer when the session ends before it ran", async () => {
+  it("refuses the pending offer when the session ends before it ran", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
     const held = offer(player, `/api/stream/${sessionId}`);
     await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
     await operator.finish(sessionId);
-    expectRefusal(await held, 409, "not_running");
+    expectErrorResponse(await held, 409, "not_running");
   });
 
   describe("of a session that starts", () => {
@@ -134,30 +134,30 @@ describe("/api/stream", function () {
       expect((await held).status).to.equal(201);
       expect(await status()).to.equal("starting");
       expect(seen[0]?.headers).to.include({ "joypod-session": sessionId });
-      expectRefusal(await offer(undefined, path), 401, "unauthorized");
-      expectRefusal(await offer(await aUser(api.deps), path), 404, "not_found");
+      expectErrorResponse(await offer(undefined, path), 401, "unauthorized");
+      expectErrorResponse(await offer(await aUser(api.deps), path), 404, "not_found");
       expect(seen).to.have.length(1);
-      answer = { status: 200, headers: {}, body: "" };
+      streamerResponse = { status: 200, headers: {}, body: "" };
       expect((await api.as(player).delete(`${path}/connection-1`)).status).to.equal(200);
     });
 
     it("offers again while the streamer cannot be reached or is not ready", async () => {
-      answer = { status: 503, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "not_ready", message: "Soon." }) };
+      streamerResponse = { status: 503, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "not_ready", message: "Soon." }) };
       await operator.startStreamer(sessionId, deadPodIp);
       const held = offer(player, `/api/stream/${sessionId}`);
       await operator.startStreamer(sessionId, podIp);
       await eventually(() => seen.length > 1, { what: "another try" });
-      answer = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 late answer" };
+      streamerResponse = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 late answer" };
       expect((await held).text).to.equal("v=0 late answer");
     });
 
-    it("passes on that another window plays", async () => {
-      answer = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
+    it("returns the pod's conflict when another window plays", async () => {
+      streamerResponse = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
       await operator.startStreamer(sessionId, podIp);
-      expectRefusal(await offer(player, `/api/stream/${sessionId}`), 409, "viewer_active");
+      expectErrorResponse(await offer(player, `/api/stream/${sessionId}`), 409, "viewer_active");
     });
 
-    it("does not pass on an answer that came after the stop", async () => {
+    it("does not return an SDP answer that came after the stop", async () => {
       const { promise, resolve } = Promise.withResolvers<undefined>();
       hold = promise;
       await operator.startStreamer(sessionId, podIp);
@@ -166,20 +166,20 @@ describe("/api/stream", function () {
       const stopped = api.as(player).post("/api/game/stop", { sessionId });
       await eventually(() => api.deps.cluster.gameSession(sessionId)?.spec.desiredState === "Stopped");
       resolve(undefined);
-      expectRefusal(await held, 409, "not_running");
+      expectErrorResponse(await held, 409, "not_running");
       await operator.finish(sessionId);
       expect((await stopped).status).to.equal(200);
     });
 
-    it("says so when it fails before it ran", async () => {
+    it("fails the offer when the session fails before it ran", async () => {
       await operator.startStreamer(sessionId, deadPodIp);
       const held = offer(player, `/api/stream/${sessionId}`);
       await operator.finish(sessionId, { failure: { reason: "StreamerFailed", message: "The streamer failed." } });
-      expectRefusal(await held, 409, "not_running");
-      expectRefusal(await offer(player, `/api/stream/${sessionId}`), 409, "not_running");
+      expectErrorResponse(await held, 409, "not_running");
+      expectErrorResponse(await offer(player, `/api/stream/${sessionId}`), 409, "not_running");
     });
 
-    it("takes the offer back when the page leaves", async () => {
+    it("cancels the offer when the page leaves", async () => {
       hold = new Promise(() => undefined);
       await operator.startStreamer(sessionId, podIp);
       const client = api.as(player);
@@ -197,55 +197,55 @@ describe("/api/stream", function () {
     });
   });
 
-  it("hangs up", async () => {
-    answer = { status: 200, headers: {}, body: "" };
+  it("passes a hang-up on to the session's pod", async () => {
+    streamerResponse = { status: 200, headers: {}, body: "" };
     expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
     expect(seen[0]).to.include({ method: "DELETE", url: "/whep/connection-1" });
   });
 
-  it("passes on that another viewer is there", async () => {
-    answer = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
+  it("returns the pod's conflict when another viewer is connected", async () => {
+    streamerResponse = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
     const response = await offer(owner);
     expect(response.status).to.equal(409);
     expect(response.json()).to.include({ error: "viewer_active" });
   });
 
-  it("does not pass on what a pod must not say to a browser", async () => {
-    answer = { status: 302, headers: { location: "https://evil.example", "set-cookie": "a=b" }, body: "" };
+  it("does not pass on headers and bodies that a pod must not send to a browser", async () => {
+    streamerResponse = { status: 302, headers: { location: "https://evil.example", "set-cookie": "a=b" }, body: "" };
     const redirected = await offer(owner);
-    expectRefusal(redirected, 503, "unavailable");
+    expectErrorResponse(redirected, 503, "unavailable");
     expect(redirected.headers.get("location")).to.be.null;
-    answer = { status: 201, headers: { "content-type": "text/html", "set-cookie": "a=b", location: "https://evil.example/" }, body: "<script>" };
+    streamerResponse = { status: 201, headers: { "content-type": "text/html", "set-cookie": "a=b", location: "https://evil.example/" }, body: "<script>" };
     const page = await offer(owner);
-    expectRefusal(page, 503, "unavailable");
-    answer = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "session_active", message: "Not mine to say." }) };
-    expectRefusal(await offer(owner), 503, "unavailable");
+    expectErrorResponse(page, 503, "unavailable");
+    streamerResponse = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "session_active", message: "Not mine to say." }) };
+    expectErrorResponse(await offer(owner), 503, "unavailable");
     expect(page.headers.get("location")).to.be.null;
     expect(page.setCookies.join()).not.to.contain("a=b");
   });
 
   it("is for the owner of a running session only", async () => {
-    expectRefusal(await offer(undefined), 401, "unauthorized");
-    expectRefusal(await offer(await aUser(api.deps)), 404, "not_found");
-    expectRefusal(await offer(owner, "/api/stream/gs-none"), 404, "not_found");
-    expectRefusal(await api.as(await aUser(api.deps)).delete(`/api/stream/${id}/connection-1`), 404, "not_found");
+    expectErrorResponse(await offer(undefined), 401, "unauthorized");
+    expectErrorResponse(await offer(await aUser(api.deps)), 404, "not_found");
+    expectErrorResponse(await offer(owner, "/api/stream/gs-none"), 404, "not_found");
+    expectErrorResponse(await api.as(await aUser(api.deps)).delete(`/api/stream/${id}/connection-1`), 404, "not_found");
     await operator.finish(id);
     await eventually(async () => (await offer(owner)).status === 409);
-    expectRefusal(await offer(owner), 409, "not_running");
-    expectRefusal(await api.as(owner).delete(`/api/stream/${id}/connection-1`), 409, "not_running");
+    expectErrorResponse(await offer(owner), 409, "not_running");
+    expectErrorResponse(await api.as(owner).delete(`/api/stream/${id}/connection-1`), 409, "not_running");
   });
 
   it("refuses other types, long offers and odd queries", async () => {
-    expectRefusal(await offer(owner, undefined, "{}", { "content-type": "application/json" }), 415, "unsupported_media_type");
-    expectRefusal(await offer(owner, undefined, "v".repeat(65_537)), 413, "payload_too_large");
-    expectRefusal(await offer(owner, `/api/stream/${id}?client=x`), 400, "invalid_request");
-    expectRefusal(await offer(owner, `/api/stream/${id}?other=1`), 400, "invalid_request");
+    expectErrorResponse(await offer(owner, undefined, "{}", { "content-type": "application/json" }), 415, "unsupported_media_type");
+    expectErrorResponse(await offer(owner, undefined, "v".repeat(65_537)), 413, "payload_too_large");
+    expectErrorResponse(await offer(owner, `/api/stream/${id}?client=x`), 400, "invalid_request");
+    expectErrorResponse(await offer(owner, `/api/stream/${id}?other=1`), 400, "invalid_request");
     expect(seen).to.have.length(0);
   });
 
-  it("answers 503 when the pod does not", async () => {
+  it("answers 503 when the pod does not respond", async () => {
     const other = await aUser(api.deps);
     const path = `/api/stream/${await launched(other, deadPodIp)}`;
-    expectRefusal(await offer(other, path), 503, "unavailable");
+    expectErrorResponse(await offer(other, path), 503, "unavailable");
   });
 });

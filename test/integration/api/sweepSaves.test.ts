@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import pg from "pg";
 import { saveKey } from "#contracts/objectKeys.ts";
-import { sweepSaves } from "../../../api/src/recorder/sweepSaves.ts";
-import { moveSlot } from "../../../api/src/stores/gameSessionRecord.ts";
-import { claimDueSweep, endSweep } from "../../../api/src/stores/saveSweepStore.ts";
+import { sweepSaves } from "#api/saves/sweepSaves.ts";
+import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
+import { deleteSweep, lockDueSweep } from "#api/saves/saveSweepQueries.ts";
 import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { eventually } from "../../support/eventually.ts";
-import type { TestMinio } from "../../support/minio.ts";
-import { createTestDatabase } from "../../support/postgres.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import type { TestMinio } from "../../support/stores/minio.ts";
+import { createTestDatabase } from "../../support/stores/postgres.ts";
 
 const hourMs = 3600_000;
 const dayMs = 24 * hourMs;
@@ -33,12 +33,12 @@ describe("sweepSaves", function () {
   afterEach(() => api.deps.postgres.prisma.saveSweep.deleteMany());
   after(() => api.stop());
 
-  /** What node agent and recorder do with a save, the slot pointing to it afterwards; gives its name in the slot. */
+  /** What node agent and recorder do with a save, the slot pointing to it afterwards; returns its name in the slot. */
   async function save(generation: number, session: string, sequence: number, { isRecorded = true, attempt = 1 } = {}): Promise<string> {
     const objectKey = saveKey(slotId, { generation, gameSession: session, sequence, attempt });
     await minio.client.putObject(minio.bucket, objectKey, Buffer.from(objectKey));
     const stored = { objectKey, sha256: "a".repeat(64), bytes: 10, generation, sequence, persistedAt: new Date().toISOString(), final: false };
-    if (isRecorded) expect(await moveSlot(api.deps.postgres.pool, slotId, session, stored)).to.be.true;
+    if (isRecorded) expect(await updateSlotSave(api.deps.postgres.pool, slotId, session, stored)).to.be.true;
     return `${generation}-${session}-${sequence}.${attempt}`;
   }
 
@@ -75,14 +75,14 @@ describe("sweepSaves", function () {
     expect(await findSweep()).to.be.null;
   });
 
-  it("goes on to the later life of a packer where two counted to the same sequence, and removes what the former one left", async () => {
+  it("prefers the packer's later attempt where two have the same sequence, and removes the earlier one's saves", async () => {
     await save(1, "gs-a", 1, { attempt: 1 });
     const later = await save(1, "gs-a", 1, { attempt: 2 });
     await sweep(2 * hourMs);
     expect(await saves()).to.deep.equal([later]);
   });
 
-  it("leaves alone what a session may still be reading", async () => {
+  it("keeps saves that a session may still be reading", async () => {
     const all = [await save(1, "gs-a", 1), await save(1, "gs-a", 2)];
     await sweep(0);
     expect(await saves()).to.deep.equal(all);
@@ -100,7 +100,7 @@ describe("sweepSaves", function () {
     expect(await findSweep()).to.be.null;
   });
 
-  it("tells of a slot whose save is missing, and removes nothing of it", async () => {
+  it("reports a slot whose save is missing, and removes none of its saves", async () => {
     const kept = await save(1, "gs-a", 1);
     await save(2, "gs-b", 1);
     await minio.client.removeObject(minio.bucket, saveKey(slotId, { generation: 2, gameSession: "gs-b", sequence: 1, attempt: 1 }));
@@ -114,14 +114,14 @@ describe("sweepSaves", function () {
     await save(1, "gs-a", 1);
     await save(1, "gs-a", 2);
     await prisma.saveSweep.updateMany({ data: { dueAt: new Date(Date.now() - 1000) } });
-    const [one, other] = await Promise.all([claimDueSweep(pool), claimDueSweep(pool)]);
+    const [one, other] = await Promise.all([lockDueSweep(pool), lockDueSweep(pool)]);
     expect([one, other].filter((claim) => claim !== undefined)).to.have.length(1);
     await save(1, "gs-a", 3);
-    await endSweep(pool, (one ?? other)!, undefined);
+    await deleteSweep(pool, (one ?? other)!);
     expect(await findSweep()).to.not.be.null;
   });
 
-  it("is part of what the process that leads does", async () => {
+  it("runs on the leading process", async () => {
     const database = await createTestDatabase();
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();

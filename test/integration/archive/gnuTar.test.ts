@@ -7,13 +7,13 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
-import { ArchiveRefused } from "#contracts/archive/archiveRefused.ts";
-import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
-import { gameArchiveRules } from "#contracts/archive/archiveRules.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { anEditedTar, badEntries, editedEntries, goodEntries } from "#test/factories/tarArbitrary.ts";
 import { aTar } from "#test/factories/tarArchive.ts";
-import { ArchiveInspection } from "../../../api/src/upload/archiveInspection.ts";
-import { unpackArchive } from "../../../node-agent/src/archive/unpack.ts";
+import { ArchiveInspection } from "#api/games/upload/archiveInspection.ts";
+import { unpackArchive } from "#node-agent/unpack/unpack.ts";
 
 const game = { launcher: "play.sh", engineDir: "engine" };
 const rules = gameArchiveRules(game);
@@ -27,7 +27,7 @@ describe("the archive reader and GNU tar", function () {
   let folders = 0;
   after(() => rmSync(sandbox, { recursive: true }));
 
-  it("find the same names, sizes and contents in whatever we accept, and nothing outside the target", async () => {
+  it("find the same names, sizes and contents in every accepted archive, and nothing outside the target", async () => {
     let accepted = 0;
     let refused = 0;
     await fc.assert(fc.asyncProperty(editedEntries, fc.integer({ min: 1, max: 3000 }), async (archive, by) => {
@@ -50,7 +50,7 @@ describe("the archive reader and GNU tar", function () {
     expect(refused, "refused").to.be.above(100);
   });
 
-  it("find a game in each of the ways to write one", () => {
+  it("find a game in every form of writing it", () => {
     fc.assert(fc.property(goodEntries, ({ tree, entries }) => {
       const ours = read(aTar(entries.flat()), 1 << 20);
       if (ours instanceof ArchiveRefused) throw ours;
@@ -58,7 +58,7 @@ describe("the archive reader and GNU tar", function () {
     }), { numRuns: 400, seed: 4_712 });
   });
 
-  it("refuses an entry that no game may have wherever it stands, and names it", () => {
+  it("find a forbidden entry wherever it stands: the reader refuses it by name", () => {
     fc.assert(fc.property(goodEntries, badEntries, fc.nat(8), ({ entries }, bad, place) => {
       const at = Math.max(2, place % (entries.length + 1));
       const error = read(aTar([...entries.slice(0, at), bad.entries, ...entries.slice(at)].flat()), 1 << 20);
@@ -96,7 +96,7 @@ describe("the archive reader and GNU tar", function () {
   }
 });
 
-/** What the reader lets through when it gets `by` bytes at a time, or its refusal; any other error is a fault. */
+/** What the reader lets through when it gets `by` bytes at a time, or its error message; any other error is a fault. */
 function read(tar: Buffer, by: number): { names: string[]; tree: Tree } | ArchiveRefused {
   const tree: Tree = new Map();
   let current = { path: "", hash: createHash("sha256") };

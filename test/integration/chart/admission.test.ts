@@ -7,13 +7,13 @@ import { fieldManagers } from "#contracts/crd/names.ts";
 import { isForbidden, isInvalid } from "#kube/errors.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { startKubeApiServer, type KubeApiServer } from "#test/support/kubeApiServer.ts";
-import { programPath, repositoryRoot } from "#test/support/programs.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { startKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
-import { parseConfig } from "../../../operator/src/config.ts";
-import { buildPod } from "../../../operator/src/controllers/gameSession/pod.ts";
-import { buildProbePod } from "../../../operator/src/networkProbe/probePod.ts";
+import { readConfig } from "#operator/config.ts";
+import { buildPod } from "#operator/controllers/gameSession/pod.ts";
+import { buildProbePod } from "#operator/networkProbe/probePod.ts";
 
 const run = promisify(execFile);
 const digest = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea";
@@ -153,13 +153,13 @@ describe("the chart's admission policies", () => {
 
   it("accept the pod that the operator makes", async () => {
     const session = aGameSession({ metadata: { name: "gs-one" } });
-    const { sessionPod: config } = parseConfig({ STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" });
+    const { sessionPod: config } = readConfig({ STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" });
     const pod = buildPod(session, { nodeName: "node-a", mediaPort: 20_000, address: "192.0.2.1" }, config);
     expect(await outcome(server.admin, createPod({ apiVersion: "v1", kind: "Pod", ...pod }))).to.equal(undefined);
   });
 
   it("accept the operator's probe pods", async () => {
-    const { networkProbe } = parseConfig({
+    const { networkProbe } = readConfig({
       STREAMER_IMAGE: "streamer", GAME_IMAGE: "game", GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", PROBE_IMAGE: "control-plane", POD_IP: "10.0.0.9",
     });
     for (const role of ["control", "covered"] as const) {

@@ -5,12 +5,12 @@ import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
-import { sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { NetworkPolicies, type Connection, type NetworkEnd, type NetworkPolicy } from "#test/support/networkPolicies.ts";
-import { programPath, repositoryRoot } from "#test/support/programs.ts";
-import { parseConfig } from "../../../operator/src/config.ts";
-import { buildPod } from "../../../operator/src/controllers/gameSession/pod.ts";
-import { buildProbePod, type ProbeRole } from "../../../operator/src/networkProbe/probePod.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { NetworkPolicies, type Connection, type NetworkEnd, type NetworkPolicy } from "#test/support/cluster/networkPolicies.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { readConfig } from "#operator/config.ts";
+import { buildPod } from "#operator/controllers/gameSession/pod.ts";
+import { buildProbePod, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
 const run = promisify(execFile);
 const chart = join(repositoryRoot, "charts/joypod");
@@ -36,7 +36,7 @@ function isNetworkPolicy(manifest: Manifest): manifest is Manifest & NetworkPoli
   return manifest.kind === "NetworkPolicy";
 }
 
-const config = parseConfig({
+const config = readConfig({
   STREAMER_IMAGE: "streamer", GAME_IMAGE: "game", GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "203.0.113.53", PROBE_IMAGE: "control-plane", POD_IP: "10.244.0.9",
 });
 let addresses = 0;
@@ -128,12 +128,12 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("let one with internet reach public addresses and nothing else", () => {
+  it("let a session pod with internet reach public addresses and nothing else", () => {
     for (const [what, target] of Object.entries(outside)) expect(open.allow({ from: internetSession, ...target }), what).to.be.true;
     for (const [what, target] of Object.entries(inside())) expect(open.allow({ from: internetSession, ...target }), what).to.be.false;
   });
 
-  it("hold it to the edge of what is public, and to what an admin lists", () => {
+  it("limit a session pod with internet to public ranges, and to what an admin lists", () => {
     const publicNow = ["9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "172.15.255.255", "172.32.0.0", "198.20.0.0", "223.255.255.255", "203.0.113.63", "203.0.113.128"];
     const notPublic = ["0.0.0.1", "10.0.0.0", "10.255.255.255", "100.127.255.255", "127.0.0.1", "172.16.0.0", "172.31.255.255", "192.0.0.1", "192.0.2.1",
       "192.88.99.1", "198.19.255.255", "198.51.100.1", "239.0.0.1", "240.0.0.1", "255.255.255.255", "203.0.113.64", "203.0.113.127"];
@@ -143,7 +143,7 @@ describe("the chart's network policies, where they are enforced", function () {
     expect(reached).to.deep.equal([...publicNow, ...publicNow6]);
   });
 
-  it("let it reach nobody where games are given no internet, whatever its label", () => {
+  it("let a session pod reach nobody where games are given no internet, whatever its label", () => {
     for (const [what, target] of Object.entries(outside)) expect(closed.allow({ from: internetSession, ...target }), what).to.be.false;
   });
 
@@ -163,7 +163,7 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("let everybody reach the API, and nobody what is for kubelets and for whoever gathers metrics", async () => {
+  it("let everybody reach the API, but only kubelets and Prometheus their ports", async () => {
     const gatherer = aPod("monitoring", { app: "prometheus" });
     const ports = { api: 8083, operator: 8081, "node-agent": 8082 };
     for (const from of [browser, stranger, gatherer]) expect(closed.allow({ from, to: program("api"), port: 8080 })).to.be.true;
@@ -177,7 +177,7 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("let only those reach a store who work with it", () => {
+  it("let only its clients reach a store", () => {
     const users = { postgres: ["api"], redis: ["api"], minio: ["api", "node-agent"] };
     const ports = { postgres: 5432, redis: 6379, minio: 9000 };
     for (const store of ["postgres", "redis", "minio"] as const) {
@@ -187,7 +187,7 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("hold sessions back from programs and stores at these ends too, but for what everybody may reach", () => {
+  it("keep sessions from programs and stores by ingress rules too, but for the public ports", () => {
     const unbound = open.without("joypod-session-pods").without("joypod-session-pods-internet");
     for (const [what, target] of Object.entries(inside())) {
       if (target.to.pod?.namespace !== "joypod") continue;
@@ -195,7 +195,7 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("tell the operator's two probes apart, at the operator alone", () => {
+  it("block one of the operator's two probes and allow the other, at the operator alone", () => {
     const [control, covered] = [aProbe("control"), aProbe("covered")];
     const health = { to: program("operator"), port: 8081 };
     expect(open.allow({ from: control, ...health })).to.be.true;
@@ -211,7 +211,7 @@ describe("the chart's network policies, where they are enforced", function () {
     for (const [what, target] of Object.entries({ ...inside(), ...outside })) expect(closed.allow({ from, ...target }), what).to.equal(what === "the API");
   });
 
-  it("are all needed: what each holds back gets through without it, or what it lets through does not", () => {
+  it("are all needed: without any one of them, some traffic passes or is blocked wrongly", () => {
     const media = { to: session, port: 5000 };
     const changes: Record<string, [Connection, boolean]> = {
       "joypod-session-pods": [{ from: session, ...outside["an IPv4 address"]! }, true],
@@ -233,7 +233,7 @@ describe("the chart's network policies, where they are enforced", function () {
     expect(() => open.without("no-such")).to.throw("no-such");
   });
 
-  it("are what an API server takes", async () => {
+  it("are accepted by an API server", async () => {
     const server = await sharedKubeApiServer();
     const namespace = await server.createNamespace("policies");
     const policies = (await render("--set", "games.network=internet", "--set", "games.internetNameservers={203.0.113.53}", "--set", "games.deniedRanges={192.0.2.0/24,2600::/16,fd00::/8}"))
@@ -245,7 +245,7 @@ describe("the chart's network policies, where they are enforced", function () {
     expect(policies).to.have.length(10);
   });
 
-  it("are all named above", async () => {
+  it("are all covered by these tests", async () => {
     const names = (await render("--set", "games.network=internet", "--set", "games.internetNameservers={203.0.113.53}")).filter(isNetworkPolicy).map(({ metadata }) => metadata.name);
     expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "api", "operator", "node-agent", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { programPath, repositoryRoot } from "#test/support/programs.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
 const chart = join(repositoryRoot, "charts/joypod");
@@ -33,7 +33,7 @@ async function render(...args: string[]): Promise<Manifest[]> {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
 }
 
-async function refusal(...args: string[]): Promise<string> {
+async function renderingError(...args: string[]): Promise<string> {
   try {
     await render(...args);
   } catch (error) {
@@ -76,7 +76,7 @@ describe("the chart", () => {
     }
   });
 
-  it("makes the definitions stay unless told otherwise", async () => {
+  it("keeps the custom resource definitions at uninstallation unless told otherwise", async () => {
     const annotationsOf = (manifests: Manifest[]): (string | undefined)[] => manifests
       .filter(({ kind }) => kind === "CustomResourceDefinition").map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
     expect(annotationsOf(await render(...values("bundled")))).to.deep.equal(["keep", "keep", "keep"]);
@@ -101,7 +101,7 @@ describe("the chart", () => {
     expect(await deploymentOf("bundled")).to.not.contain("auth-providers").and.not.contain("AUTH_PROVIDERS_FILE");
   });
 
-  it("says how to find out whether the policies are enforced, by a test of the release", async () => {
+  it("describes the release test that shows whether the policies are enforced", async () => {
     const hooks = (await render(...values("external"))).filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");
     expect(hooks.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).to.deep.equal(["Pod joypod-network-test"]);
     expect(JSON.stringify(hooks[0])).to.contain("$(JOYPOD_API_SERVICE_HOST):$(JOYPOD_API_SERVICE_PORT)").and.contain("networkTest.js");
@@ -109,14 +109,14 @@ describe("the chart", () => {
     expect(off.filter(({ kind, metadata }) => kind === "NetworkPolicy" || metadata.annotations?.["helm.sh/hook"] === "test")).to.be.empty;
   });
 
-  it("gives games the internet only when it is told to, and told all that it takes", async () => {
+  it("gives games the internet only when enabled with all required values", async () => {
     const internet = [...values("bundled"), "--set", "games.network=internet"];
-    expect(await refusal(...internet)).to.contain("internetNameservers");
+    expect(await renderingError(...internet)).to.contain("internetNameservers");
     const complete = [...internet, "--set", "games.internetNameservers={192.0.2.53}"];
-    expect(await refusal(...complete, "--set", "networkPolicies.enabled=false")).to.contain("enable both, or neither");
-    expect(await refusal(...complete, "--set", "games.internetNameservers={dns.example}")).to.contain("pattern");
-    expect(await refusal(...complete, "--set", "games.deniedRanges={192.0.2.1}")).to.contain("pattern");
-    expect(await refusal(...values("bundled"), "--set", "games.network=lan")).to.contain("games/network");
+    expect(await renderingError(...complete, "--set", "networkPolicies.enabled=false")).to.contain("enable both, or neither");
+    expect(await renderingError(...complete, "--set", "games.internetNameservers={dns.example}")).to.contain("pattern");
+    expect(await renderingError(...complete, "--set", "games.deniedRanges={192.0.2.1}")).to.contain("pattern");
+    expect(await renderingError(...values("bundled"), "--set", "games.network=lan")).to.contain("games/network");
     const environmentOf = async (name: string, args: string[]): Promise<string> => JSON.stringify((await render(...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name));
     for (const name of ["joypod-api", "joypod-operator"]) {
       expect(await environmentOf(name, complete)).to.contain('{"name":"GAME_NETWORK","value":"internet"}');
@@ -125,11 +125,11 @@ describe("the chart", () => {
     expect(await environmentOf("joypod-operator", complete)).to.contain('{"name":"INTERNET_NAMESERVERS","value":"192.0.2.53"}').and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
   });
 
-  it("refuses values that cannot work, and says what to do", async () => {
-    expect(await refusal()).to.contain("postgres.existingSecret is empty");
-    expect(await refusal(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
-    expect(await refusal(...values("bundled"), "--set", "media.portFirst=30000")).to.contain("above media.portLast");
-    expect(await refusal(...values("bundled"), "--set", "api.replica=2")).to.match(/additional propert/i);
-    expect(await refusal(...values("bundled"), "--set", "api.baseUrl=play.example.com")).to.contain("pattern");
+  it("refuses invalid values, saying what to do", async () => {
+    expect(await renderingError()).to.contain("postgres.existingSecret is empty");
+    expect(await renderingError(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
+    expect(await renderingError(...values("bundled"), "--set", "media.portFirst=30000")).to.contain("above media.portLast");
+    expect(await renderingError(...values("bundled"), "--set", "api.replica=2")).to.match(/additional propert/i);
+    expect(await renderingError(...values("bundled"), "--set", "api.baseUrl=play.example.com")).to.contain("pattern");
   });
 });

@@ -7,8 +7,8 @@ import { gameNodeKind } from "#contracts/crd/gameNode.ts";
 import { gameSessionKind } from "#contracts/crd/gameSession.ts";
 import type { Kind, KindObject } from "#contracts/crd/kind.ts";
 import { isKubeError } from "#kube/errors.ts";
-import { sharedKubeApiServer, type KubeApiServer } from "#test/support/kubeApiServer.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 type Sample = KindObject<Record<string, unknown>, unknown>;
 
@@ -41,24 +41,24 @@ describe("the samples of the custom resources", () => {
     });
   }
 
-  it("covers every kind on both sides", async () => {
+  it("cover every kind, with valid and invalid ones", async () => {
     for (const verdict of ["valid", "invalid"]) {
       expect(new Set((await samples(verdict)).map(({ sample }) => sample.kind))).to.deep.equal(new Set(kinds.keys()));
     }
   });
 
-  it("accepts every valid one, by schema and by API server alike", async () => {
+  it("are accepted by schema and API server alike when they are valid", async () => {
     for (const { file, sample, kind } of await samples("valid")) {
       expect(kind.spec.safeParse(sample.spec).error?.issues, file).to.equal(undefined);
       await create({ sample, kind });
     }
   });
 
-  it("refuses every invalid one, by schema and by API server alike", async () => {
+  it("are refused by schema and API server alike when they are invalid", async () => {
     for (const { file, sample, kind } of await samples("invalid")) {
       expect(kind.spec.safeParse(sample.spec).success, file).to.equal(false);
-      const refusal = await create({ sample, kind }).then(() => undefined, (error: unknown) => error);
-      expect(isKubeError(refusal) && [400, 422].includes(refusal.status ?? 0), `${file}: ${String(refusal)}`).to.equal(true);
+      const error = await create({ sample, kind }).then(() => undefined, (error: unknown) => error);
+      expect(isKubeError(error) && [400, 422].includes(error.status ?? 0), `${file}: ${String(error)}`).to.equal(true);
     }
   });
 });

@@ -3,16 +3,16 @@ import { type ConfigMap, configMaps } from "#kube/builtin.ts";
 import { isConditionTrue, setCondition } from "#kube/conditions.ts";
 import { Controller } from "#kube/controller.ts";
 import { addFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
-import { silentLogger } from "#kube/logger.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { ownedBy, refOf } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { fromCache, toOwner } from "#kube/source.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { type KubeApiServer, startKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { type Widget, widgetDefinition, widgets } from "#test/support/widgets.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { type KubeApiServer, startKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { type Widget, widgetDefinition, widgets } from "#test/support/session/widgets.ts";
 
 const finalizer = "kube.test/tidy";
 const rules = [
@@ -33,8 +33,8 @@ class WidgetProgram {
     this.#configMaps = new ResourceClient(transport, configMaps);
     const backOff = { baseMs: 100, maxMs: 1000 };
     this.caches = [
-      new Reflector({ client: this.#widgets, store: new Store(), namespace, backOff }),
-      new Reflector({ client: this.#configMaps, store: new Store(), namespace, backOff }),
+      new Reflector({ client: this.#widgets, cache: new ObjectCache(), namespace, backOff }),
+      new Reflector({ client: this.#configMaps, cache: new ObjectCache(), namespace, backOff }),
     ];
     this.controller = new Controller({
       name: "widgets", workers: 4, logger: silentLogger, backOff: { baseMs: 20, maxMs: 500 },
@@ -54,7 +54,7 @@ class WidgetProgram {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const widget = this.caches[0].store.get(key);
+    const widget = this.caches[0].cache.get(key);
     if (!widget) return;
     if (isDeleting(widget)) {
       if (await this.#configMaps.find(refOf(key), { signal })) await this.#configMaps.delete(refOf(key), { signal });
@@ -98,7 +98,7 @@ describe("Controller on a real API server", () => {
   const create = (name: string, size: number): Promise<unknown> => widgetClient.create({ metadata: { name, namespace }, spec: { size } });
   const sizeOf = async (name: string): Promise<string | undefined> => (await configMapClient.find({ name, namespace }))?.data?.size;
 
-  it("does under its own Role what each widget asks for, and repairs what others change", async () => {
+  it("reconciles each widget under its own Role, and repairs what others change", async () => {
     await create("before", 1);
     await program.start();
     await create("after", 2);
@@ -111,7 +111,7 @@ describe("Controller on a real API server", () => {
     expect(await sizeOf("after")).to.equal(undefined);
   });
 
-  it("comes to rest: nothing is written when nothing changes", async () => {
+  it("writes nothing when nothing changes", async () => {
     await program.start();
     await create("a", 1);
     await eventually(async () => await sizeOf("a") === "1");
@@ -127,7 +127,7 @@ describe("Controller on a real API server", () => {
     }, { intervalMs: 500 });
   });
 
-  it("goes on where it was when the API server dies and comes back", async function () {
+  it("resumes after a restart of the API server", async function () {
     this.timeout(60_000);
     await program.start();
     await create("a", 1);
@@ -138,7 +138,7 @@ describe("Controller on a real API server", () => {
     await eventually(async () => await sizeOf("b") === "2", { timeoutMs: 20_000 });
   });
 
-  it("is carried on by a successor after it was stopped half-way", async () => {
+  it("leaves work that it was stopped in to its successor", async () => {
     await program.start();
     await Promise.all(Array.from({ length: 20 }, (_, i) => create(`w-${i}`, i + 1)));
     await program.stop();

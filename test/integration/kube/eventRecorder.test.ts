@@ -3,9 +3,9 @@ import { type ConfigMap, configMaps, type Event, events } from "#kube/builtin.ts
 import { EventRecorder, type EventNote } from "#kube/eventRecorder.ts";
 import type { Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { FaultyApi } from "#test/support/faultyApi.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const note: EventNote = { type: "Normal", reason: "Downloaded", action: "Download", note: "The game is there." };
 
@@ -44,7 +44,7 @@ describe("EventRecorder", () => {
     expect(event?.regarding).to.include({ kind: "ConfigMap", name: "regarded", uid: object.metadata.uid });
   });
 
-  it("counts the same event up instead of writing it again, and writes the count when it is stopped", async () => {
+  it("counts a repeated event instead of writing it again, and writes the count when it is stopped", async () => {
     recorder.record(object, note);
     await eventually(async () => (await written()).length === 1);
     recorder.record(object, note);
@@ -54,23 +54,23 @@ describe("EventRecorder", () => {
     expect(api.requests.map(({ method }) => method)).to.deep.equal(["POST", "PATCH"]);
   });
 
-  it("keeps an object that has too much to say to its bucket", async () => {
+  it("limits the events of one object by a token bucket", async () => {
     for (let i = 0; i < 10; i++) recorder.record(object, { ...note, note: `Attempt ${i}.` });
     await recorder.stop();
     expect(await written()).to.have.length(3);
     expect(recorder.dropped).to.equal(7);
   });
 
-  it("tries again when the server is in trouble, and drops what it refuses", async () => {
+  it("retries after a server error, and drops an event that the server refuses", async () => {
     const isPost = ({ method }: { method: string }): boolean => method === "POST";
-    api.answerOnce(isPost, 503);
+    api.respondOnce(isPost, 503);
     recorder.record(object, note);
     await eventually(async () => (await written()).length === 1);
     recorder.record(object, { ...note, action: "" });
     await eventually(() => recorder.dropped === 1);
   });
 
-  it("ends in time when the server does not answer", async () => {
+  it("ends in time when the server does not respond", async () => {
     const held = api.holdOnce(() => true);
     recorder.record(object, note);
     await held.arrived;

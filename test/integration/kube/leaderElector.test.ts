@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { type Lease, leases } from "#kube/builtin.ts";
 import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { FaultyApi } from "#test/support/faultyApi.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const times = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 200 };
 
@@ -54,7 +54,7 @@ describe("LeaderElector", () => {
     expect(losses, "stopping is not losing").to.deep.equal([]);
   });
 
-  it("renews, and keeps others out for as long", async () => {
+  it("renews its lease, and keeps others out for as long", async () => {
     const a = anElector("a");
     await a.start();
     const first = await client.get({ name: "leader", namespace });
@@ -119,7 +119,7 @@ describe("LeaderElector", () => {
     expect([a.isLeader, losses.length]).to.deep.equal([true, 0]);
   });
 
-  it("refuses times that do not fit together", () => {
+  it("refuses inconsistent durations", () => {
     expect(() => anElector("a", { renewDeadlineMs: 4000 })).to.throw("retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs");
   });
 });

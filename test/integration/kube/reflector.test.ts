@@ -2,11 +2,11 @@ import { expect } from "chai";
 import { type ConfigMap, configMaps } from "#kube/builtin.ts";
 import { Reflector, type ReflectorOptions } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { type Change, Store } from "#kube/store.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
-import { FaultyApi, listOf, watchOf } from "#test/support/faultyApi.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
+import { type Change, ObjectCache } from "#kube/cache.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { FaultyApi, listOf, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const isList = listOf("configmaps");
 const isWatch = watchOf("configmaps");
@@ -16,7 +16,7 @@ describe("Reflector", () => {
   let api: FaultyApi;
   let direct: ResourceClient<ConfigMap>;
   let namespace: string;
-  let store: Store<ConfigMap>;
+  let cache: ObjectCache<ConfigMap>;
   let changes: string[];
   let drift: number;
   let reflectors: Reflector<ConfigMap>[];
@@ -29,11 +29,11 @@ describe("Reflector", () => {
 
   beforeEach(async () => {
     [api, namespace] = await Promise.all([FaultyApi.start(server), server.createNamespace()]);
-    store = new Store();
+    cache = new ObjectCache();
     changes = [];
     drift = 0;
     reflectors = [];
-    store.subscribe((change) => changes.push(describeChange(change)));
+    cache.subscribe((change) => changes.push(describeChange(change)));
   });
 
   afterEach(async () => {
@@ -44,7 +44,7 @@ describe("Reflector", () => {
   function aReflector(options: Partial<ReflectorOptions<ConfigMap, never>> = {}): Reflector<ConfigMap> {
     // One attempt per call, so that the tests see the reflector's own perseverance and not the transport's.
     const reflector = new Reflector({
-      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), store, namespace, backOff: { baseMs: 20, maxMs: 200 },
+      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), cache, namespace, backOff: { baseMs: 20, maxMs: 200 },
       metrics: {
         listed: () => undefined, watchEnded: () => undefined, rejected: () => undefined, drifted: (objects) => drift += objects,
       },
@@ -66,7 +66,7 @@ describe("Reflector", () => {
   const create = (name: string, value = "1"): Promise<unknown> => direct.create({ metadata: { name, namespace }, data: { value } });
   const update = (name: string, value: string): Promise<unknown> => direct.mergePatch({ name, namespace }, { data: { value } });
   const seen = (change: string): Promise<unknown> => eventually(() => changes.includes(change), { what: `"${change}" among ${String(changes)}` });
-  const names = (): string[] => store.list().map(({ metadata }) => metadata.name).sort();
+  const names = (): string[] => cache.list().map(({ metadata }) => metadata.name).sort();
 
   it("lists, then follows every change", async () => {
     await create("before");
@@ -80,7 +80,7 @@ describe("Reflector", () => {
     await seen("deleted after 2");
   });
 
-  it("asks for bookmarks and a random end, and follows selectors", async () => {
+  it("requests bookmarks and a random timeout, and follows selectors", async () => {
     await started({ labelSelector: "app=x", fieldSelector: "metadata.name!=y" });
     const { query } = api.requests.find(isWatch)!;
     expect(query.get("allowWatchBookmarks")).to.equal("true");
@@ -92,27 +92,27 @@ describe("Reflector", () => {
   for (const status of [429, 500, 503]) {
     it(`survives a first list answered ${status}`, async () => {
       await create("a");
-      api.answerOnce(isList, status);
+      api.respondOnce(isList, status);
       await started();
       expect(names()).to.deep.equal(["a"]);
     });
 
     it(`survives a watch answered ${status}`, async () => {
-      api.answerOnce(isWatch, status);
+      api.respondOnce(isWatch, status);
       await started();
       await create("a");
       await seen("added a 1");
     });
   }
 
-  it("waits as long as Retry-After asks", async () => {
-    api.answerOnce(isWatch, 429, {}, { "retry-after": "1" });
+  it("waits as long as Retry-After says", async () => {
+    api.respondOnce(isWatch, 429, {}, { "retry-after": "1" });
     const startedMs = performance.now();
     await started();
     expect(performance.now() - startedMs).to.be.greaterThan(1000);
   });
 
-  it("goes on from the last version when the stream is cut or closed, without another list", async () => {
+  it("resumes from the last version when the stream is cut or closed, without another list", async () => {
     await started();
     await create("a");
     await seen("added a 1");
@@ -126,7 +126,7 @@ describe("Reflector", () => {
     expect(changes).to.deep.equal(["added a 1", "added b 1", "added c 1"]);
   });
 
-  it("goes on from the last version after an ERROR 500 in the stream", async () => {
+  it("resumes from the last version after an ERROR 500 in the stream", async () => {
     await started();
     api.sayToWatches(statusEvent(500, "InternalError"));
     await create("a");
@@ -134,7 +134,7 @@ describe("Reflector", () => {
     expect(api.requests.filter(isList)).to.have.length(1);
   });
 
-  it("lists again after an ERROR 410 in the stream, and tells what vanished in the gap", async () => {
+  it("lists again after an ERROR 410 in the stream, and reports what was deleted in the gap", async () => {
     await create("gone");
     await started();
     const held = api.holdOnce(isList);
@@ -148,15 +148,15 @@ describe("Reflector", () => {
   });
 
   it("lists again after a watch answered 410, waiting between repeated ones", async () => {
-    for (let i = 0; i < 3; i++) api.answerOnce(isWatch, 410, { reason: "Expired" });
+    for (let i = 0; i < 3; i++) api.respondOnce(isWatch, 410, { reason: "Expired" });
     await started();
     await create("a");
     await seen("added a 1");
     expect(api.requests.filter(isList)).to.have.length(4);
   });
 
-  it("lists again when a watch from its version is refused, or never understood", async () => {
-    api.answerOnce(isWatch, 400, { reason: "BadRequest" });
+  it("lists again when a watch from its version is refused or unreadable", async () => {
+    api.respondOnce(isWatch, 400, { reason: "BadRequest" });
     await started();
     expect(api.requests.filter(isList)).to.have.length(2);
     for (let i = 0; i < 3; i++) api.sayOnce(isWatch, "what?\n");
@@ -166,7 +166,7 @@ describe("Reflector", () => {
     expect(api.requests.filter(isList)).to.have.length(3);
   });
 
-  it("tells an object re-created in a gap as deleted and added", async () => {
+  it("reports an object re-created in a gap as deleted and added", async () => {
     await create("a", "old");
     await started();
     const held = api.holdOnce(isList);
@@ -179,7 +179,7 @@ describe("Reflector", () => {
     expect(changes.slice(-2)).to.deep.equal(["deleted a old", "added a new"]);
   });
 
-  it("takes up a watch that broke inside a line, and loses nothing", async () => {
+  it("resumes a watch that broke inside a line, and loses nothing", async () => {
     await started();
     api.sayToWatches("{\"type\":\"ADDED\",\"object\":{\"metad");
     api.cutWatches();
@@ -195,7 +195,7 @@ describe("Reflector", () => {
     await started();
     await create("a", "1");
     await seen("added a 1");
-    const old = store.get(`${namespace}/a`);
+    const old = cache.get(`${namespace}/a`);
     await update("a", "2");
     await seen("updated a 2");
     api.sayToWatches(`${JSON.stringify({ type: "MODIFIED", object: old })}\n`);
@@ -204,14 +204,14 @@ describe("Reflector", () => {
     expect(changes).to.deep.equal(["added a 1", "updated a 2", "updated a 3"]);
   });
 
-  it("gives up a watch that says nothing, and opens another", async () => {
+  it("replaces a silent watch by another", async () => {
     api.silenceOnce(isWatch);
     await started({ idleDeadlineMs: 300 });
     await create("a");
     await seen("added a 1");
   });
 
-  it("opens no watch when it is stopped while the list is on its way", async () => {
+  it("opens no watch when it is stopped during the list", async () => {
     await create("a");
     const held = api.holdOnce(isList);
     const reflector = aReflector();
@@ -219,7 +219,7 @@ describe("Reflector", () => {
     await held.arrived;
     await reflector.stop();
     held.release();
-    const again = aReflector({ store: new Store() });
+    const again = aReflector({ cache: new ObjectCache() });
     again.start();
     await again.waitForSync();
     await watching();
@@ -253,7 +253,7 @@ describe("Reflector", () => {
     await seen("added b 1");
   });
 
-  it("finds by relisting what the watch has missed, and counts it", async () => {
+  it("finds changes that the watch missed by listing again, and counts them", async () => {
     const clock = new FakeClock();
     await started({ clock });
     api.loseEvents(true);
@@ -268,12 +268,12 @@ describe("Reflector", () => {
     expect(drift).to.equal(1);
   });
 
-  it("starts from nothing when the cluster's storage went back in time", async () => {
+  it("starts over when the cluster's storage went back in time", async () => {
     await create("a");
     await started();
     const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
     api.sayToWatches(statusEvent(504, tooLarge.reason, tooLarge.message));
-    api.answerOnce(isWatch, 504, tooLarge);
+    api.respondOnce(isWatch, 504, tooLarge);
     await seen("deleted a 1");
     await eventually(() => changes.filter((change) => change === "added a 1").length === 2);
   });
@@ -282,11 +282,11 @@ describe("Reflector", () => {
     this.timeout(30_000);
     const all = Array.from({ length: 520 }, (_, i) => `cm-${i}`);
     for (let i = 0; i < all.length; i += 40) await Promise.all(all.slice(i, i + 40).map((name) => create(name)));
-    api.answerOnce((request) => isList(request) && request.query.has("continue"), 410, { reason: "Expired" });
+    api.respondOnce((request) => isList(request) && request.query.has("continue"), 410, { reason: "Expired" });
     // A read at "0" is served from memory in one piece; one without a version comes in pages.
-    api.answerOnce(isList, 410, { reason: "Expired" });
+    api.respondOnce(isList, 410, { reason: "Expired" });
     await started();
-    expect(store.size).to.equal(520);
+    expect(cache.size).to.equal(520);
     expect(api.requests.filter(isList).map(({ query }) => query.has("continue"))).to.deep.equal([false, false, true, false, true]);
   });
 });

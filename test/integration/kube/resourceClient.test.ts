@@ -8,11 +8,11 @@ import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/f
 import type { Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { decodeWatchLine } from "#kube/watchEvent.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { type Widget, widgetDefinition, widgets } from "#test/support/widgets.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { type Widget, widgetDefinition, widgets } from "#test/support/session/widgets.ts";
 
 describe("ResourceClient", () => {
   let server: KubeApiServer;
@@ -32,7 +32,7 @@ describe("ResourceClient", () => {
     return client.create({ metadata: { name: `widget-${++count}`, namespace }, spec });
   }
 
-  it("creates, reads, replaces and deletes, and keeps fields nobody knows", async () => {
+  it("creates, reads, replaces and deletes, and keeps unknown fields", async () => {
     const spec = { size: 2, brandNew: { deep: ["x"] } };
     const created = await aWidget(spec);
     expect(created).to.deep.include({ apiVersion: "kube.test/v1", kind: "Widget", spec });
@@ -43,11 +43,11 @@ describe("ResourceClient", () => {
     expect(await client.find(created.metadata)).to.equal(undefined);
   });
 
-  it("says by its errors what happened", async () => {
+  it("throws errors that predicates tell apart", async () => {
     const widget = await aWidget();
     const taken = (): Promise<unknown> => client.create({ metadata: { name: widget.metadata.name, namespace }, spec: { size: 1 } });
     const stale = (): Promise<unknown> => client.replace({ ...widget, metadata: { ...widget.metadata, resourceVersion: "1" } });
-    const refusals: [string, (error: unknown) => boolean, () => Promise<unknown>][] = [
+    const failures: [string, (error: unknown) => boolean, () => Promise<unknown>][] = [
       ["missing", isNotFound, () => client.get({ name: "nobody", namespace })],
       ["name taken", isAlreadyExists, taken],
       ["name taken is no conflict", (error) => !isConflict(error), taken],
@@ -56,7 +56,7 @@ describe("ResourceClient", () => {
       ["other uid", isConflict, () => client.delete(widget.metadata, { uid: "00000000-0000-0000-0000-000000000000" })],
       ["failed test", isInvalid, () => client.jsonPatch(widget.metadata, [{ op: "test", path: "/spec/size", value: 9 }])],
     ];
-    for (const [what, is, attempt] of refusals) {
+    for (const [what, is, attempt] of failures) {
       const error = await failureOf(attempt());
       expect(is(error), `${what}: ${String(error)}`).to.equal(true);
     }
@@ -75,17 +75,17 @@ describe("ResourceClient", () => {
     }
   });
 
-  it("watches by selectable field: what leaves the selection is deleted from the store", async () => {
-    const store = new Store<Widget>();
-    const reflector = new Reflector({ client, store, namespace, fieldSelector: "status.phase=Running" });
+  it("watches by selectable field: what leaves the selection is deleted from the cache", async () => {
+    const cache = new ObjectCache<Widget>();
+    const reflector = new Reflector({ client, cache, namespace, fieldSelector: "status.phase=Running" });
     reflector.start();
     try {
       await reflector.waitForSync(AbortSignal.timeout(20_000));
       const widget = await aWidget();
       await client.mergePatchStatus(widget.metadata, { status: { phase: "Running" } });
-      await eventually(() => store.size === 1);
+      await eventually(() => cache.size === 1);
       await client.mergePatchStatus(widget.metadata, { status: { phase: "Stopped" } });
-      await eventually(() => store.size === 0);
+      await eventually(() => cache.size === 0);
     } finally {
       await reflector.stop();
     }
@@ -117,7 +117,7 @@ describe("ResourceClient", () => {
     expect((await client.apply({ metadata, spec: { size: 2 } }, { fieldManager: "two" })).spec.size).to.equal(2);
   });
 
-  it("is told Gone for a version long past", async () => {
+  it("throws Gone for an expired version", async () => {
     for (let i = 0; i < 3; i++) await aWidget();
     const watch = async (): Promise<string | undefined> => {
       const lines = client.watch({ namespace, resourceVersion: "1", timeoutSeconds: 5, idleDeadlineMs: 5000 });
@@ -129,7 +129,7 @@ describe("ResourceClient", () => {
     expect(isGone(error), String(error)).to.equal(true);
   });
 
-  it("may do what its user may do, and no more", async () => {
+  it("has its user's permissions, and no more", async () => {
     const { transport } = await server.asUser("reader", [{ apiGroups: ["kube.test"], resources: ["widgets"], verbs: ["list"] }], namespace);
     const limited = new ResourceClient(transport, widgets);
     await limited.list({ namespace });
@@ -139,12 +139,12 @@ describe("ResourceClient", () => {
     expect(await new ResourceClient(account.transport, pods).find({ name: "nobody", namespace })).to.equal(undefined);
   });
 
-  it("asks for a namespace where one is needed", async () => {
+  it("requires a namespace where one is needed", async () => {
     expect(String(await failureOf(client.get({ name: "a" })))).to.contain("lives in a namespace; give metadata.namespace");
   });
 
   describe("finalizers", () => {
-    it("are added once, hold the object, and let it go", async () => {
+    it("are added once, block the deletion, and allow it once removed", async () => {
       const widget = await addFinalizer(client, await aWidget(), "kube.test/tidy");
       expect(await addFinalizer(client, widget, "kube.test/tidy")).to.equal(widget);
       await client.delete(widget.metadata);
@@ -155,7 +155,7 @@ describe("ResourceClient", () => {
       await removeFinalizer(client, held, "kube.test/tidy");
     });
 
-    it("lose none of another writer's when both write at once", async () => {
+    it("keep another writer's when both write at once", async () => {
       const widget = await aWidget();
       await Promise.all(["a", "b", "c"].map((name) => addFinalizer(client, widget, `kube.test/${name}`)));
       const { metadata } = await client.get(widget.metadata);
@@ -164,7 +164,7 @@ describe("ResourceClient", () => {
       for (const name of ["a", "b", "c"]) await removeFinalizer(client, held, `kube.test/${name}`);
     });
 
-    it("are not put on another object that took the name", async () => {
+    it("are not added to another object of the same name", async () => {
       const widget = await aWidget();
       await client.delete(widget.metadata);
       await client.create({ metadata: { name: widget.metadata.name, namespace }, spec: { size: 1 } });

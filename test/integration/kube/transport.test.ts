@@ -9,10 +9,10 @@ import { isUnreachable, KubeError } from "#kube/errors.ts";
 import { KubeMetrics } from "#kube/metrics.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
-import { FaultyApi, listOf } from "#test/support/faultyApi.ts";
-import { type KubeApiServer, sharedKubeApiServer } from "#test/support/kubeApiServer.ts";
-import { TlsCounter } from "#test/support/tlsCounter.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { FaultyApi, listOf } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { TlsCounter } from "#test/support/stores/tlsCounter.ts";
 
 const isList = listOf("configmaps");
 
@@ -85,13 +85,13 @@ describe("KubeTransport", () => {
     }
   });
 
-  it("repeats what failed by the server's fault, within the attempts allowed", async () => {
+  it("retries server errors, within the allowed attempts", async () => {
     const client = clientOf(api.transport({ random: () => 0 }));
-    api.answerOnce(isList, 503);
+    api.respondOnce(isList, 503);
     api.cutOnce(isList);
     await client.list({ namespace });
     expect(api.requests).to.have.length(3);
-    api.answerOnce(({ method }) => method === "POST", 429, {}, { "retry-after": "0" });
+    api.respondOnce(({ method }) => method === "POST", 429, {}, { "retry-after": "0" });
     await client.create({ metadata: { name: "once", namespace } });
     expect(api.requests.filter(({ method }) => method === "POST")).to.have.length(2);
   });
@@ -103,13 +103,13 @@ describe("KubeTransport", () => {
     expect(api.requests).to.have.length(1);
   });
 
-  it("gives up at once when Retry-After goes beyond the deadline, and passes the advice on", async () => {
-    api.answerOnce(isList, 429, { reason: "TooManyRequests", message: "slow down" }, { "retry-after": "60" });
+  it("fails at once when Retry-After goes beyond the deadline, with that in its error", async () => {
+    api.respondOnce(isList, 429, { reason: "TooManyRequests", message: "slow down" }, { "retry-after": "60" });
     const error = await clientOf(api.transport({ deadlineMs: 5000 })).list({ namespace }).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(KubeError).and.to.include({ status: 429, reason: "TooManyRequests", retryAfterSeconds: 60, message: "slow down" });
   });
 
-  it("ends a request without an answer at its deadline, and at the caller's abort with the caller's reason", async () => {
+  it("ends a request without a response at its deadline, and at the caller's abort with the caller's reason", async () => {
     const client = clientOf(api.transport({ deadlineMs: 1000 }));
     const held = api.holdOnce(isList);
     const late = await client.list({ namespace }).catch((reason: unknown) => reason);
@@ -124,10 +124,10 @@ describe("KubeTransport", () => {
     again.release();
   });
 
-  it("counts every request that was sent, by resource and code", async () => {
+  it("counts every sent request by resource and code", async () => {
     const registry = new Registry();
     const client = clientOf(api.transport({ metrics: new KubeMetrics(registry).requests, random: () => 0 }));
-    api.answerOnce(isList, 503);
+    api.respondOnce(isList, 503);
     api.cutOnce(isList);
     await client.list({ namespace });
     await client.mergePatchStatus({ name: "nobody", namespace }, {}).catch(() => undefined);

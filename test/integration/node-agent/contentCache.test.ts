@@ -8,18 +8,18 @@ import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import { contentDirectory, objectDirectory } from "#contracts/nodeLayout.ts";
-import { systemClock } from "#kube/clock.ts";
-import { silentLogger } from "#kube/logger.ts";
-import { ContentCache } from "../../../node-agent/src/cache/contentCache.ts";
-import { createObjectFiles } from "../../../node-agent/src/cache/objectFiles.ts";
-import { readDiskSpace } from "../../../node-agent/src/cache/space.ts";
-import { nodePaths } from "../../../node-agent/src/paths.ts";
-import { createObjectStore, type ObjectStore } from "../../../node-agent/src/store/objectStore.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { silentLogger } from "#runtime/logger.ts";
+import { ContentCache } from "#node-agent/cache/contentCache.ts";
+import { createObjectFiles, type ObjectFiles } from "#node-agent/cache/objectFiles.ts";
+import { readDiskSpace } from "#node-agent/cache/space.ts";
+import { nodePaths } from "#node-agent/disk/nodePaths.ts";
+import { createObjectStore, type ObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { aGameTar, aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { startFaultProxy, type FaultProxy } from "#test/support/faultProxy.ts";
-import { startMinio, type TestMinio } from "#test/support/minio.ts";
-import { storeArchive } from "#test/support/storedArchive.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { startFaultProxy, type FaultProxy } from "#test/support/cluster/faultProxy.ts";
+import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
+import { storeArchive } from "#test/support/stores/storedArchive.ts";
 
 describe("ContentCache", function () {
   this.timeout(60_000);
@@ -52,9 +52,9 @@ describe("ContentCache", function () {
     rmSync(root, { recursive: true, force: true });
   });
 
-  async function aCache({ budgetBytes = 2 ** 30 }: { budgetBytes?: number } = {}): Promise<ContentCache> {
+  async function aCache({ budgetBytes = 2 ** 30, files = createObjectFiles(nodePaths(root)) }: { budgetBytes?: number; files?: ObjectFiles } = {}): Promise<ContentCache> {
     const cache = new ContentCache({
-      files: createObjectFiles(nodePaths(root)), store, budgetBytes, readDiskSpace: () => readDiskSpace(root), inUse: () => inUse,
+      files, objectStore: store, budgetBytes, readDiskSpace: () => readDiskSpace(root), inUse: () => inUse,
       clock: systemClock, random: () => 0, logger: silentLogger,
       metrics: { downloaded: () => undefined, resumed: () => void (resumed += 1), evicted: () => undefined },
     });
@@ -110,7 +110,7 @@ describe("ContentCache", function () {
     rmSync(folder, { recursive: true });
   });
 
-  it("goes on where a connection was cut, pinned to the same object", async () => {
+  it("resumes a download that was cut, pinned to the same object", async () => {
     const source = await aGame();
     let cuts = 2;
     proxy.fault = ({ method }) => method === "GET" && cuts-- > 0 ? { cutAfterBytes: 1_000_000 } : undefined;
@@ -125,10 +125,10 @@ describe("ContentCache", function () {
     expect(resumed).to.equal(2);
   });
 
-  it("refuses a corrupt download, leaves nothing of it, and gets it right the next time", async () => {
+  it("refuses a corrupt download, removes it, and succeeds the next time", async () => {
     const source = await aGame();
-    let spoilt = 1;
-    proxy.fault = ({ method }) => method === "GET" && spoilt-- > 0 ? { corruptByte: 1_500_000 } : undefined;
+    let corrupted = 1;
+    proxy.fault = ({ method }) => method === "GET" && corrupted-- > 0 ? { corruptByte: 1_500_000 } : undefined;
     const cache = await aCache();
     cache.demand("gs-1", source);
     expect(await failureOf(cache, source)).to.include({ reason: "ChecksumMismatch", isFinal: false });
@@ -137,7 +137,7 @@ describe("ContentCache", function () {
     await isReady(cache, source);
   });
 
-  it("gives an object up after three mismatches", async () => {
+  it("quarantines an object after three digest mismatches", async () => {
     const good = aTarGz(aGameTar("good"));
     const source = await storeArchive(minio, good);
     const bad = Buffer.from(good);
@@ -154,7 +154,7 @@ describe("ContentCache", function () {
     expect(getsOf(source)).to.have.length(3);
   });
 
-  it("fetches once however many ask", async () => {
+  it("downloads once for any number of parallel requests", async () => {
     const source = await aGame();
     const cache = await aCache();
     for (let session = 0; session < 10; session += 1) cache.demand(`gs-${session}`, source);
@@ -163,7 +163,7 @@ describe("ContentCache", function () {
     expect(getsOf(source)).to.have.length(1);
   });
 
-  it("lets a launch pass a running fill, which pauses meanwhile and then goes on", async () => {
+  it("serves a launch before a running fill, which pauses meanwhile and then resumes", async () => {
     const [fill, launch] = [await aGame(), await aGame()];
     const cache = await aCache();
     cache.setDesired([desired(fill, { bytesPerSecond: 1_500_000 })]);
@@ -174,7 +174,7 @@ describe("ContentCache", function () {
     await isReady(cache, fill);
   });
 
-  it("frees a running fill of its rate when a session wants the same game", async () => {
+  it("lifts a running fill's rate limit when a session needs the same game", async () => {
     const source = await aGame();
     const cache = await aCache();
     cache.setDesired([desired(source, { bytesPerSecond: 1024 })]);
@@ -184,7 +184,7 @@ describe("ContentCache", function () {
     expect(getsOf(source)).to.have.length(1);
   });
 
-  it("fills by priority, one at a time, and not what is on hold", async () => {
+  it("fills by priority, one at a time, and skips games on hold", async () => {
     const [low, high, held] = [await aGame(1000), await aGame(1000), await aGame(1000)];
     const cache = await aCache();
     cache.setDesired([desired(low, { priority: 1 }), desired(high, { priority: 5 }), desired(held, { priority: 9, hold: true })]);
@@ -193,7 +193,7 @@ describe("ContentCache", function () {
     expect(cache.stateOf(held.sha256)).to.equal(undefined);
   });
 
-  it("evicts what is not in use for a launch, and says so when nothing may go", async () => {
+  it("evicts unused games for a launch, and reports when nothing can be evicted", async () => {
     const [first, second, third] = [await aGame(), await aGame(), await aGame()];
     const earlier = await aCache({ budgetBytes: 7_000_000 });
     for (const [index, source] of [first, second].entries()) {
@@ -215,7 +215,33 @@ describe("ContentCache", function () {
     expect(existsSync(contentDirectory(root, first.sha256)) && existsSync(contentDirectory(root, third.sha256))).to.equal(true);
   });
 
-  it("clears away at the start what is half done or damaged", async () => {
+  it("keeps a game that a session asks for while another one is being evicted", async () => {
+    const [first, second, third] = [await aGame(), await aGame(), await aGame(5_000_000)];
+    const earlier = await aCache({ budgetBytes: 7_000_000 });
+    for (const [index, source] of [first, second].entries()) {
+      earlier.demand(`gs-${index}`, source);
+      await isReady(earlier, source);
+      await createObjectFiles(nodePaths(root)).markUsed(source.sha256, new Date(Date.now() - 3_600_000 + index * 1000));
+    }
+    const files = createObjectFiles(nodePaths(root));
+    const cache = await aCache({
+      budgetBytes: 7_000_000,
+      files: {
+        ...files,
+        async remove(digest) {
+          cache.demand("gs-3", second);
+          await files.remove(digest);
+        },
+      },
+    });
+    cache.demand("gs-4", third);
+    expect((await failureOf(cache, third)).reason).to.equal("InsufficientSpace");
+    expect(cache.stateOf(first.sha256), "evicted").to.equal(undefined);
+    expect(cache.stateOf(second.sha256)?.state, "asked for meanwhile").to.equal("Ready");
+    expect(existsSync(contentDirectory(root, second.sha256))).to.equal(true);
+  });
+
+  it("removes unfinished and damaged entries at the start", async () => {
     const source = await aGame();
     const earlier = await aCache();
     earlier.demand("gs-1", source);
@@ -231,7 +257,7 @@ describe("ContentCache", function () {
     expect(cache.stateOf(source.sha256)).to.deep.equal({ state: "Ready" });
   });
 
-  describe("hostile archives", () => {
+  describe("given hostile archives", () => {
     async function refuses(packed: Buffer, message: RegExp): Promise<void> {
       const source = await storeArchive(minio, packed);
       const cache = await aCache();
@@ -271,7 +297,7 @@ describe("ContentCache", function () {
       rmSync(folder, { recursive: true });
     });
 
-    it("refuses a bomb early", async () => {
+    it("refuses a decompression bomb early", async () => {
       const zeros = Buffer.alloc(80 * 2 ** 20);
       const packed = gzipSync(Buffer.concat([tarEntry({ name: "zeros", size: 2 ** 33 - 1 }), zeros, zeros]));
       const source = await storeArchive(minio, packed, { unpackedSizeBytes: 2 ** 33 });

@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { systemClock } from "#kube/clock.ts";
-import { silentLogger } from "#kube/logger.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { createKeptFolders } from "../../../node-agent/src/disk/keptFolders.ts";
-import { holdRootLock } from "../../../node-agent/src/disk/rootLock.ts";
-import { createTreeRemover, type TreeRemover } from "../../../node-agent/src/disk/treeRemover.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { silentLogger } from "#runtime/logger.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { createKeptFolders } from "#node-agent/disk/keptFolders.ts";
+import { holdRootLock } from "#node-agent/disk/rootLock.ts";
+import { TreeRemover } from "#node-agent/disk/treeRemover.ts";
 
 const lockModule = new URL("../../../node-agent/src/disk/rootLock.ts", import.meta.url).href;
 
@@ -20,7 +20,7 @@ describe("Node agent: the disk", function () {
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "joypod-disk-"));
-    remover = await createTreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+    remover = await aRemover();
   });
 
   afterEach(async () => {
@@ -28,9 +28,15 @@ describe("Node agent: the disk", function () {
     execFileSync("rm", ["-rf", folder]);
   });
 
+  async function aRemover(): Promise<TreeRemover> {
+    const started = new TreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+    await started.start();
+    return started;
+  }
+
   const isTrashEmpty = (): Promise<unknown> => eventually(() => readdirSync(join(folder, "trash")).length === 0, { timeoutMs: 40_000, what: "the trash to be empty" });
 
-  it("takes folders apart that are deeper than any path can say", async () => {
+  it("removes folders that are deeper than any path can name", async () => {
     mkdirSync(join(folder, "deep"));
     execFileSync("bash", ["-c", "cd \"$1\"; n=$(printf %0200d 0); for i in $(seq 300); do mkdir $n; cd -P $n; done", "-", join(folder, "deep")]);
     await remover.remove(join(folder, "deep"));
@@ -38,7 +44,7 @@ describe("Node agent: the disk", function () {
     await isTrashEmpty();
   });
 
-  it("takes folders of many, long and odd names apart, and grows little by it", async () => {
+  it("removes folders of many, long and unusual names in little memory", async () => {
     const broad = join(folder, "broad");
     mkdirSync(broad);
     execFileSync("python3", ["-c", `
@@ -51,15 +57,16 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     expect(process.memoryUsage().rss - before).to.be.lessThan(32 * 2 ** 20);
   });
 
-  it("goes on after a restart with what was not taken apart", async () => {
+  it("resumes unfinished removals after a restart", async () => {
     await remover.stop();
     mkdirSync(join(folder, "trash/left/over"), { recursive: true });
-    remover = await createTreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+    remover = await aRemover();
     await isTrashEmpty();
   });
 
-  it("keeps at most 32 folders, the newest, and no more than 4 GiB of them", async () => {
-    const kept = await createKeptFolders(join(folder, "kept"), remover);
+  it("keeps at most the 32 newest folders that were set aside, and no more than 4 GiB of them", async () => {
+    const kept = createKeptFolders(join(folder, "kept"), remover);
+    await kept.open();
     const take = async (name: string, bytes = 0): Promise<void> => {
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, "file"), "");
@@ -103,7 +110,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     }
 
     for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-      it(`is had only when the one before has ended by ${signal}, even if that one was frozen`, async () => {
+      it(`is acquired only after its holder ended by ${signal}, even if that was frozen`, async () => {
         const before = await anotherHolder();
         before.kill("SIGSTOP");
         const { told, lock } = hold();
@@ -123,7 +130,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       expect((await ended)[0]).to.equal(3);
     });
 
-    it("is waited for no longer than the agent is wanted", async () => {
+    it("is no longer waited for once the agent is stopped", async () => {
       await anotherHolder();
       const stopping = new AbortController();
       const { told, lock } = hold(stopping.signal);

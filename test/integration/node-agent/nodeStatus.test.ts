@@ -1,33 +1,23 @@
 import { expect } from "chai";
-import { conditionStatusOf } from "#test/support/conditionStatusOf.ts";
-import { eventually } from "#test/support/eventually.ts";
-import type { TestMinio } from "#test/support/minio.ts";
-import { NodeAgentStage } from "#test/support/nodeAgentStage.ts";
-import { storeArchive } from "#test/support/storedArchive.ts";
+import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 
 describe("Node agent: status of its node", function () {
   this.timeout(60_000);
-  let minio: TestMinio;
-  let stage: NodeAgentStage;
+  let fixture: NodeAgentFixture;
 
-  before(async () => {
-    minio = await NodeAgentStage.startMinio();
+  beforeEachWithNodeAgent((fresh) => {
+    fixture = fresh;
   });
-
-  after(() => minio.remove());
-
-  beforeEach(async () => {
-    stage = await NodeAgentStage.set(minio);
-  });
-
-  afterEach(() => stage.clear());
 
   it("waits for the GameNode, then reports heartbeat, space and store", async () => {
-    await stage.startAgent();
-    await stage.createGameNode();
+    await fixture.startAgent();
+    await fixture.createGameNode();
     const { status } = await eventually(async () => {
-      const gameNode = await stage.gameNode();
+      const gameNode = await fixture.gameNode();
       return conditionStatusOf(gameNode, "StoreReachable") === "True" && gameNode;
     }, { timeoutMs: 20_000, what: "the first report" });
     expect(status?.cache).to.include({ capacityBytes: 2 ** 30 });
@@ -36,14 +26,14 @@ describe("Node agent: status of its node", function () {
     expect(status?.conditions?.find(({ type }) => type === "DiskPressure")?.status).to.equal("False");
   });
 
-  it("fetches what the operator wants there, and shows each state", async () => {
-    const source = await stage.createGame();
-    const refused = await storeArchive(minio, aTarGz([{ name: "link", type: "2", linkName: "/etc" }]));
+  it("downloads what the operator desires there, and shows each state", async () => {
+    const source = await fixture.createGame();
+    const refused = await storeArchive(fixture.minio, aTarGz([{ name: "link", type: "2", linkName: "/etc" }]));
     const wanted = [source, refused].map((archive, index) => ({ digest: archive.sha256, source: archive, priority: 5 - index, pinned: false, hold: false }));
-    await stage.createGameNode(wanted);
-    await stage.startAgent();
+    await fixture.createGameNode(wanted);
+    await fixture.startAgent();
     const entries = await eventually(async () => {
-      const found = (await stage.gameNode()).status?.cache?.entries ?? [];
+      const found = (await fixture.gameNode()).status?.cache?.entries ?? [];
       return found.length === 2 && found.every(({ state }) => state === "Ready" || state === "Failed") && found;
     }, { timeoutMs: 20_000, what: "both to be settled" });
     expect(entries.find(({ digest }) => digest === source.sha256)).to.include({ state: "Ready", bytes: 200_010, inUse: false });
@@ -52,27 +42,27 @@ describe("Node agent: status of its node", function () {
     expect(failed?.reason).to.match(/^ArchiveRefused: .*"link" is a symbolic link/);
   });
 
-  it("fetches what is wanted later, and shows what is in use", async () => {
-    await stage.createGameNode();
-    await stage.startAgent();
-    const source = await stage.createGame();
-    await stage.nodes.mergePatch({ name: stage.node }, { spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned: true, hold: false }] } });
+  it("downloads what is desired later, and shows what is in use", async () => {
+    await fixture.createGameNode();
+    await fixture.startAgent();
+    const source = await fixture.createGame();
+    await fixture.nodes.mergePatch({ name: fixture.node }, { spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned: true, hold: false }] } });
     const entry = (inUse: boolean) => eventually(async () => {
-      const found = (await stage.gameNode()).status?.cache?.entries[0];
+      const found = (await fixture.gameNode()).status?.cache?.entries[0];
       return found?.state === "Ready" && found.inUse === inUse;
     }, { timeoutMs: 25_000, what: `the game to be ready, in use: ${inUse}` });
     await entry(false);
-    await stage.ordered(await stage.launch(source));
+    await fixture.ordered(await fixture.launch(source));
     await entry(true);
   });
 
-  it("says that the object store is away", async () => {
-    await stage.createGameNode();
-    await stage.startAgent();
-    const isReachable = (expected: string) => eventually(async () => conditionStatusOf(await stage.gameNode(), "StoreReachable") === expected,
+  it("says that the object store is unavailable", async () => {
+    await fixture.createGameNode();
+    await fixture.startAgent();
+    const isReachable = (expected: string) => eventually(async () => conditionStatusOf(await fixture.gameNode(), "StoreReachable") === expected,
       { timeoutMs: 30_000, what: `StoreReachable to be ${expected}` });
     await isReachable("True");
-    stage.proxy.fault = () => ({ status: 503 });
+    fixture.proxy.fault = () => ({ status: 503 });
     await isReachable("False");
   });
 });

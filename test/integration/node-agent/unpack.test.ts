@@ -6,8 +6,8 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { packTar } from "modern-tar";
-import { gameArchiveRules } from "#contracts/archive/archiveRules.ts";
-import { unpackArchive } from "../../../node-agent/src/archive/unpack.ts";
+import { gameArchiveRules } from "#archive/archiveRules.ts";
+import { unpackArchive } from "#node-agent/unpack/unpack.ts";
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 

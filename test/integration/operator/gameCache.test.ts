@@ -6,26 +6,26 @@ import type { Stored } from "#kube/object.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aDigest } from "#test/factories/gameSession.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const slug = "the-question";
 
 describe("GameCache controller", function () {
   this.timeout(60_000);
-  let stage: OperatorStage;
+  let fixture: OperatorFixture;
 
-  afterEach(() => stage.clear());
+  afterEach(() => fixture.clear());
 
   async function set(nodes: number): Promise<void> {
-    stage = await OperatorStage.set({ nodes });
-    await stage.startOperator();
+    fixture = await OperatorFixture.start({ nodes });
+    await fixture.startOperator();
   }
 
   async function cache(isRight: (found: Stored<GameCache>) => boolean, what: string): Promise<Stored<GameCache>> {
     let last: GameCache["status"];
     return eventually(async () => {
-      const found = await stage.caches.get({ name: slug, namespace: stage.namespace });
+      const found = await fixture.caches.get({ name: slug, namespace: fixture.namespace });
       last = found.status;
       return isRight(found) ? found : undefined;
     }, { what }).catch((cause: unknown) => {
@@ -36,18 +36,18 @@ describe("GameCache controller", function () {
   /** What each node is asked to hold, in the order of the nodes. */
   async function desired(isRight: (all: DesiredContent[][]) => boolean, what: string): Promise<DesiredContent[][]> {
     return eventually(async () => {
-      const all = await Promise.all(stage.nodeNames.map(async (name) => (await stage.gameNodes.get({ name })).spec.desired));
+      const all = await Promise.all(fixture.nodeNames.map(async (name) => (await fixture.gameNodes.get({ name })).spec.desired));
       return isRight(all) ? all : undefined;
     }, { what });
   }
 
   const turns = (all: DesiredContent[][]): (boolean | undefined)[] => all.map((list) => list[0]?.hold);
   const ready = ({ status }: GameCache): string | undefined => status?.conditions?.find(({ type }) => type === "Ready")?.reason;
-  const report = (number: number, ...entries: CacheEntry[]): Promise<void> => stage.parts.report(stage.nodeNames[number] ?? "", { entries });
+  const report = (number: number, ...entries: CacheEntry[]): Promise<void> => fixture.components.report(fixture.nodeNames[number] ?? "", { entries });
 
-  it("fills node after node, one at a time, and tells how far it is", async () => {
+  it("fills node after node, one at a time, and reports progress", async () => {
     await set(3);
-    await stage.createCache(slug, { rollout: { maxParallelNodes: 1 } });
+    await fixture.createCache(slug, { rollout: { maxParallelNodes: 1 } });
     await desired((all) => turns(all).join() === "false,true,true", "the first node's turn");
     await cache(({ status }) => status?.totalNodes === 3 && status.pendingNodes === 3, "three pending nodes");
 
@@ -66,16 +66,16 @@ describe("GameCache controller", function () {
     expect(failed.status?.nodes?.find(({ state }) => state === "Failed")?.reason).to.equal("entry ../x is refused");
     await report(1, aCacheEntry());
     expect(ready(await cache(({ status }) => status?.cachedNodes === 3, "three filled nodes"))).to.equal("AllNodesCached");
-    expect(await eventually(async () => (await stage.eventsOf(slug)).includes("AllNodesCached"), { what: "an event" })).to.equal(true);
+    expect(await eventually(async () => (await fixture.eventsOf(slug)).includes("AllNodesCached"), { what: "an event" })).to.equal(true);
   });
 
-  it("goes over to a new version and keeps the former one where it is", async () => {
+  it("switches to a new version and keeps the former one on its nodes", async () => {
     await set(1);
-    const created = await stage.createCache(slug, { keepVersions: 2, priority: 5, pinned: true });
+    const created = await fixture.createCache(slug, { keepVersions: 2, priority: 5, pinned: true });
     await report(0, aCacheEntry());
     await cache(({ status }) => status?.cachedNodes === 1, "the first version");
     const next = anArchiveSource("c".repeat(64));
-    await stage.caches.mergePatch(created.metadata, { spec: { source: next, previousSources: [anArchiveSource()] } });
+    await fixture.caches.mergePatch(created.metadata, { spec: { source: next, previousSources: [anArchiveSource()] } });
     const [list = []] = await desired((all) => all[0]?.length === 2, "both versions");
     expect(list.find(({ digest }) => digest === next.sha256)).to.deep.include({ hold: false, priority: 5, pinned: true, source: next });
     expect(list.find(({ digest }) => digest === aDigest)).to.deep.include({ hold: true });
@@ -83,42 +83,42 @@ describe("GameCache controller", function () {
     expect(filling.status).to.include({ cachedNodes: 0, pendingNodes: 1 });
   });
 
-  it("asks only for the wanted number of nodes, and of the right ones", async () => {
+  it("fills only the configured number of nodes, and the right ones", async () => {
     await set(2);
-    await stage.nodes.mergePatch({ name: stage.nodeNames[1] ?? "" }, { metadata: { labels: { disk: "fast" } } });
-    await stage.createCache(slug, { placement: { policy: "Count", count: 1, nodeSelector: { disk: "fast" } } });
+    await fixture.nodes.mergePatch({ name: fixture.nodeNames[1] ?? "" }, { metadata: { labels: { disk: "fast" } } });
+    await fixture.createCache(slug, { placement: { policy: "Count", count: 1, nodeSelector: { disk: "fast" } } });
     await desired(([first = [], second = []]) => first.length === 0 && second.length === 1, "the one node with the label");
     await cache(({ status }) => status?.totalNodes === 1, "one node");
   });
 
-  it("asks for an on-demand game where a session waits for it, before everything else", async () => {
+  it("fills an on-demand game first where a session waits for it", async () => {
     await set(1);
-    const [node = ""] = stage.nodeNames;
-    stage.parts.behaviour.nodesWithoutContent.add(node);
-    await stage.createCache(slug, { placement: { policy: "OnDemand" } });
+    const [node = ""] = fixture.nodeNames;
+    fixture.components.behaviour.nodesWithoutContent.add(node);
+    await fixture.createCache(slug, { placement: { policy: "OnDemand" } });
     expect(ready(await cache((found) => found.status !== undefined, "a status"))).to.equal("OnDemand");
-    const { metadata } = await stage.launch();
+    const { metadata } = await fixture.launch();
     const [list = []] = await desired((all) => all[0]?.length === 1, "the session's version");
     expect(list[0]).to.deep.include({ digest: aDigest, priority: 1000, hold: false, source: anArchiveSource() });
 
     await report(0, aCacheEntry());
-    stage.parts.behaviour.nodesWithoutContent.delete(node);
-    await stage.sessions.mergePatch(metadata, { metadata: { annotations: { look: "again" } } });
-    await stage.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    fixture.components.behaviour.nodesWithoutContent.delete(node);
+    await fixture.sessions.mergePatch(metadata, { metadata: { annotations: { look: "again" } } });
+    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
     await desired((all) => all[0]?.length === 0, "nothing more to be asked for");
     await cache(({ status }) => status?.cachedNodes === 1, "the node that holds it");
   });
 
-  it("takes its wishes back when it is deleted, while its session goes on", async () => {
+  it("withdraws the desired entries of a deleted cache, while its session goes on", async () => {
     await set(1);
-    const created = await stage.createCache(slug);
+    const created = await fixture.createCache(slug);
     await report(0, aCacheEntry());
     await cache(({ metadata, status }) => metadata.finalizers !== undefined && status?.cachedNodes === 1, "a filled cache");
-    const { metadata } = await stage.launch();
-    await stage.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
-    await stage.caches.delete(created.metadata);
-    await eventually(async () => await stage.caches.find(created.metadata) === undefined, { what: "the cache to be gone" });
+    const { metadata } = await fixture.launch();
+    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    await fixture.caches.delete(created.metadata);
+    await eventually(async () => await fixture.caches.find(created.metadata) === undefined, { what: "the cache to be gone" });
     await desired((all) => all[0]?.length === 0, "nothing to be asked for");
-    expect(publicStatusOf(await stage.sessions.get(metadata))).to.equal("running");
+    expect(publicStatusOf(await fixture.sessions.get(metadata))).to.equal("running");
   });
 });

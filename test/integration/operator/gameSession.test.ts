@@ -1,32 +1,31 @@
 import { createServer } from "node:http";
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { StreamerStatus } from "#contracts/stream.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
-const isFinished = (session: GameSession): boolean => conditionStatus(session, "Finished") === "True";
-
 const isFailed = ({ status }: GameSession): boolean => status?.failure?.reason === "NoCapacity";
 
 describe("GameSession controller", function () {
   this.timeout(90_000);
-  let stage: OperatorStage;
+  let fixture: OperatorFixture;
 
-  async function set(options: Parameters<typeof OperatorStage.set>[0] = {}): Promise<void> {
-    stage = await OperatorStage.set(options);
+  async function set(options: Parameters<typeof OperatorFixture.start>[0] = {}): Promise<void> {
+    fixture = await OperatorFixture.start(options);
   }
 
-  afterEach(() => stage.clear());
+  afterEach(() => fixture.clear());
 
   /** Events are written behind the status, so they may be a moment late. */
   async function hasEvents(name: string, ...reasons: string[]): Promise<void> {
     await eventually(async () => {
-      const seen = await stage.eventsOf(name);
+      const seen = await fixture.eventsOf(name);
       expect(seen).to.include.members(reasons);
       return true;
     }, { what: `the events ${reasons.join(", ")}` });
@@ -34,64 +33,64 @@ describe("GameSession controller", function () {
 
   it("runs a session from launch to deletion with at most 12 writes", async () => {
     await set();
-    const { transport } = await stage.startOperator();
-    const { metadata: { name, namespace } } = await stage.launch({ ttlSecondsAfterFinished: 1 });
-    const started = await stage.session(name, isRunning, "running session");
-    expect(started.status).to.deep.include({ phase: "Running", nodeName: stage.nodeNames[0], address: "192.0.2.1", ports: { media: 20_000 } });
+    const { transport } = await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 1 });
+    const started = await fixture.session(name, isRunning, "running session");
+    expect(started.status).to.deep.include({ phase: "Running", nodeName: fixture.nodeNames[0], address: "192.0.2.1", ports: { media: 20_000 } });
     expect(started.status).to.include({ podIp: "10.0.0.5" });
     expect(started.status?.podRef).to.include({ name });
     expect(started.status?.conditions?.map(({ type }) => type)).to.have.members(
       ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready", "SavePersisted", "Finished"]);
 
-    await stage.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    const finished = await stage.session(name, isFinished, "finished session");
+    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ phase: "Finished", stopReason: "UserRequested" });
     expect(finished.status?.usage).to.include({ cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
     expect(finished.status?.save).to.include({ final: true, sequence: 1 });
     expect(finished.status).to.not.have.any.keys("failure", "podIp");
-    stage.clock.jump(1000);
-    await stage.gone(name);
-    expect(await stage.pods.find({ name, namespace }), "pod").to.equal(undefined);
+    fixture.clock.jump(1000);
+    await fixture.gone(name);
+    expect(await fixture.pods.find({ name, namespace }), "pod").to.equal(undefined);
 
-    const writes = [...transport.writes, ...stage.joypod.writes];
+    const writes = [...transport.writes, ...fixture.joypod.writes];
     expect(writes.length, JSON.stringify(writes, null, 1)).to.be.at.most(12);
     await hasEvents(name, "Scheduled", "PodCreated", "Ready", "Stopping", "Finished");
   });
 
-  it("makes the pod ahead of the save where the files are unpacked, and does not call it running before the save is there", async () => {
+  it("creates the pod ahead of the save where the files are unpacked, and reports Running only after the restore", async () => {
     await set();
-    const [node = ""] = stage.nodeNames;
-    stage.parts.behaviour.cached.push(aCacheEntry());
-    stage.parts.behaviour.nodesWithoutContent.add(node);
-    await stage.startOperator();
-    const { metadata: { name, namespace } } = await stage.launch();
-    await eventually(async () => (await stage.pods.find({ name, namespace }))?.status?.phase === "Running", { what: "a running pod" });
-    expect(publicStatusOf(await stage.sessions.get({ name, namespace }))).to.equal("starting");
-    stage.parts.behaviour.nodesWithoutContent.delete(node);
-    await stage.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
-    await stage.session(name, isRunning, "running session");
-    expect(stage.parts.podUids.get(name)?.size).to.equal(1);
+    const [node = ""] = fixture.nodeNames;
+    fixture.components.behaviour.cached.push(aCacheEntry());
+    fixture.components.behaviour.nodesWithoutContent.add(node);
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await eventually(async () => (await fixture.pods.find({ name, namespace }))?.status?.phase === "Running", { what: "a running pod" });
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("starting");
+    fixture.components.behaviour.nodesWithoutContent.delete(node);
+    await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    await fixture.session(name, isRunning, "running session");
+    expect(fixture.components.podUids.get(name)?.size).to.equal(1);
   });
 
-  it("gives a pod made ahead up for one on another node when the save cannot be restored, and does not wait to store one", async () => {
+  it("replaces a pod made ahead by one on another node when the save cannot be restored, without waiting for a save", async () => {
     await set({ nodes: 2 });
-    const [first = "", second = ""] = stage.nodeNames;
-    stage.parts.behaviour.cached.push(aCacheEntry());
-    stage.parts.behaviour.nodesWithoutSaves.add(first).add(second);
-    await stage.startOperator();
-    const { metadata: { name } } = await stage.launch({ startDeadlineSeconds: 600 });
-    await stage.session(name, ({ status }) => status?.podIp !== undefined, "address of the first pod");
-    stage.clock.jump(61_000);
-    const moved = await stage.session(name, ({ status }) => status?.nodeName === second, "session on the second node");
+    const [first = "", second = ""] = fixture.nodeNames;
+    fixture.components.behaviour.cached.push(aCacheEntry());
+    fixture.components.behaviour.nodesWithoutSaves.add(first).add(second);
+    await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
+    await fixture.session(name, ({ status }) => status?.podIp !== undefined, "address of the first pod");
+    fixture.clock.jump(61_000);
+    const moved = await fixture.session(name, ({ status }) => status?.nodeName === second, "session on the second node");
     expect(moved.status).to.not.have.property("podIp");
-    await eventually(() => stage.parts.podUids.get(name)?.size === 2, { what: "the second pod" });
-    stage.clock.jump(61_000);
-    const failed = await stage.session(name, isFinished, "finished session");
+    await eventually(() => fixture.components.podUids.get(name)?.size === 2, { what: "the second pod" });
+    fixture.clock.jump(61_000);
+    const failed = await fixture.session(name, isFinished, "finished session");
     expect(failed.status?.failure?.reason).to.equal("DownloadTimedOut");
     expect(publicStatusOf(failed)).to.equal("error");
   });
 
-  it("takes the streamer's word that the game runs before the kubelet's, across a restart", async () => {
+  it("is Ready by the streamer's report before the kubelet's, across a restart", async () => {
     await set();
     const podIp = "127.0.8.17";
     const said: StreamerStatus = {
@@ -103,135 +102,135 @@ describe("GameSession controller", function () {
       response.end(JSON.stringify(said));
     }).listen(8080, podIp);
     try {
-      stage.parts.behaviour.kubeletLooksAway = podIp;
-      const { operator } = await stage.startOperator();
-      const { metadata: { name, namespace } } = await stage.launch();
+      fixture.components.behaviour.frozenStreamerIp = podIp;
+      const { operator } = await fixture.startOperator();
+      const { metadata: { name, namespace } } = await fixture.launch();
       await eventually(() => questions > 1, { what: "the streamer to be asked" });
-      const starting = await stage.session(name, ({ status }) => status?.podIp !== undefined, "address of the streamer");
+      const starting = await fixture.session(name, ({ status }) => status?.podIp !== undefined, "address of the streamer");
       expect(starting.status?.podIp).to.equal(podIp);
       expect(publicStatusOf(starting)).to.equal("starting");
       said.game = "running";
-      const started = await stage.session(name, isRunning, "running session");
+      const started = await fixture.session(name, isRunning, "running session");
       expect(started.status?.podRef?.name).to.equal(name);
 
-      await stage.stopOperator(operator);
-      await stage.startOperator();
-      await stage.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
-      stage.parts.behaviour.kubeletLooksAway = undefined;
-      const { metadata: { name: other } } = await stage.launch({ userId: "user2" });
-      await stage.session(other, isRunning, "another running session");
-      expect(publicStatusOf(await stage.sessions.get({ name, namespace })), "the kubelet is late, not the game").to.equal("running");
+      await fixture.stopOperator(operator);
+      await fixture.startOperator();
+      await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+      fixture.components.behaviour.frozenStreamerIp = undefined;
+      const { metadata: { name: other } } = await fixture.launch({ userId: "user2" });
+      await fixture.session(other, isRunning, "another running session");
+      expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "the kubelet is late, not the game").to.equal("running");
     } finally {
       streamer.close();
       streamer.closeAllConnections();
     }
   });
 
-  it("stops gracefully when the object is deleted, and lets it go after the end", async () => {
+  it("stops gracefully when the object is deleted, and removes the finalizer after the end", async () => {
     await set();
-    await stage.startOperator();
-    const { metadata: { name, namespace } } = await stage.launch();
-    await stage.session(name, isRunning, "running session");
-    stage.parts.behaviour.isRecorderAway = true;
-    await stage.sessions.delete({ name, namespace });
-    const finished = await stage.session(name, isFinished, "finished session");
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    fixture.components.behaviour.isRecorderUnavailable = true;
+    await fixture.sessions.delete({ name, namespace });
+    const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ stopReason: "Deleted" });
     expect(finished.status?.save?.final).to.equal(true);
     expect(finished.status?.usage?.cpuSeconds).to.equal(12.5);
-    await eventually(async () => await stage.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
   });
 
-  it("protects a session that was made without the API by its own finalizer", async () => {
+  it("protects a session that was created without the API by its own finalizer", async () => {
     await set();
-    await stage.startOperator();
-    const { spec } = await stage.launch();
+    await fixture.startOperator();
+    const { spec } = await fixture.launch();
     const name = "by-hand";
-    await stage.sessions.create({ metadata: { name, namespace: stage.namespace }, spec });
-    const running = await stage.session(name, isRunning, "running session");
+    await fixture.sessions.create({ metadata: { name, namespace: fixture.namespace }, spec });
+    const running = await fixture.session(name, isRunning, "running session");
     expect(running.metadata.finalizers).to.deep.equal([finalizers.operator]);
-    await stage.sessions.delete({ name, namespace: stage.namespace });
-    await stage.gone(name);
+    await fixture.sessions.delete({ name, namespace: fixture.namespace });
+    await fixture.gone(name);
     await hasEvents(name, "Finished");
   });
 
-  it("ends an idle session, and not one that is kept alive", async () => {
+  it("stops an idle session, and not one that is kept alive", async () => {
     await set();
-    await stage.startOperator();
-    const idle = await stage.launch({ idleTimeoutSeconds: 600 });
-    const active = await stage.launch({ idleTimeoutSeconds: 600, userId: "user2" });
-    await Promise.all([idle, active].map(({ metadata }) => stage.session(metadata.name, isRunning, "running session")));
-    const expiresAt = new Date(stage.clock.now().getTime() + 3600_000).toISOString();
-    await stage.sessions.mergePatch(active.metadata, { spec: { expiresAt } });
-    stage.clock.jump(601_000);
-    const finished = await stage.session(idle.metadata.name, isFinished, "finished session");
+    await fixture.startOperator();
+    const idle = await fixture.launch({ idleTimeoutSeconds: 600 });
+    const active = await fixture.launch({ idleTimeoutSeconds: 600, userId: "user2" });
+    await Promise.all([idle, active].map(({ metadata }) => fixture.session(metadata.name, isRunning, "running session")));
+    const expiresAt = new Date(fixture.clock.now().getTime() + 3600_000).toISOString();
+    await fixture.sessions.mergePatch(active.metadata, { spec: { expiresAt } });
+    fixture.clock.jump(601_000);
+    const finished = await fixture.session(idle.metadata.name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
     expect(finished.status?.usage?.durationSeconds).to.be.at.most(602);
-    expect(publicStatusOf(await stage.sessions.get(active.metadata))).to.equal("running");
+    expect(publicStatusOf(await fixture.sessions.get(active.metadata))).to.equal("running");
   });
 
   for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
-    it(`ends when the game exits with ${exitCode}`, async () => {
+    it(`stops a session whose game exits with ${exitCode}`, async () => {
       await set();
-      await stage.startOperator();
-      const { metadata: { name, namespace } } = await stage.launch();
-      await stage.session(name, isRunning, "running session");
-      await stage.parts.endGame(name, stage.namespace, exitCode);
-      const finished = await stage.session(name, isFinished, "finished session");
+      await fixture.startOperator();
+      const { metadata: { name, namespace } } = await fixture.launch();
+      await fixture.session(name, isRunning, "running session");
+      await fixture.components.endGame(name, fixture.namespace, exitCode);
+      const finished = await fixture.session(name, isFinished, "finished session");
       expect(finished.status?.stopReason).to.equal(stopReason);
       expect(finished.status?.failure?.reason).to.equal(failure);
       expect(publicStatusOf(finished)).to.equal("stopped");
       expect(finished.status?.save?.final, "the save is stored").to.equal(true);
-      await eventually(async () => await stage.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+      await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
     });
   }
 
   it("tries a second node when the first does not get the files, and fails after that", async () => {
     await set({ nodes: 2 });
-    const [first = "", second = ""] = stage.nodeNames;
-    stage.parts.behaviour.nodesWithoutContent.add(first);
-    await stage.startOperator();
-    const { metadata: { name } } = await stage.launch({ startDeadlineSeconds: 600 });
-    await stage.session(name, ({ status }) => status?.nodeName === first, "session on the first node");
-    stage.clock.jump(61_000);
-    const moved = await stage.session(name, isRunning, "running session");
+    const [first = "", second = ""] = fixture.nodeNames;
+    fixture.components.behaviour.nodesWithoutContent.add(first);
+    await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
+    await fixture.session(name, ({ status }) => status?.nodeName === first, "session on the first node");
+    fixture.clock.jump(61_000);
+    const moved = await fixture.session(name, isRunning, "running session");
     expect(moved.status).to.deep.include({ nodeName: second });
     expect(moved.status?.placement).to.deep.include({ attempt: 2, triedNodes: [first] });
     await hasEvents(name, "DownloadTimedOut");
 
-    stage.parts.behaviour.nodesWithoutContent.add(second);
-    const { metadata: other } = await stage.launch({ startDeadlineSeconds: 600, userId: "user2" });
-    await stage.session(other.name, ({ status }) => status?.nodeName !== undefined, "placed session");
-    stage.clock.jump(61_000);
-    await stage.session(other.name, ({ status }) => status?.placement?.attempt === 2, "second attempt");
-    stage.clock.jump(61_000);
-    const failed = await stage.session(other.name, isFinished, "finished session");
+    fixture.components.behaviour.nodesWithoutContent.add(second);
+    const { metadata: other } = await fixture.launch({ startDeadlineSeconds: 600, userId: "user2" });
+    await fixture.session(other.name, ({ status }) => status?.nodeName !== undefined, "placed session");
+    fixture.clock.jump(61_000);
+    await fixture.session(other.name, ({ status }) => status?.placement?.attempt === 2, "second attempt");
+    fixture.clock.jump(61_000);
+    const failed = await fixture.session(other.name, isFinished, "finished session");
     expect(failed.status?.failure?.reason).to.equal("DownloadTimedOut");
     expect(publicStatusOf(failed)).to.equal("error");
   });
 
   it("waits for a slot, takes it when one is free, and fails when none comes in time", async () => {
     await set();
-    await stage.startOperator();
-    const players = await Promise.all(["a", "b", "c", "d"].map((userId) => stage.launch({ userId, startDeadlineSeconds: 300, ttlSecondsAfterFinished: 3600 })));
+    await fixture.startOperator();
+    const players = await Promise.all(["a", "b", "c", "d"].map((userId) => fixture.launch({ userId, startDeadlineSeconds: 300, ttlSecondsAfterFinished: 3600 })));
     const names = players.map(({ metadata }) => metadata.name);
     const running = await eventually(async () => {
-      const sessions = await Promise.all(names.map((name) => stage.sessions.get({ name, namespace: stage.namespace })));
+      const sessions = await Promise.all(names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })));
       const waiting = sessions.filter(({ status }) => status?.conditions?.some(({ reason }) => reason === "NoCapacity"));
       const playing = sessions.filter(isRunning);
       return waiting.length === 2 && playing.length === 2 ? playing : undefined;
     }, { what: "two running and two waiting sessions" });
     expect(new Set(running.map(({ status }) => status?.ports?.media)).size).to.equal(2);
 
-    await stage.sessions.mergePatch(running[0]!.metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.sessions.mergePatch(running[0]!.metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     const third = await eventually(async () => {
-      const sessions = await Promise.all(names.map((name) => stage.sessions.get({ name, namespace: stage.namespace })));
+      const sessions = await Promise.all(names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })));
       return sessions.find((session) => isRunning(session) && !running.some(({ metadata }) => metadata.name === session.metadata.name));
     }, { what: "the third session to run" });
     expect(third.status?.ports?.media, "the freed port rests").to.not.equal(running[0]!.status?.ports?.media);
 
-    stage.clock.jump(301_000);
+    fixture.clock.jump(301_000);
     const sessions = await eventually(async () => {
-      const all = await Promise.all(names.map((name) => stage.sessions.get({ name, namespace: stage.namespace })));
+      const all = await Promise.all(names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })));
       return all.some(isFailed) ? all : undefined;
     }, { what: "the fourth session to fail" });
     expect(sessions.filter(isFailed).map(publicStatusOf)).to.deep.equal(["error"]);
@@ -239,73 +238,73 @@ describe("GameSession controller", function () {
 
   it("changes the media port when it is taken on the node", async () => {
     await set();
-    stage.parts.behaviour.takenPorts.add(20_000);
-    await stage.startOperator();
-    const { metadata: { name, namespace } } = await stage.launch();
-    const running = await stage.session(name, isRunning, "running session");
+    fixture.components.behaviour.takenPorts.add(20_000);
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    const running = await fixture.session(name, isRunning, "running session");
     expect(running.status?.ports?.media).to.equal(20_001);
-    const pod = await stage.pods.get({ name, namespace });
+    const pod = await fixture.pods.get({ name, namespace });
     expect(pod.spec?.containers[0]?.ports?.[0]?.hostPort).to.equal(20_001);
     await hasEvents(name, "PortTaken");
   });
 
-  it("ends a session whose node is lost, and leaves its pod for the cluster to take", async () => {
+  it("finishes a session whose node is lost, and leaves its pod for the cluster to remove", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
-    const [node = ""] = stage.nodeNames;
-    await stage.startOperator();
-    const { metadata: { name, namespace } } = await stage.launch();
-    await stage.session(name, isRunning, "running session");
-    stage.parts.behaviour.silentNodes.add(node);
-    await stage.setNodeReady(node, false);
-    await eventually(async () => (await stage.gameNodes.get({ name: node })).status?.capacity?.schedulable === false, { what: "an unschedulable node" });
-    expect(publicStatusOf(await stage.sessions.get({ name, namespace })), "one witness is not enough").to.equal("running");
-    stage.clock.jump(36_000);
-    const finished = await stage.session(name, isFinished, "finished session");
+    const [node = ""] = fixture.nodeNames;
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    fixture.components.behaviour.silentNodes.add(node);
+    await fixture.setNodeReady(node, false);
+    await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.schedulable === false, { what: "an unschedulable node" });
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "one witness is not enough").to.equal("running");
+    fixture.clock.jump(36_000);
+    const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status?.failure?.reason).to.equal("NodeLost");
     expect(finished.status).to.not.have.property("usage");
     const pod = await eventually(async () => {
-      const found = await stage.pods.get({ name, namespace });
+      const found = await fixture.pods.get({ name, namespace });
       return found.metadata.deletionTimestamp !== undefined && found.metadata.finalizers === undefined ? found : undefined;
     }, { what: "the pod to be released" });
     expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
   });
 
-  it("leaves a session alone whose kubelet is silent while its agent is heard", async () => {
+  it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
-    const [node = ""] = stage.nodeNames;
-    await stage.startOperator();
-    const { metadata: { name, namespace } } = await stage.launch();
-    await stage.session(name, isRunning, "running session");
-    await stage.createCache("the-question");
-    await stage.setNodeReady(node, false);
+    const [node = ""] = fixture.nodeNames;
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    await fixture.createCache("the-question");
+    await fixture.setNodeReady(node, false);
     for (const progressPercent of [10, 20, 30]) {
-      stage.clock.jump(20_000);
-      await stage.parts.report(node, { entries: [aCacheEntry({ state: "Downloading", progressPercent })] });
+      fixture.clock.jump(20_000);
+      await fixture.components.report(node, { entries: [aCacheEntry({ state: "Downloading", progressPercent })] });
       // Progress and heartbeat come in one report: where the one shows, the other was heard.
       await eventually(async () => {
-        const cache = await stage.caches.get({ name: "the-question", namespace });
+        const cache = await fixture.caches.get({ name: "the-question", namespace });
         return cache.status?.nodes?.[0]?.progressPercent === progressPercent;
       }, { what: `${progressPercent} % in the cache's status` });
     }
-    await stage.setNodeReady(node, true);
-    await eventually(async () => (await stage.gameNodes.get({ name: node })).status?.capacity?.schedulable === true, { what: "a schedulable node" });
-    expect(publicStatusOf(await stage.sessions.get({ name, namespace }))).to.equal("running");
+    await fixture.setNodeReady(node, true);
+    await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.schedulable === true, { what: "a schedulable node" });
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("running");
   });
 
-  it("finishes without the last save only after the give-up time, and says so", async () => {
+  it("finishes without the last save only after the give-up time, with failure SaveNotStored", async () => {
     await set();
-    stage.parts.behaviour.isStoreAway = true;
-    await stage.startOperator();
-    const { metadata: { name, namespace } } = await stage.launch();
-    await stage.session(name, isRunning, "running session");
-    await stage.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    const waiting = await stage.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "unstored save");
+    fixture.components.behaviour.isStoreUnavailable = true;
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    const waiting = await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "unstored save");
     expect(isFinished(waiting)).to.equal(false);
-    stage.clock.jump(590_000);
-    await stage.parts.report(stage.nodeNames[0] ?? "");
-    expect(isFinished(await stage.sessions.get({ name, namespace }))).to.equal(false);
-    stage.clock.jump(15_000);
-    const finished = await stage.session(name, isFinished, "finished session");
+    fixture.clock.jump(590_000);
+    await fixture.components.report(fixture.nodeNames[0] ?? "");
+    expect(isFinished(await fixture.sessions.get({ name, namespace }))).to.equal(false);
+    fixture.clock.jump(15_000);
+    const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
     expect(publicStatusOf(finished)).to.equal("stopped");
     await hasEvents(name, "SaveNotStored");

@@ -1,34 +1,35 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { conditionStatus, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { OperatorStage } from "#test/support/operatorStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 /** More than any of the stories needs, so that the last rounds show a life without a crash. */
 const mostWrites = 12;
 
 /** How a session's story goes on once it runs. */
-const stories: Record<string, (stage: OperatorStage, name: string) => Promise<unknown>> = {
-  "is stopped": (stage, name) =>
-    stage.sessions.mergePatch({ name, namespace: stage.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } }),
-  "ends with its game": (stage, name) => stage.parts.endGame(name, stage.namespace, 0),
-  "is deleted": (stage, name) => stage.sessions.delete({ name, namespace: stage.namespace }),
+const stories: Record<string, (fixture: OperatorFixture, name: string) => Promise<unknown>> = {
+  "is stopped": (fixture, name) =>
+    fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } }),
+  "ends with its game": (fixture, name) => fixture.components.endGame(name, fixture.namespace, 0),
+  "is deleted": (fixture, name) => fixture.sessions.delete({ name, namespace: fixture.namespace }),
 };
 
 describe("An operator that dies", function () {
   this.timeout(120_000);
 
   for (const [what, goOn] of Object.entries(stories)) {
-    it(`after any write: the next one brings a session that ${what} to the same end`, async () => {
-      const stage = await OperatorStage.set();
+    it(`after any write has a successor that brings a session that ${what} to the same end`, async () => {
+      const fixture = await OperatorFixture.start();
       // Then the pod is made ahead of the save, as in most launches.
-      stage.parts.behaviour.cached.push(aCacheEntry());
+      fixture.components.behaviour.cached.push(aCacheEntry());
       try {
         const results: { end: unknown; deaths: number }[] = [];
         for (let writes = 1; writes <= mostWrites; writes++) {
-          results.push(await live(stage, writes, (name) => goOn(stage, name)));
+          results.push(await live(fixture, writes, (name) => goOn(fixture, name)));
           if (results.at(-1)?.deaths === 0) break;
         }
         expect(results.at(-1)?.deaths, "the last round is without a crash").to.equal(0);
@@ -36,47 +37,43 @@ describe("An operator that dies", function () {
         const undisturbed = results.at(-1)?.end;
         results.forEach(({ end }, index) => expect(end, `death after write ${index + 1}`).to.deep.equal(undisturbed));
       } finally {
-        await stage.clear();
+        await fixture.clear();
       }
     });
   }
 });
 
-/** One session's whole life, with the first operator dying after so many writes; gives what counts of its end. */
-async function live(stage: OperatorStage, diesAfterWrites: number, goOn: (name: string) => Promise<unknown>): Promise<{ end: unknown; deaths: number }> {
+/** One session's whole life, with the first operator dying after so many writes; returns what counts of its end. */
+async function live(fixture: OperatorFixture, diesAfterWrites: number, goOn: (name: string) => Promise<unknown>): Promise<{ end: unknown; deaths: number }> {
   let deaths = 0;
-  const first = await stage.startOperator({ diesAfterWrites });
+  const first = await fixture.startOperator({ diesAfterWrites });
   let current = first.operator;
   const nurse = setInterval(() => {
     if (!first.transport.isDead || deaths > 0) return;
     deaths++;
-    replacing = stage.stopOperator(first.operator).then(() => stage.startOperator()).then(({ operator }) => void (current = operator));
+    replacing = fixture.stopOperator(first.operator).then(() => fixture.startOperator()).then(({ operator }) => void (current = operator));
   }, 5);
   let replacing: Promise<void> = Promise.resolve();
   try {
-    const { metadata: { name, namespace } } = await stage.launch({ ttlSecondsAfterFinished: 60 });
-    await stage.session(name, (session) => publicStatusOf(session) === "running", "running session");
-    stage.parts.behaviour.isRecorderAway = true;
+    const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 60 });
+    await fixture.session(name, (session) => publicStatusOf(session) === "running", "running session");
+    fixture.components.behaviour.isRecorderUnavailable = true;
     await goOn(name);
-    const finished = await stage.session(name, isFinished, "finished session");
-    stage.parts.behaviour.isRecorderAway = false;
+    const finished = await fixture.session(name, isFinished, "finished session");
+    fixture.components.behaviour.isRecorderUnavailable = false;
     // The recorder looks again; what it looked at by itself in time is gone already.
-    await stage.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } }).catch((error: unknown) => {
+    await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
-    stage.clock.jump(61_000);
-    await stage.gone(name);
-    await eventually(async () => await stage.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
-    return { end: summaryOf(finished, stage.parts.podUids.get(name)?.size), deaths };
+    fixture.clock.jump(61_000);
+    await fixture.gone(name);
+    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+    return { end: summaryOf(finished, fixture.components.podUids.get(name)?.size), deaths };
   } finally {
     clearInterval(nurse);
     await replacing;
-    await stage.stopOperator(current);
+    await fixture.stopOperator(current);
   }
-}
-
-function isFinished(session: GameSession): boolean {
-  return conditionStatus(session, "Finished") === "True";
 }
 
 function summaryOf({ status }: GameSession, pods: number | undefined): unknown {

@@ -5,57 +5,57 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { sessionUserId } from "#contracts/nodeLayout.ts";
 import type { PackedSave } from "#contracts/spool.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { archivesIn, createPackerStage, type PackerLife, type PackerStage } from "#test/support/packerStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { archivesIn, createPackerFixture, type PackerRun, type PackerFixture } from "#test/support/fixtures/packerFixture.ts";
 
 const mib = 2 ** 20;
 
 describe("the packer, given a hostile game's saves,", function () {
   this.timeout(60_000);
-  let stage: PackerStage;
-  let life: PackerLife;
+  let fixture: PackerFixture;
+  let run: PackerRun;
   let good: PackedSave;
 
   beforeEach(async () => {
-    stage = createPackerStage({ volumeMb: 64 });
-    life = await stage.play();
-    stage.game("echo good > a");
-    good = await stage.packed();
+    fixture = createPackerFixture({ volumeMb: 64 });
+    run = await fixture.play();
+    fixture.game("echo good > a");
+    good = await fixture.packed();
   });
 
-  afterEach(() => stage.remove());
+  afterEach(() => fixture.remove());
 
   /** The packer goes on, said little, and its last word is this one. */
   async function expectRefused(reason: string): Promise<void> {
-    await eventually(() => stage.manifest()?.refused?.reason === reason, { what: reason });
-    expect(stage.manifest()!.save, "the last good pack").to.deep.equal(good);
-    expect(await life.finish()).to.equal(0);
-    expect(stage.manifest()).to.deep.include({ final: true, save: good });
-    expect(stage.manifest()!.refused!.reason).to.equal(reason);
-    expect(archivesIn(stage)).to.have.length(1);
-    expect(life.log()).to.have.length.at.most(3);
+    await eventually(() => fixture.manifest()?.refused?.reason === reason, { what: reason });
+    expect(fixture.manifest()!.save, "the last good pack").to.deep.equal(good);
+    expect(await run.finish()).to.equal(0);
+    expect(fixture.manifest()).to.deep.include({ final: true, save: good });
+    expect(fixture.manifest()!.refused!.reason).to.equal(reason);
+    expect(archivesIn(fixture)).to.have.length(1);
+    expect(run.log()).to.have.length.at.most(3);
   }
 
   async function expectLeftOut(example: RegExp, count?: number): Promise<void> {
-    expect(await life.finish()).to.equal(0);
-    const { save, refused, final } = stage.manifest()!;
+    expect(await run.finish()).to.equal(0);
+    const { save, refused, final } = fixture.manifest()!;
     expect({ refused, final }).to.deep.equal({ refused: undefined, final: true });
-    expect(stage.content(save!)).to.include({ a: "good\n" });
+    expect(fixture.content(save!)).to.include({ a: "good\n" });
     expect(save!.leftOut?.example).to.match(example);
     if (count !== undefined) expect(save!.leftOut?.count).to.equal(count);
-    expect(life.log()).to.have.length.at.most(3);
+    expect(run.log()).to.have.length.at.most(3);
   }
 
   function residentBytes(): number {
-    return 1024 * Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${life.process.pid}/status`, "utf8"))![1]);
+    return 1024 * Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${run.process.pid}/status`, "utf8"))![1]);
   }
 
   for (const [kind, make] of [["files", "open(f'{n:0200}', 'w').close()"], ["links", "os.symlink('/etc', f'{n:0200}')"]] as const) {
     it(`refuses endless ${kind} without reading all their names`, async () => {
       const before = residentBytes();
       // Beside the saves until they are complete: packing the first of them would take more memory than refusing all.
-      stage.game(`mkdir ../many; cd ../many; python3 -c "\nimport os\nfor n in range(250000): ${make}\n"; mv ../many ../save`);
-      await eventually(() => stage.manifest()?.refused?.reason === "SaveTooLarge", { timeoutMs: 20_000 });
+      fixture.game(`mkdir ../many; cd ../many; python3 -c "\nimport os\nfor n in range(250000): ${make}\n"; mv ../many ../save`);
+      await eventually(() => fixture.manifest()?.refused?.reason === "SaveTooLarge", { timeoutMs: 20_000 });
       expect(residentBytes() - before).to.be.below(48 * mib);
   
       await expectRefused("SaveTooLarge");
@@ -63,55 +63,55 @@ describe("the packer, given a hostile game's saves,", function () {
   }
 
   it("refuses a sparse file of a terabyte without reading it", async () => {
-    stage.game("truncate --size 1T sparse");
+    fixture.game("truncate --size 1T sparse");
     await expectRefused("SaveTooLarge");
-    expect(stage.manifest()!.refused!.message).to.contain(String(limits.save.unpackedBytes));
+    expect(fixture.manifest()!.refused!.message).to.contain(String(limits.save.unpackedBytes));
   });
 
   it("stores a sparse file that is not too large", async () => {
-    stage.game("truncate --size 100M sparse");
-    const save = await stage.packed(({ files }) => files === 2);
+    fixture.game("truncate --size 100M sparse");
+    const save = await fixture.packed(({ files }) => files === 2);
     expect(save.bytes).to.be.below(mib);
     expect(save.unpackedBytes).to.equal(100 * mib + 4096);
   });
 
-  it("leaves out folders deeper than a path can tell", async () => {
-    stage.game("n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n; cd $n; done; touch bottom");
+  it("leaves out folders deeper than a path can name", async () => {
+    fixture.game("n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n; cd $n; done; touch bottom");
     await expectLeftOut(/^"0{100}.*has a path longer than 1024 bytes$/, 1);
   });
 
   it("leaves out links, FIFOs, sockets and names that are no text", async () => {
-    stage.game(`ln -s /etc link; mkfifo fifo; touch $'\\xff'; touch $'line\\nfeed'; python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('socket')"`);
-    await stage.packed(({ leftOut }) => leftOut !== undefined);
+    fixture.game(`ln -s /etc link; mkfifo fifo; touch $'\\xff'; touch $'line\\nfeed'; python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('socket')"`);
+    await fixture.packed(({ leftOut }) => leftOut !== undefined);
     await expectLeftOut(/^"[a-z\\�]+" (is|has) [a-z .-]+$/i, 5);
   });
 
-  it("leaves out what it may not read", async () => {
-    stage.game("echo secret > b; chmod 000 b; mkdir c d; touch c/x d/x; chmod 000 c; chmod 400 d");
+  it("leaves out files that it may not read", async () => {
+    fixture.game("echo secret > b; chmod 000 b; mkdir c d; touch c/x d/x; chmod 000 c; chmod 400 d");
     await expectLeftOut(/cannot be read \(EACCES\)$/, 3);
   });
 
   it("keeps the last good save when the directory becomes a link", async () => {
-    stage.game("cd ..; mv save gone; ln -s /etc save");
+    fixture.game("cd ..; mv save gone; ln -s /etc save");
     await expectRefused("SaveMissing");
   });
 
   it("keeps the last good save when the directory becomes a file", async () => {
-    stage.game("cd ..; rm -r save; echo file > save");
+    fixture.game("cd ..; rm -r save; echo file > save");
     await expectRefused("SaveMissing");
   });
 
   it("keeps the last good save when it may not enter the directory", async () => {
-    stage.game("chmod 000 .");
+    fixture.game("chmod 000 .");
     await expectRefused("SaveUnreadable");
   });
 
-  it("packs again what a game put right", async () => {
-    stage.game("cd ..; mv save gone");
-    await eventually(() => stage.manifest()?.refused);
-    renameSync(join(stage.volume, "gone"), stage.saves);
-    await eventually(() => stage.manifest()?.refused === undefined);
-    expect(stage.manifest()!.save).to.deep.equal(good);
+  it("packs again once a game has repaired its directory", async () => {
+    fixture.game("cd ..; mv save gone");
+    await eventually(() => fixture.manifest()?.refused);
+    renameSync(join(fixture.volume, "gone"), fixture.saves);
+    await eventually(() => fixture.manifest()?.refused === undefined);
+    expect(fixture.manifest()!.save).to.deep.equal(good);
   });
 
   it("stores files that grow, shrink, come and go while they are read", async () => {
@@ -128,23 +128,23 @@ while True:
     elif random.random() < 0.2:
       try: os.remove('d/x'); os.rmdir('d')
       except OSError: pass
-`], { cwd: stage.saves, uid: sessionUserId, gid: sessionUserId, stdio: "ignore" });
+`], { cwd: fixture.saves, uid: sessionUserId, gid: sessionUserId, stdio: "ignore" });
     try {
-      for (let wanted = 2; wanted <= 6; wanted += 1) stage.content(await stage.packed(({ sequence }) => sequence >= wanted));
+      for (let wanted = 2; wanted <= 6; wanted += 1) fixture.content(await fixture.packed(({ sequence }) => sequence >= wanted));
     } catch (error) {
       // The pack may have been replaced between its name and its bytes, as the agent may find too.
       if (!(error instanceof Error && error.message.includes("ENOENT"))) throw error;
     } finally {
       game.kill("SIGKILL");
     }
-    expect(await life.finish()).to.equal(0);
-    expect(stage.content(stage.manifest()!.save!)).to.include({ a: "good\n" });
-    expect(life.log()).to.deep.equal([]);
+    expect(await run.finish()).to.equal(0);
+    expect(fixture.content(fixture.manifest()!.save!)).to.include({ a: "good\n" });
+    expect(run.log()).to.deep.equal([]);
   });
 
-  it("stores times that tar cannot tell as ones that it can", async () => {
-    stage.game("touch -d '1901-01-01' old; touch -d '2400-01-01' future");
-    const save = await stage.packed(({ files }) => files === 3);
-    expect(Object.keys(stage.content(save))).to.deep.equal(["a", "future", "old"]);
+  it("stores times that tar cannot represent as the nearest that it can", async () => {
+    fixture.game("touch -d '1901-01-01' old; touch -d '2400-01-01' future");
+    const save = await fixture.packed(({ files }) => files === 3);
+    expect(Object.keys(fixture.content(save))).to.deep.equal(["a", "future", "old"]);
   });
 });

@@ -7,103 +7,103 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { packedArchiveName } from "#contracts/nodeLayout.ts";
 import { limits } from "#contracts/limits.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { archivesIn, createPackerStage, packerUid, type PackerStage, type PackerStageOptions } from "#test/support/packerStage.ts";
-import { repositoryRoot } from "#test/support/programs.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { archivesIn, createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions } from "#test/support/fixtures/packerFixture.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
-describe("the packer packs", () => {
-  let stage: PackerStage;
-  const open = (options?: PackerStageOptions): PackerStage => stage = createPackerStage(options);
+describe("the packer packing saves", () => {
+  let fixture: PackerFixture;
+  const open = (options?: PackerFixtureOptions): PackerFixture => fixture = createPackerFixture(options);
 
-  afterEach(() => stage.remove());
+  afterEach(() => fixture.remove());
 
-  it("a save that changed, and keeps one pack at a time", async () => {
+  it("packs a changed save, and keeps one pack at a time", async () => {
     open();
-    await stage.play();
-    stage.game("mkdir -p slots/1; echo one > slots/1/save; echo '#!' > tool; chmod 700 tool");
-    const first = await stage.packed();
-    expect(stage.content(first)).to.deep.equal({ slots: undefined, "slots/1": undefined, "slots/1/save": "one\n", tool: "#!\n" });
+    await fixture.play();
+    fixture.game("mkdir -p slots/1; echo one > slots/1/save; echo '#!' > tool; chmod 700 tool");
+    const first = await fixture.packed();
+    expect(fixture.content(first)).to.deep.equal({ slots: undefined, "slots/1": undefined, "slots/1/save": "one\n", tool: "#!\n" });
     expect(first).to.include({ sequence: 1, attempt: 1, entries: 4, files: 2, unpackedBytes: 8192 });
-    expect(stage.manifest()).to.include({ uid: packerUid, attempt: 1, final: false });
-    stage.game("echo two > slots/1/save");
-    const second = await stage.packed(({ sequence }) => sequence === 2);
-    expect(stage.content(second)["slots/1/save"]).to.equal("two\n");
-    await eventually(() => archivesIn(stage).join() === packedArchiveName(second));
+    expect(fixture.manifest()).to.include({ uid: packerUid, attempt: 1, final: false });
+    fixture.game("echo two > slots/1/save");
+    const second = await fixture.packed(({ sequence }) => sequence === 2);
+    expect(fixture.content(second)["slots/1/save"]).to.equal("two\n");
+    await eventually(() => archivesIn(fixture).join() === packedArchiveName(second));
   });
 
-  it("its last pack when the game is over, and a new playthrough's empty one", async () => {
+  it("makes its last pack when the game is over, and an empty one of a new playthrough", async () => {
     open({ spoolSeconds: 1000 });
-    const life = await stage.play();
-    expect(await life.finish()).to.equal(0);
-    expect(life.messages).to.deep.equal(["restored", "done"]);
-    const { save, final } = stage.manifest()!;
+    const run = await fixture.play();
+    expect(await run.finish()).to.equal(0);
+    expect(run.messages).to.deep.equal(["restored", "done"]);
+    const { save, final } = fixture.manifest()!;
     expect(final).to.equal(true);
-    expect(stage.content(save!)).to.deep.equal({});
+    expect(fixture.content(save!)).to.deep.equal({});
   });
 
-  it("what was written last before the end, and ends at SIGTERM alike", async () => {
+  it("packs the last writes before the end, and does so at SIGTERM too", async () => {
     open({ spoolSeconds: 1000 });
-    const life = await stage.play();
-    stage.game("echo last > save");
-    life.process.kill("SIGTERM");
-    expect(await life.exited).to.equal(0);
-    expect(stage.manifest()!.final).to.equal(true);
-    expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ save: "last\n" });
+    const run = await fixture.play();
+    fixture.game("echo last > save");
+    run.process.kill("SIGTERM");
+    expect(await run.exited).to.equal(0);
+    expect(fixture.manifest()!.final).to.equal(true);
+    expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ save: "last\n" });
   });
 
-  it("anew when the game ends in the middle of a pack", async () => {
+  it("packs again when the game ends in the middle of a pack", async () => {
     open({ volumeMb: 128 });
-    const life = await stage.play();
-    stage.game("head -c 64M /dev/urandom > large");
-    await eventually(() => archivesIn(stage).some((name) => name.endsWith(".new")));
-    stage.game("rm large; echo last > small");
-    expect(await life.finish()).to.equal(0);
-    expect(stage.manifest()).to.include({ final: true });
-    expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ small: "last\n" });
-    expect(archivesIn(stage)).to.have.length(1);
-    expect(life.log()).to.deep.equal([]);
+    const run = await fixture.play();
+    fixture.game("head -c 64M /dev/urandom > large");
+    await eventually(() => archivesIn(fixture).some((name) => name.endsWith(".new")));
+    fixture.game("rm large; echo last > small");
+    expect(await run.finish()).to.equal(0);
+    expect(fixture.manifest()).to.include({ final: true });
+    expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ small: "last\n" });
+    expect(archivesIn(fixture)).to.have.length(1);
+    expect(run.log()).to.deep.equal([]);
   });
 
-  it("nothing anew that is unchanged, at the end neither", async () => {
+  it("packs no unchanged save again, not even at the end", async () => {
     open();
-    const life = await stage.play();
-    stage.game("echo one > a");
-    const save = await stage.packed();
-    await life.finish();
-    expect(stage.manifest()).to.deep.equal({ version: 1, uid: packerUid, attempt: 1, final: true, save });
+    const run = await fixture.play();
+    fixture.game("echo one > a");
+    const save = await fixture.packed();
+    await run.finish();
+    expect(fixture.manifest()).to.deep.equal({ version: 1, uid: packerUid, attempt: 1, final: true, save });
   });
 
-  it("what a mapping wrote, of which no time tells, at the end", async () => {
+  it("packs at the end what a memory mapping wrote without a new modification time", async () => {
     open({ volumeMb: 64 });
-    const life = await stage.play();
-    stage.game("echo one > a");
-    await stage.packed();
-    stage.game(`python3 -c "
+    const run = await fixture.play();
+    fixture.game("echo one > a");
+    await fixture.packed();
+    fixture.game(`python3 -c "
 import mmap
 with open('a', 'r+b') as file:
   mmap.mmap(file.fileno(), 0)[0:3] = b'two'
 "`);
-    await life.finish();
-    expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ a: "two\n" });
+    await run.finish();
+    expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ a: "two\n" });
   });
 
-  it("the same bytes for the same files, whatever order they were made in", async () => {
+  it("makes the same bytes of the same files, whatever order they were created in", async () => {
     const digests: string[] = [];
     for (const names of ["b a c", "c b a"]) {
       open({ spoolSeconds: 1000 });
-      const life = await stage.play();
-      stage.game(`for n in ${names}; do mkdir "d$n"; echo "$n" > "d$n/f"; touch -d @1000000 "d$n/f"; done`);
-      await life.finish();
-      digests.push(stage.manifest()!.save!.sha256);
-      if (digests.length === 1) stage.remove();
+      const run = await fixture.play();
+      fixture.game(`for n in ${names}; do mkdir "d$n"; echo "$n" > "d$n/f"; touch -d @1000000 "d$n/f"; done`);
+      await run.finish();
+      digests.push(fixture.manifest()!.save!.sha256);
+      if (digests.length === 1) fixture.remove();
     }
     expect(digests[0]).to.equal(digests[1]);
   });
 
-  it("names of every length and script, as the strict reader takes them", async () => {
+  it("packs names of every length and script so that the strict reader accepts them", async () => {
     open({ spoolSeconds: 1000 });
-    const life = await stage.play();
-    stage.game(`python3 -c "
+    const run = await fixture.play();
+    fixture.game(`python3 -c "
 import os
 for n in range(1, 256): open('f' * n, 'w').close()
 for n in range(1, 86): open('ß€' * (n // 2) + '€' * (n % 2) + '.', 'w').close() if n * 3 < 255 else None
@@ -111,76 +111,76 @@ for n in range(90, 160): os.makedirs('d' * n + '/' + 'e' * 99); open('d' * n + '
 path = '.'
 for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w').close()
 "`);
-    await life.finish();
-    const { save } = stage.manifest()!;
+    await run.finish();
+    const { save } = fixture.manifest()!;
     expect(save!.leftOut).to.equal(undefined);
-    expect(Object.keys(stage.content(save!))).to.have.length(Number(execFileSync("bash", ["-c", "find . -mindepth 1 | wc -l"], { cwd: stage.saves })));
+    expect(Object.keys(fixture.content(save!))).to.have.length(Number(execFileSync("bash", ["-c", "find . -mindepth 1 | wc -l"], { cwd: fixture.saves })));
   });
 
-  it("on in a second life, under the next attempt and sequence", async () => {
+  it("continues after a restart, under the next attempt and sequence", async () => {
     open();
-    const first = await stage.play();
-    stage.game("echo one > a");
-    const before = await stage.packed();
+    const first = await fixture.play();
+    fixture.game("echo one > a");
+    const before = await fixture.packed();
     first.process.kill("SIGKILL");
     await first.exited;
-    writeFileSync(stage.spooled("packed/save-9-1.tar.gz.new"), "half a pack");
-    stage.start();
-    await eventually(() => stage.manifest()?.attempt === 2);
-    expect(stage.manifest()!.save, "the same files are no new save").to.deep.equal(before);
-    stage.game("echo two > a");
-    expect(await stage.packed(({ sequence }) => sequence === 2)).to.include({ attempt: 2 });
-    await eventually(() => archivesIn(stage).join() === "save-2-2.tar.gz");
+    writeFileSync(fixture.spooled("packed/save-9-1.tar.gz.new"), "half a pack");
+    fixture.start();
+    await eventually(() => fixture.manifest()?.attempt === 2);
+    expect(fixture.manifest()!.save, "the same files are no new save").to.deep.equal(before);
+    fixture.game("echo two > a");
+    expect(await fixture.packed(({ sequence }) => sequence === 2)).to.include({ attempt: 2 });
+    await eventually(() => archivesIn(fixture).join() === "save-2-2.tar.gz");
   });
 
-  it("a save of 32 MiB, beside a busy machine's other work", async function () {
+  it("packs a save of 32 MiB on a busy machine", async function () {
     this.timeout(120_000);
     open({ volumeMb: 64, spoolSeconds: limits.save.spoolSeconds });
-    const life = await stage.play();
-    for (const thread of readdirSync(`/proc/${life.process.pid}/task`)) setPriority(Number(thread), 5);
+    const run = await fixture.play();
+    for (const thread of readdirSync(`/proc/${run.process.pid}/task`)) setPriority(Number(thread), 5);
     const busy = Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => spawn(process.execPath, ["-e", "for (;;);"]));
     try {
-      await eventually(() => stage.manifest());
-      writeFileSync(join(stage.volume, "random"), randomBytes(32 * 2 ** 20));
-      stage.game("head -c 8M ../random > first");
+      await eventually(() => fixture.manifest());
+      writeFileSync(join(fixture.volume, "random"), randomBytes(32 * 2 ** 20));
+      fixture.game("head -c 8M ../random > first");
       // A change right after a look waits the longest.
-      await stage.packed();
-      stage.game("cp ../random first; touch first");
-      await eventually(() => stage.manifest()?.save?.unpackedBytes === 32 * 2 ** 20, { timeoutMs: 60_000, what: "the changed save to be spooled" });
+      await fixture.packed();
+      fixture.game("cp ../random first; touch first");
+      await eventually(() => fixture.manifest()?.save?.unpackedBytes === 32 * 2 ** 20, { timeoutMs: 60_000, what: "the changed save to be spooled" });
     } finally {
       for (const child of busy) child.kill("SIGKILL");
     }
   });
 
-  it("again when the spool, which was full, has room, and keeps the last good pack meanwhile", async () => {
+  it("packs again once a full spool has room, and keeps the last good pack meanwhile", async () => {
     open({ packedMb: 2 });
-    const life = await stage.play();
-    stage.game("echo one > a");
-    const good = await stage.packed();
-    stage.game("head -c 3M /dev/urandom > large");
-    await eventually(() => stage.manifest()?.refused?.reason === "SpoolFull");
-    expect(stage.manifest()!.save).to.deep.equal(good);
-    expect(archivesIn(stage)).to.deep.equal([packedArchiveName(good)]);
-    expect(life.log()).to.have.length.at.most(3);
-    stage.game("truncate --size 1M large");
-    const next = await stage.packed(({ sequence }) => sequence === 2);
-    expect(Object.keys(stage.content(next))).to.deep.equal(["a", "large"]);
-    expect(stage.manifest()!.refused).to.equal(undefined);
+    const run = await fixture.play();
+    fixture.game("echo one > a");
+    const good = await fixture.packed();
+    fixture.game("head -c 3M /dev/urandom > large");
+    await eventually(() => fixture.manifest()?.refused?.reason === "SpoolFull");
+    expect(fixture.manifest()!.save).to.deep.equal(good);
+    expect(archivesIn(fixture)).to.deep.equal([packedArchiveName(good)]);
+    expect(run.log()).to.have.length.at.most(3);
+    fixture.game("truncate --size 1M large");
+    const next = await fixture.packed(({ sequence }) => sequence === 2);
+    expect(Object.keys(fixture.content(next))).to.deep.equal(["a", "large"]);
+    expect(fixture.manifest()!.refused).to.equal(undefined);
   });
 
-  it("one folder once for the node agent, as the session's last", async () => {
+  it("packs one folder once for the node agent, as the session's last pack", async () => {
     open();
-    const folder = join(stage.volume, "kept");
+    const folder = join(fixture.volume, "kept");
     mkdirSync(folder);
     writeFileSync(join(folder, "a"), "kept");
     utimesSync(join(folder, "a"), 1, 1);
     const packOnce = () => promisify(execFile)(process.execPath, [join(repositoryRoot, "packer/src/packOnce.ts")], {
-      env: { SAVE_DIRECTORY: folder, SPOOL_DIR: stage.spool, SESSION_UID: packerUid },
+      env: { SAVE_DIRECTORY: folder, SPOOL_DIR: fixture.spool, SESSION_UID: packerUid },
     });
     await packOnce();
-    expect(stage.manifest()).to.include({ final: true });
-    expect(stage.content(stage.manifest()!.save!)).to.deep.equal({ a: "kept" });
+    expect(fixture.manifest()).to.include({ final: true });
+    expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ a: "kept" });
     await packOnce();
-    expect(stage.manifest(), "when it is asked again").to.deep.include({ attempt: 2, final: true });
+    expect(fixture.manifest(), "when it is asked again").to.deep.include({ attempt: 2, final: true });
   });
 });

@@ -5,56 +5,56 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { packTar, type TarEntry } from "modern-tar";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { createPackerStage, packerUid, type PackerStage, type PackerStageOptions } from "#test/support/packerStage.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions } from "#test/support/fixtures/packerFixture.ts";
 
-describe("the packer restores", () => {
-  let stage: PackerStage;
-  const open = (options?: PackerStageOptions): PackerStage => stage = createPackerStage(options);
-  const restored = () => eventually(() => stage.report(), { what: "the report" });
+describe("the packer restoring saves", () => {
+  let fixture: PackerFixture;
+  const open = (options?: PackerFixtureOptions): PackerFixture => fixture = createPackerFixture(options);
+  const restored = () => eventually(() => fixture.report(), { what: "the report" });
 
-  afterEach(() => stage.remove());
+  afterEach(() => fixture.remove());
 
-  it("an empty directory for a new playthrough, and tells its parent", async () => {
+  it("creates an empty directory for a new playthrough, and tells its parent", async () => {
     open();
-    const life = await stage.play();
-    expect(stage.report()).to.deep.equal({ version: 1, uid: packerUid });
-    expect(statSync(stage.saves)).to.include({ uid: sessionUserId, mode: 0o40700 });
-    await eventually(() => life.messages.includes("restored"));
+    const run = await fixture.play();
+    expect(fixture.report()).to.deep.equal({ version: 1, uid: packerUid });
+    expect(statSync(fixture.saves)).to.include({ uid: sessionUserId, mode: 0o40700 });
+    await eventually(() => run.messages.includes("restored"));
   });
 
-  it("waits for an order, and takes none of another session", async () => {
+  it("waits for an order, and refuses one of another session", async () => {
     open();
-    const life = stage.start();
-    stage.order(undefined, { uid: "somebody-else" });
-    await eventually(() => life.log().length > 0, { what: "a word about the wrong order" });
-    expect(stage.report()).to.equal(undefined);
-    expect(existsSync(stage.saves)).to.equal(false);
-    stage.order();
-    await eventually(() => existsSync(stage.saves));
+    const run = fixture.start();
+    fixture.order(undefined, { uid: "somebody-else" });
+    await eventually(() => run.log().length > 0, { what: "a word about the wrong order" });
+    expect(fixture.report()).to.equal(undefined);
+    expect(existsSync(fixture.saves)).to.equal(false);
+    fixture.order();
+    await eventually(() => existsSync(fixture.saves));
   });
 
-  it("ends without a word when no order came", async () => {
+  it("ends without a report when no order came", async () => {
     open();
-    const life = stage.start();
-    await life.finish();
-    expect(life.messages).to.deep.equal(["done"]);
-    expect(stage.manifest()).to.equal(undefined);
+    const run = fixture.start();
+    await run.finish();
+    expect(run.messages).to.deep.equal(["done"]);
+    expect(fixture.manifest()).to.equal(undefined);
   });
 
-  it("a save with its times, modes and content", async () => {
+  it("restores a save with its times, modes and content", async () => {
     open();
     const body = randomBytes(3_000_000);
-    stage.order(await save(file("a/b/deep.bin", body, 0o600, 1_500_000_000), file("run.sh", Buffer.from("#!"), 0o755, 1_600_000_000)));
-    stage.start();
-    await eventually(() => existsSync(stage.saves));
-    expect(readFileSync(join(stage.saves, "a/b/deep.bin")).equals(body)).to.equal(true);
-    expect(statSync(join(stage.saves, "a/b/deep.bin"))).to.include({ mtimeMs: 1_500_000_000_000, mode: 0o100600, uid: sessionUserId });
-    expect(statSync(join(stage.saves, "run.sh"))).to.include({ mtimeMs: 1_600_000_000_000, mode: 0o100700 });
-    expect(statSync(join(stage.saves, "a/b"))).to.include({ mode: 0o40700 });
+    fixture.order(await save(file("a/b/deep.bin", body, 0o600, 1_500_000_000), file("run.sh", Buffer.from("#!"), 0o755, 1_600_000_000)));
+    fixture.start();
+    await eventually(() => existsSync(fixture.saves));
+    expect(readFileSync(join(fixture.saves, "a/b/deep.bin")).equals(body)).to.equal(true);
+    expect(statSync(join(fixture.saves, "a/b/deep.bin"))).to.include({ mtimeMs: 1_500_000_000_000, mode: 0o100600, uid: sessionUserId });
+    expect(statSync(join(fixture.saves, "run.sh"))).to.include({ mtimeMs: 1_600_000_000_000, mode: 0o100700 });
+    expect(statSync(join(fixture.saves, "a/b"))).to.include({ mode: 0o40700 });
   });
 
-  it("nothing that is damaged, forbidden or too large, and says why", async () => {
+  it("refuses a damaged, forbidden or too large save with the reason", async () => {
     const good = await save(file("a", Buffer.from("a")));
     const link = gzipSync(await packTar([{ header: { name: "l", type: "symlink", size: 0, linkname: "/etc" } }]));
     const cases: { archive: Buffer; claims?: { sha256?: string; bytes?: number }; reason: string; says: RegExp }[] = [
@@ -66,75 +66,75 @@ describe("the packer restores", () => {
       { archive: await save(file("big", randomBytes(6 * 2 ** 20))), reason: "SaveVolumeFull", says: /does not fit/ },
     ];
     for (const { archive, claims, reason, says } of cases) {
-      stage?.remove(); // eslint-disable-line @typescript-eslint/no-unnecessary-condition
+      fixture?.remove(); // eslint-disable-line @typescript-eslint/no-unnecessary-condition
       open({ volumeMb: 4 });
-      stage.order(archive, claims);
-      const life = stage.start();
+      fixture.order(archive, claims);
+      const run = fixture.start();
       const { refused } = await restored();
       expect(refused?.reason).to.equal(reason);
       expect(refused?.message).to.match(says);
-      expect(existsSync(stage.saves), reason).to.equal(false);
-      expect(existsSync(join(stage.volume, ".restoring")), reason).to.equal(false);
-      expect(await life.finish()).to.equal(0);
-      expect(existsSync(stage.saves), reason).to.equal(false);
+      expect(existsSync(fixture.saves), reason).to.equal(false);
+      expect(existsSync(join(fixture.volume, ".restoring")), reason).to.equal(false);
+      expect(await run.finish()).to.equal(0);
+      expect(existsSync(fixture.saves), reason).to.equal(false);
     }
   });
 
-  it("a fresh copy after an earlier life ended halfway", async () => {
+  it("restores a fresh copy after an earlier process ended halfway", async () => {
     open();
-    mkdirSync(stage.saves);
-    chownSync(stage.saves, sessionUserId, sessionUserId);
-    stage.game("echo half > half");
-    renameSync(stage.saves, join(stage.volume, ".restoring"));
-    stage.order(await save(file("whole", Buffer.from("whole"))));
-    stage.start();
-    await eventually(() => existsSync(stage.saves));
-    expect(existsSync(join(stage.saves, "half"))).to.equal(false);
-    expect(readFileSync(join(stage.saves, "whole"), "utf8")).to.equal("whole");
+    mkdirSync(fixture.saves);
+    chownSync(fixture.saves, sessionUserId, sessionUserId);
+    fixture.game("echo half > half");
+    renameSync(fixture.saves, join(fixture.volume, ".restoring"));
+    fixture.order(await save(file("whole", Buffer.from("whole"))));
+    fixture.start();
+    await eventually(() => existsSync(fixture.saves));
+    expect(existsSync(join(fixture.saves, "half"))).to.equal(false);
+    expect(readFileSync(join(fixture.saves, "whole"), "utf8")).to.equal("whole");
   });
 
-  it("what an earlier life had finished and told of, and no second time", async () => {
+  it("keeps what an earlier process restored and reported, without a second restore", async () => {
     open();
-    stage.order(await save(file("a", Buffer.from("ordered"))));
-    const first = stage.start();
-    await eventually(() => existsSync(stage.saves));
+    fixture.order(await save(file("a", Buffer.from("ordered"))));
+    const first = fixture.start();
+    await eventually(() => existsSync(fixture.saves));
     first.process.kill("SIGKILL");
     await first.exited;
     // As a crash between the report and the last rename leaves it.
-    renameSync(stage.saves, join(stage.volume, ".restoring"));
-    rmSync(stage.spooled(spoolNames.orderedArchive));
-    stage.start();
-    await eventually(() => existsSync(stage.saves));
-    expect(readFileSync(join(stage.saves, "a"), "utf8")).to.equal("ordered");
+    renameSync(fixture.saves, join(fixture.volume, ".restoring"));
+    rmSync(fixture.spooled(spoolNames.orderedArchive));
+    fixture.start();
+    await eventually(() => existsSync(fixture.saves));
+    expect(readFileSync(join(fixture.saves, "a"), "utf8")).to.equal("ordered");
   });
 
-  it("nothing once a game could have run, whatever became of its directory", async () => {
+  it("restores nothing once a game could have run, whatever became of its directory", async () => {
     open();
-    stage.order(await save(file("a", Buffer.from("ordered"))));
-    const first = stage.start();
-    await eventually(() => stage.manifest(), { what: "the first life's attempt" });
+    fixture.order(await save(file("a", Buffer.from("ordered"))));
+    const first = fixture.start();
+    await eventually(() => fixture.manifest(), { what: "the first run's attempt" });
     first.process.kill("SIGKILL");
     await first.exited;
-    stage.game("echo played > a");
-    const second = stage.start();
-    await stage.packed(({ attempt }) => attempt === 2);
-    expect(readFileSync(join(stage.saves, "a"), "utf8")).to.equal("played\n");
+    fixture.game("echo played > a");
+    const second = fixture.start();
+    await fixture.packed(({ attempt }) => attempt === 2);
+    expect(readFileSync(join(fixture.saves, "a"), "utf8")).to.equal("played\n");
     await second.finish();
-    rmSync(stage.saves, { recursive: true });
-    const third = stage.start();
-    await eventually(() => stage.manifest()?.refused?.reason === "SaveMissing");
-    expect(existsSync(stage.saves)).to.equal(false);
+    rmSync(fixture.saves, { recursive: true });
+    const third = fixture.start();
+    await eventually(() => fixture.manifest()?.refused?.reason === "SaveMissing");
+    expect(existsSync(fixture.saves)).to.equal(false);
     expect(await third.finish()).to.equal(0);
   });
 
-  it("nothing over saves that nobody restored", async () => {
+  it("restores nothing over saves that it did not restore", async () => {
     open();
-    mkdirSync(stage.saves);
-    writeFileSync(join(stage.saves, "mine"), "mine");
-    stage.order(await save(file("a", Buffer.from("ordered"))));
-    stage.start();
+    mkdirSync(fixture.saves);
+    writeFileSync(join(fixture.saves, "mine"), "mine");
+    fixture.order(await save(file("a", Buffer.from("ordered"))));
+    fixture.start();
     expect((await restored()).refused?.reason).to.equal("SaveVolumeInUse");
-    expect(readFileSync(join(stage.saves, "mine"), "utf8")).to.equal("mine");
+    expect(readFileSync(join(fixture.saves, "mine"), "utf8")).to.equal("mine");
   });
 });
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { parseConfig as parseApiConfig } from "../../../api/src/config.ts";
-import { readConfig as readAgentConfig } from "../../../node-agent/src/config.ts";
-import { parseConfig as parseOperatorConfig } from "../../../operator/src/config.ts";
-import { programPath, repositoryRoot } from "../../support/programs.ts";
+import { readConfig as readApiConfig } from "#api/config.ts";
+import { readConfig as readAgentConfig } from "#node-agent/config.ts";
+import { readConfig as readOperatorConfig } from "#operator/config.ts";
+import { programPath, repositoryRoot } from "../../support/processes/programs.ts";
 
 const run = promisify(execFile);
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
@@ -15,13 +15,13 @@ const text = (path: string): string => readFileSync(join(repositoryRoot, path), 
 const s3 = { S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s" };
 const programs = [
   {
-    title: "API", source: "api/src/config.ts", container: "api", parse: parseApiConfig,
+    title: "API", source: "api/src/config.ts", container: "api", parse: readApiConfig,
     required: {
       ...s3, BASE_URL: "https://play.test", DATABASE_URL: "postgres://db/joypod", REDIS_URL: "redis://redis:6379",
       SIGNING_KEYS: `a:${Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString("base64")}`, PASSWORD_PEPPER: "sixteen or more characters",
     },
   },
-  { title: "Operator", source: "operator/src/config.ts", container: "operator", parse: parseOperatorConfig, required: { STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" } },
+  { title: "Operator", source: "operator/src/config.ts", container: "operator", parse: readOperatorConfig, required: { STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" } },
   { title: "Node agent", source: "node-agent/src/config.ts", container: "node-agent", parse: readAgentConfig, required: { ...s3, NODE_NAME: "node-a" } },
 ] as const;
 
@@ -78,11 +78,11 @@ describe("docs/configuration.md", function () {
       const variables = documented(title);
       const names = variables.map(({ name }) => name);
 
-      it("has every variable that the program reads, once, and no other", () => {
+      it("lists every variable that the program reads, once, and no other", () => {
         expect(names).to.have.same.members([...new Set(variablesOf(source))]);
       });
 
-      it("tells what each is when it is not set", () => {
+      it("states each variable's default", () => {
         const environment: Record<string, string> = required;
         const config = parse(environment);
         for (const { name, fallback } of variables) {
@@ -92,7 +92,7 @@ describe("docs/configuration.md", function () {
         }
       });
 
-      it("says of which the chart sets, and the chart sets none that nobody reads", () => {
+      it("marks the variables that the chart sets, and the chart sets none that the program does not read", () => {
         const set = containers.find(({ name }) => name === container)?.env?.map(({ name }) => name);
         expect(set).to.have.same.members(variables.filter(({ isSetByChart }) => isSetByChart).map(({ name }) => name));
       });
@@ -101,7 +101,7 @@ describe("docs/configuration.md", function () {
 });
 
 describe("images/session/README.md", () => {
-  it("has every variable that the streamer reads", () => {
+  it("lists every variable that the streamer reads", () => {
     const [, section = ""] = text("images/session/README.md").split("## Streamer container");
     const rows = section.split("\n").filter((line) => line.startsWith("| `"));
     const names = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name));

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { createPartnerKey } from "../../../api/src/partners/keys.ts";
-import { repositoryRoot } from "../../support/programs.ts";
+import { createPartnerKey } from "#api/partners/keyFormat.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
 
 const run = promisify(execFile);
 
@@ -44,7 +44,7 @@ async function addedLines(): Promise<string[]> {
 describe("secrets", function () {
   this.timeout(60_000);
 
-  it("are told from other text", () => {
+  it("are recognized and told apart from other text", () => {
     const samples: Record<string, string> = {
       "private key": ["-----BEGIN RSA", "PRIVATE KEY-----"].join(" "),
       "partner's key": createPartnerKey().key,

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { repositoryRoot } from "../../support/programs.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
 
 const run = promisify(execFile);
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
@@ -13,15 +13,15 @@ interface LockFile {
 }
 const lock = (folder: string): LockFile["packages"] => (JSON.parse(text(join(folder, "package-lock.json"))) as LockFile).packages;
 
-/** The report as `npm audit --json` writes it, judged. */
-function judge(report: string): { status: number | null; stdout: string } {
-  return spawnSync(process.execPath, [join(repositoryRoot, "tools/supplyChain/judgeAudit.mjs"), "folder", "high"], { input: report, encoding: "utf8" });
+/** The report as `npm audit --json` writes it, checked. */
+function checkAudit(report: string): { status: number | null; stdout: string } {
+  return spawnSync(process.execPath, [join(repositoryRoot, "tools/supplyChain/checkAudit.mjs"), "folder", "high"], { input: report, encoding: "utf8" });
 }
 
-describe("what comes from registries", function () {
+describe("software from registries", function () {
   this.timeout(60_000);
 
-  it("is Node as the lock file has it, and one npm, in both images", () => {
+  it("includes Node in the lock file's version, and one npm, in both images", () => {
     const pinsOf = (dockerfile: string): Record<string, string> =>
       Object.fromEntries([...text(dockerfile).matchAll(/^ARG ((?:NODE|NPM)_\w+)=(.+)$/gm)].map(([, name = "", value = ""]) => [name, value]));
     const pins = pinsOf("images/control-plane/Dockerfile");
@@ -32,14 +32,14 @@ describe("what comes from registries", function () {
     }
   });
 
-  it("is the same in the streamer's image as where it was tested", () => {
+  it("is the same in the streamer's image as in the tests", () => {
     const [ours, streamers] = [lock("."), lock("images/session")];
     const shared = Object.keys(streamers).filter((path) => path !== "" && path in ours);
     expect(shared).to.include.members(["node_modules/node-datachannel", "node_modules/pino", "node_modules/zod"]);
     for (const path of shared) expect(streamers[path], path).to.include({ version: ours[path]?.version, integrity: ours[path]?.integrity });
   });
 
-  it("runs no script at its installation, but for the one that compiles against the streamer's GStreamer", async () => {
+  it("runs no install script, but for the one that compiles against the streamer's GStreamer", async () => {
     const { stdout } = await run("npm", ["config", "get", "ignore-scripts"], { cwd: repositoryRoot });
     expect(stdout.trim()).to.equal("true");
     expect(text("images/control-plane/Dockerfile")).to.match(/npm-cli\.js "\$@" .*--ignore-scripts/);
@@ -48,14 +48,14 @@ describe("what comes from registries", function () {
     expect(allowScripts).to.deep.equal({ "gstreamer-superficial": true }).and.to.have.all.keys(withScript);
   });
 
-  it("fails the audit when a serious weakness is known, and not for a lesser one or for want of a registry", () => {
-    const weakness = (severity: string): string => JSON.stringify({ vulnerabilities: { "left-pad": { name: "left-pad", severity, range: "<1.3.0" } } });
-    for (const severity of ["high", "critical"]) expect(judge(weakness(severity))).to.include({ status: 1 });
-    expect(judge(weakness("high")).stdout).to.contain("left-pad <1.3.0 has a high weakness");
-    expect(judge(weakness("moderate"))).to.include({ status: 0 });
-    expect(judge(JSON.stringify({ vulnerabilities: {} }))).to.include({ status: 0, stdout: "folder: audited, 0 packages with weaknesses.\n" });
+  it("fails the audit for a serious vulnerability, but neither for a lesser one nor when the registry gives no report", () => {
+    const vulnerability = (severity: string): string => JSON.stringify({ vulnerabilities: { "left-pad": { name: "left-pad", severity, range: "<1.3.0" } } });
+    for (const severity of ["high", "critical"]) expect(checkAudit(vulnerability(severity))).to.include({ status: 1 });
+    expect(checkAudit(vulnerability("high")).stdout).to.contain("left-pad <1.3.0 has a high vulnerability");
+    expect(checkAudit(vulnerability("moderate"))).to.include({ status: 0 });
+    expect(checkAudit(JSON.stringify({ vulnerabilities: {} }))).to.include({ status: 0, stdout: "folder: audited, 0 packages with vulnerabilities.\n" });
     for (const none of ["", "<html>", JSON.stringify({ message: "405", statusCode: 405, error: { code: "E405" } })]) {
-      expect(judge(none)).to.include({ status: 0, stdout: "folder: not audited, because the registry gave no report.\n" });
+      expect(checkAudit(none)).to.include({ status: 0, stdout: "folder: not audited, because the registry gave no report.\n" });
     }
   });
 

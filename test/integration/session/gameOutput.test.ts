@@ -3,13 +3,13 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { compileSupervisor } from "#test/support/session/compileC.ts";
 import { superviseGame, type SupervisedGame } from "#test/support/session/supervisedGame.ts";
 
 const megabyte = 1024 * 1024;
 
-describe("what a supervised game prints and leaves", function () {
+describe("the output of a supervised game", function () {
   this.timeout(60_000);
   let supervisor: string;
   let game: SupervisedGame | undefined;
@@ -33,7 +33,7 @@ describe("what a supervised game prints and leaves", function () {
     expect(output()).to.match(/^out\nerr\nline 0\n/).and.to.contain("line 499\nlast");
   });
 
-  it("is cut when it is too much, without holding the game up", async () => {
+  it("is cut when it is too much, without blocking the game", async () => {
     const startedAt = performance.now();
     const { exit, output, account } = await play("head -c 100000000 /dev/zero | tr '\\0' x");
     expect(await exit()).to.equal(0);
@@ -45,13 +45,13 @@ describe("what a supervised game prints and leaves", function () {
     expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 0 });
   });
 
-  it("counts lines for more than their length", async () => {
+  it("is limited by lines as well as by bytes", async () => {
     const { exit, output } = await play("head -c 10000000 /dev/zero | tr '\\0' '\\n'");
     expect(await exit()).to.equal(0);
     expect(output().split("\n").length).to.be.lessThan(megabyte / 65 + 20_000);
   });
 
-  it("does not keep the game from being stopped, nor the account from being written, while it floods", async () => {
+  it("does not delay the game's stop or its termination report while it floods", async () => {
     const { exit, signal, account } = await play("trap '' TERM; yes", { GAME_GRACE_SECONDS: "1" });
     await eventually(async () => ((await account())?.wallSeconds ?? 0) > 2, { what: "a second account" });
     signal("SIGTERM");
@@ -59,7 +59,7 @@ describe("what a supervised game prints and leaves", function () {
     expect(await account()).to.include({ state: "ended", reason: "stopped-by-kill" });
   });
 
-  it("does not keep the supervisor from ending when a process that left the group still holds the output", async () => {
+  it("does not keep the supervisor running when a process outside the group still holds it", async () => {
     const { exit, output } = await play("setsid sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do echo still here; sleep 1; done' & sleep 1; echo bye");
     const startedAt = performance.now();
     expect(await exit()).to.equal(0);
@@ -67,7 +67,7 @@ describe("what a supervised game prints and leaves", function () {
     expect(output()).to.contain("bye");
   });
 
-  it("neither waits for nor follows what the game puts in the account's place", async () => {
+  it("is unaffected by a FIFO or link that the game puts in the termination report's place", async () => {
     const { exit, signal, account, reports } = await play("echo up; exec sleep 60");
     await eventually(async () => (await account())?.state === "running", { what: "the first account" });
     execFileSync("sh", ["-c", "rm -f game.json.new; mkfifo game.json.new", "sh"], { cwd: reports });
@@ -79,7 +79,7 @@ describe("what a supervised game prints and leaves", function () {
     expect(await account()).to.include({ state: "ended", reason: "stopped" });
   });
 
-  it("still ends when a directory is in the account's place", async () => {
+  it("ends although a directory is in the termination report's place", async () => {
     const { exit, signal, output, reports } = await play("rm -f $GAME_REPORT_DIR/*; mkdir -p $GAME_REPORT_DIR/game.json/a $GAME_REPORT_DIR/game.json.new/a; echo made; exec sleep 60");
     await eventually(() => output().includes("made"), { what: `the directories in ${reports}` });
     signal("SIGTERM");
@@ -87,7 +87,7 @@ describe("what a supervised game prints and leaves", function () {
     expect(output()).to.contain("game ended");
   });
 
-  it("has its processes reaped while it makes ever more of them", async () => {
+  it("ends with all processes reaped though the game starts ever more", async () => {
     const { exit, signal, account } = await play("while :; do (sleep 0 &) ; done", { GAME_GRACE_SECONDS: "1" });
     await eventually(async () => ((await account())?.wallSeconds ?? 0) > 2, { what: "a second account" });
     signal("SIGTERM");

@@ -3,13 +3,13 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, truncateSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { anAccount } from "#test/factories/sessionPod.ts";
-import { eventually } from "#test/support/eventually.ts";
-import { watchGame, type GameWatcher } from "../../../streamer/src/control/gameWatcher.ts";
+import { aTerminationReport } from "#test/factories/sessionPod.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { watchGame, type GameWatcher } from "#streamer/termination/gameWatcher.ts";
 
-const running = anAccount({ state: "running", reason: null, exitCode: null });
+const running = aTerminationReport({ state: "running", reason: null, exitCode: null });
 
-describe("the streamer's look at the game's account", () => {
+describe("the streamer's watcher of the termination report", () => {
   let folder: string;
   let path: string;
   let watcher: GameWatcher;
@@ -31,49 +31,49 @@ describe("the streamer's look at the game's account", () => {
     ["a directory", () => { mkdirSync(path); }],
     ["a link to an endless device", () => { symlinkSync("/dev/zero", path); }],
     ["a link to a good account", () => {
-      writeFileSync(join(folder, "other"), anAccount());
+      writeFileSync(join(folder, "other"), aTerminationReport());
       symlinkSync(join(folder, "other"), path);
     }],
     ["a link to itself", () => { symlinkSync(path, path); }],
     ["a file of 100 MB", () => {
-      writeFileSync(path, anAccount());
+      writeFileSync(path, aTerminationReport());
       truncateSync(path, 100_000_000);
     }],
-    ["an account with 5 kB behind it", () => { writeFileSync(path, anAccount() + " ".repeat(5_000)); }],
+    ["an account with 5 kB behind it", () => { writeFileSync(path, aTerminationReport() + " ".repeat(5_000)); }],
     ["bytes that are no text", () => { writeFileSync(path, Buffer.from([0xff, 0xfe, 0, 1, 2, 0xc3, 0x28])); }],
     ["arrays in arrays", () => { writeFileSync(path, "[".repeat(4_000)); }],
-    ["figures that cannot be", () => { writeFileSync(path, anAccount({ cpuSeconds: -1 })); }],
-    ["figures without end", () => { writeFileSync(path, anAccount().replace("12.5", "1e999")); }],
+    ["figures that cannot be", () => { writeFileSync(path, aTerminationReport({ cpuSeconds: -1 })); }],
+    ["figures without end", () => { writeFileSync(path, aTerminationReport().replace("12.5", "1e999")); }],
     ["nothing", () => { writeFileSync(path, ""); }],
   ];
   for (const [what, leave] of hostile) {
-    it(`takes ${what} for no account, at once, and goes on with the last good one`, () => {
+    it(`ignores ${what} at once, and keeps the last good report`, () => {
       leave();
       const startedAt = performance.now();
-      expect(watcher.look()).to.equal(undefined);
+      expect(watcher.readReport()).to.equal(undefined);
       expect(performance.now() - startedAt).to.be.lessThan(1_000);
 
       rmSync(path, { recursive: true });
       writeFileSync(path, running);
-      expect(watcher.look()).to.include({ state: "running" });
+      expect(watcher.readReport()).to.include({ state: "running" });
       rmSync(path);
       leave();
-      expect(watcher.look()).to.include({ state: "running" });
+      expect(watcher.readReport()).to.include({ state: "running" });
     });
   }
 
-  it("tells the end once, of an account that came the moment before", () => {
+  it("reports the end once, from a report that came the moment before", () => {
     writeFileSync(path, running);
-    watcher.look();
-    writeFileSync(`${path}.new`, anAccount({ exitCode: 7 }));
+    watcher.readReport();
+    writeFileSync(`${path}.new`, aTerminationReport({ exitCode: 7 }));
     renameSync(`${path}.new`, path);
-    expect(watcher.look()).to.include({ state: "ended", exitCode: 7 });
-    watcher.look();
+    expect(watcher.readReport()).to.include({ state: "ended", exitCode: 7 });
+    watcher.readReport();
     expect(ends).to.equal(1);
   });
 
-  it("sees an end by itself", async () => {
-    writeFileSync(path, anAccount());
+  it("detects an end by itself", async () => {
+    writeFileSync(path, aTerminationReport());
     await eventually(() => ends === 1, { what: "the end to be told" });
   });
 });

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
-import { eventually } from "#test/support/eventually.ts";
-import { openGamepad, type Gamepad } from "../../../streamer/src/input/gamepad.ts";
-import { readGamepad } from "../../../streamer/src/input/gamepadState.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { openGamepad, type Gamepad } from "#streamer/input/gamepad.ts";
+import { readGamepad } from "#streamer/input/gamepadState.ts";
 
 describe("the gamepad of a hostile game", () => {
   let folder: string;
@@ -40,7 +40,7 @@ describe("the gamepad of a hostile game", () => {
     return socket;
   }
 
-  it("is opened by few at a time and told of in few lines, however often it is opened", async () => {
+  it("is opened by a few clients at a time and logged in few lines, however often it is opened", async () => {
     for (let round = 0; round < 20; round++) {
       const many = Array.from({ length: 100 }, open);
       await eventually(() => many.filter(({ closed }) => closed).length >= 84, { what: "all but 16 to be sent away" });
@@ -50,14 +50,14 @@ describe("the gamepad of a hostile game", () => {
     expect(lines).to.be.within(1, 20);
   });
 
-  it("sends away who writes to it", async () => {
+  it("disconnects a client that writes to it", async () => {
     const socket = open();
     await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
     socket.write(Buffer.alloc(1_000_000));
     await eventually(() => socket.closed && !gamepad.isOpen(), { what: "the writer's end" });
   });
 
-  it("keeps little for who does not read, and leads the next one to the present state", async () => {
+  it("buffers little for a client that does not read, and gives the next one the current state", async () => {
     open().pause();
     await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
     const before = process.memoryUsage().rss;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { pino } from "pino";
-import { soundSink, startSoundServer } from "../../../streamer/src/display/soundServer.ts";
-import type { ServerProcess } from "../../../streamer/src/display/serverProcess.ts";
+import { soundSink, startSoundServer } from "#streamer/sound/soundServer.ts";
+import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
 
 const run = promisify(execFile);
 
@@ -23,7 +23,7 @@ describe("the sound server under a hostile game", function () {
     const socket = join(folder, "pulse.sock");
     mkdirSync(join(socket, "in", "the", "way"), { recursive: true });
     const env = { PATH: process.env.PATH ?? "", HOME: folder, XDG_RUNTIME_DIR: folder, XDG_CONFIG_HOME: folder, DBUS_SESSION_BUS_ADDRESS: "disabled:" };
-    server = await startSoundServer({ socket, env, log: pino({ enabled: false }), onDeath: () => { isDead = true; } });
+    server = await startSoundServer({ socket, env, log: pino({ enabled: false }), onExit: () => { isDead = true; } });
     if (!server) throw new Error("The sound server does not start: install the Debian packages pulseaudio and pulseaudio-utils.");
   });
   after(() => {
@@ -40,7 +40,7 @@ describe("the sound server under a hostile game", function () {
     return ask(...command).then(() => false, () => true);
   }
 
-  it("loads no module for it, and so opens no connection for it", async () => {
+  it("loads no module for the game, and so opens no connection for it", async () => {
     let connections = 0;
     const listener = createServer((socket) => {
       connections++;
@@ -60,7 +60,7 @@ describe("the sound server under a hostile game", function () {
     }
   });
 
-  it("neither ends nor loses its sink for it", async () => {
+  it("neither ends nor loses its sink", async () => {
     expect(await isRefused("exit")).to.equal(true);
     for (const module of ["0", "1", "module-null-sink", "module-native-protocol-unix"]) await ask("unload-module", module).catch(() => undefined);
     expect(await ask("list", "short", "sinks")).to.contain(soundSink);

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { constants } from "node:os";
 import { expect } from "chai";
 import { compileFilterExport } from "#test/support/session/compileC.ts";
-import { judge, readPacketFilter } from "#test/support/session/packetFilter.ts";
+import { runFilter, readPacketFilter } from "#test/support/session/packetFilter.ts";
 
 const { EPERM, EAFNOSUPPORT, EMFILE } = constants.errno;
 const ENOSYS = constants.errno.ENOSYS;
@@ -66,9 +66,9 @@ describe("the supervisor's filter of system calls", function () {
   for (const { name, architecture, socket, socketpair, clone, ordinary, inotify, refused } of abis) {
     describe(`for ${name}`, () => {
       for (const network of [[], ["internet"]]) {
-        it(`refuses what no game needs and lets ordinary calls pass ${network.length === 0 ? "without" : "with"} network`, () => {
+        it(`refuses calls that no game needs and allows ordinary ones ${network.length === 0 ? "without" : "with"} network`, () => {
           const program = filter(...network);
-          const verdict = (number: number, ...values: number[]) => judge(program, { architecture, number, arguments: values });
+          const verdict = (number: number, ...values: number[]) => runFilter(program, { architecture, number, arguments: values });
           for (const [call, number] of Object.entries({ ...shared, ...refused })) expect(verdict(number), call).to.equal(EPERM);
           for (const number of inotify) expect(verdict(number)).to.equal(EMFILE);
           for (const [call, number] of Object.entries(ordinary)) expect(verdict(number, 2, 3, 4), call).to.equal("allowed");
@@ -84,9 +84,9 @@ describe("the supervisor's filter of system calls", function () {
         });
       }
 
-      it("lets no socket be made but of this machine's processes", () => {
+      it("allows local sockets only", () => {
         const program = filter();
-        const verdict = (...values: (number | bigint)[]) => judge(program, { architecture, number: socket, arguments: values });
+        const verdict = (...values: (number | bigint)[]) => runFilter(program, { architecture, number: socket, arguments: values });
         for (const type of [stream, datagram, seqpacket]) expect(verdict(unix, type | flags, 0)).to.equal("allowed");
         for (let family = 0; family < 64; family++) {
           if (family !== unix) expect(verdict(family, stream, 0), `family ${family}`).to.equal(EAFNOSUPPORT);
@@ -94,9 +94,9 @@ describe("the supervisor's filter of system calls", function () {
         expect(verdict(0x1_0000_0002n, stream, 0), "bits that the kernel does not look at").to.equal(EAFNOSUPPORT);
       });
 
-      it("opens TCP and UDP, and nothing else, to a game with network", () => {
+      it("allows TCP and UDP besides, and nothing else, to a game with network", () => {
         const program = filter("internet");
-        const verdict = (...values: (number | bigint)[]) => judge(program, { architecture, number: socket, arguments: values });
+        const verdict = (...values: (number | bigint)[]) => runFilter(program, { architecture, number: socket, arguments: values });
         expect(verdict(unix, stream | flags, 0)).to.equal("allowed");
         for (const family of [inet, inet6]) {
           for (const type of [stream, datagram]) expect(verdict(family, type | flags, 0)).to.equal("allowed");
@@ -113,19 +113,19 @@ describe("the supervisor's filter of system calls", function () {
     });
   }
 
-  it("refuses sockets behind i386's socketcall whatever they are, and lets its other sub-calls pass", () => {
+  it("refuses every socket by i386's socketcall, and allows its other sub-calls", () => {
     for (const network of [[], ["internet"]]) {
       const program = filter(...network);
       for (let subCall = 1; subCall <= 20; subCall++) {
         const isMaking = subCall === 1 || subCall === 8;
-        expect(judge(program, { architecture: i386, number: 102, arguments: [subCall, 4096] }), `${subCall}`).to.equal(isMaking ? EAFNOSUPPORT : "allowed");
+        expect(runFilter(program, { architecture: i386, number: 102, arguments: [subCall, 4096] }), `${subCall}`).to.equal(isMaking ? EAFNOSUPPORT : "allowed");
       }
     }
   });
 
   it("refuses every call of x32 and of architectures that it does not know", () => {
     const program = filter();
-    for (const number of [0, 41, 59, 512, 521, 547]) expect(judge(program, { architecture: x86, number: x32Bit + number, arguments: [unix, stream] })).to.equal(EPERM);
-    for (const architecture of [0, 0x8000_0015, 0xc000_00f3, 0xffff_ffff]) expect(judge(program, { architecture, number: 0 })).to.equal(EPERM);
+    for (const number of [0, 41, 59, 512, 521, 547]) expect(runFilter(program, { architecture: x86, number: x32Bit + number, arguments: [unix, stream] })).to.equal(EPERM);
+    for (const architecture of [0, 0x8000_0015, 0xc000_00f3, 0xffff_ffff]) expect(runFilter(program, { architecture, number: 0 })).to.equal(EPERM);
   });
 });

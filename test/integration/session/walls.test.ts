@@ -34,7 +34,7 @@ describe("a hostile game under the supervisor", function () {
     }
   }
 
-  function expectTricksRefused(met: Map<string, number>): void {
+  function expectCallsRefused(met: Map<string, number>): void {
     for (const name of refusedCalls) expect(met.get(name), name).to.equal(EPERM);
     for (const name of refusedSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
     for (const name of ordinary) expect(met.get(name), name).to.equal(0);
@@ -46,31 +46,31 @@ describe("a hostile game under the supervisor", function () {
     expect([met.get("i386-getpid"), met.get("i386-unix"), met.get("i386-socketcall-listen")]).to.deep.equal([0, 0, EBADF]);
   }
 
-  it("gets no socket but of its own machine, and nothing out of other processes or the kernel", async () => {
+  it("gets local sockets only, and no access to other processes or the kernel", async () => {
     const met = await tries({});
-    expectTricksRefused(met);
+    expectCallsRefused(met);
     for (const name of internetSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
     if (isX86) expect(met.get("i386-socket")).to.equal(EAFNOSUPPORT);
   });
 
   it("gets sockets of TCP and UDP, and no more, when it has the network", async () => {
     const met = await tries({ GAME_NETWORK: "internet" });
-    expectTricksRefused(met);
+    expectCallsRefused(met);
     for (const name of internetSockets) expect(met.get(name), name).to.equal(0);
     if (isX86) expect(met.get("i386-socket")).to.equal(0);
   });
 
-  it("gets none for any other word", async () => {
+  it("gets local sockets only where the network mode is unknown", async () => {
     const met = await tries({ GAME_NETWORK: "INTERNET" });
     for (const name of internetSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
   });
 
-  it("reaches neither the supervisor's memory nor its files, though both are one user", async () => {
+  it("reaches neither the supervisor's memory nor its files, though both run as one user", async () => {
     const met = await tries({});
     for (const name of ["mem", "maps", "environ", "fd", "root", "cwd", "oom_score_adj"]) expect(met.get(`supervisor-${name}`), name).to.equal(EACCES);
   });
 
-  it("is held to limits that take nothing from other pods", async () => {
+  it("has resource limits that protect other pods", async () => {
     const met = await tries({});
     expect(met.get("limit-core")).to.be.within(0, 1);
     expect(met.get("limit-files")).to.be.within(1, 65_536);

@@ -3,11 +3,11 @@ import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
 import type { Client } from "x11";
-import { eventually } from "#test/support/eventually.ts";
-import { startXServer } from "../../../streamer/src/display/xServer.ts";
-import type { ServerProcess } from "../../../streamer/src/display/serverProcess.ts";
-import { startWindowManager } from "../../../streamer/src/display/windowManager.ts";
-import { connectDisplay, isBehind, promised, type XConnection } from "../../../streamer/src/display/xConnection.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { startXServer } from "#streamer/display/xServer.ts";
+import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
+import { startWindowManager } from "#streamer/display/windowManager.ts";
+import { connectDisplay, isBehind, promised, type XConnection } from "#streamer/display/xConnection.ts";
 
 const [width, height] = [640, 480];
 const windowType = 33;
@@ -41,7 +41,7 @@ describe("the display under a hostile game", function () {
       lines++;
       done();
     } }));
-    server = await startXServer({ display, width, height, env: { PATH: process.env.PATH ?? "" }, log, onDeath: () => { isLost = true; } });
+    server = await startXServer({ display, width, height, env: { PATH: process.env.PATH ?? "" }, log, onExit: () => { isLost = true; } });
     if (!server) throw new Error("Xvfb does not start: install the Debian package xvfb.");
     manager = await connectDisplay(display, () => { isLost = true; });
     await startWindowManager({ connection: manager, width, height, log });
@@ -78,7 +78,7 @@ describe("the display under a hostile game", function () {
     }, { what: "a window to fill the screen" });
   }
 
-  it("manages few of very many windows, says little of them, and serves the next good one", async () => {
+  it("manages few of very many windows, logs little about them, and serves the next good one", async () => {
     const windows = Array.from({ length: 5_000 }, openWindow);
     for (let time = 0; time < 20; time++) for (const window of windows.slice(0, 500)) game.ConfigureWindow(window, { width: time + 1 });
     await eventually(async () => await listed() >= 200, { what: "managed windows" });
@@ -90,7 +90,7 @@ describe("the display under a hostile game", function () {
     expect(isLost).to.equal(false);
   });
 
-  it("queues no more than a little while a game keeps the display for itself", async () => {
+  it("queues a bounded number of events while a game holds the display", async () => {
     game.GrabServer();
     await promised<number>((done) => game.InternAtom(false, "A_ROUND_TRIP", done));
     for (let event = 0; event < 200_000; event++) manager.xtest.FakeInput(manager.xtest.MotionNotify, 0, 0, manager.root, event % width, 0);

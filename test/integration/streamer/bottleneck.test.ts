@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { openBottleneck, type Bottleneck } from "#test/support/session/bottleneck.ts";
 import { buildGame, imageBuildMs, prepareSessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
@@ -9,7 +9,7 @@ import { launchBrowser, openViewer, type Viewer } from "#test/support/session/vi
 const limitKbps = 2_000;
 const delayMs = 50;
 
-describe("a narrow way to the player", function () {
+describe("a narrow network path to the player", function () {
   this.timeout(90_000);
   let browser: Browser;
   let pair: SessionPair;
@@ -35,7 +35,7 @@ describe("a narrow way to the player", function () {
 
   const decoded = async () => (await viewer.stats()).video?.framesDecoded ?? 0;
 
-  it("gets a stream that fits it, flows on, and widens again when it does", async () => {
+  it("gets a stream that fits it, and a wider one when it widens", async () => {
     await eventually(async () => (await pair.status()).kbps > limitKbps, { timeoutMs: 20_000, what: "more than fits" });
     way.limit(limitKbps, delayMs);
     await eventually(async () => (await pair.status()).kbps < limitKbps && way.queueMs() < 100, {

@@ -3,12 +3,12 @@ import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import type { Browser } from "playwright-core";
-import { createArchiveReader } from "#contracts/archive/archiveReader.ts";
-import { gameArchiveRules } from "#contracts/archive/archiveRules.ts";
-import { createStrictGunzip } from "#contracts/archive/gunzip.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import { gameArchiveRules } from "#archive/archiveRules.ts";
+import { createStrictGunzip } from "#archive/gunzip.ts";
 import { RegisterGameRequest } from "#contracts/http/partners.ts";
 import { gamepadButtons, pointerScale, type StreamInput } from "#contracts/stream.ts";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
@@ -43,7 +43,7 @@ describe("the demo games", () => {
   }
 
   for (const game of games) {
-    it(`${game}: its archive keeps the platform's rules`, async function () {
+    it(`${game}: its archive passes the platform's checks`, async function () {
       this.timeout(startMs);
       const { launcher, engineDir } = await registrationOf(game);
       const reader = createArchiveReader(gameArchiveRules({ launcher, engineDir }));

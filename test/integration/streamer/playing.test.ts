@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
-import { TestCard } from "#test/support/testCard.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 
 describe("a streamed game", () => {
   let images: SessionImages;
@@ -38,7 +38,7 @@ describe("a streamed game", () => {
     }, { timeoutMs: 20_000, what: "20 frames a second and a tone" });
   });
 
-  it("tells the player what the picture is and how the way is", async () => {
+  it("tells the player the picture's format and the connection's quality", async () => {
     await eventually(async () => (await viewer.notices()).some(({ t }) => t === "rate"), { what: "a rate notice" });
     expect((await viewer.notices())[0]).to.deep.equal({
       t: "hello", width: 1280, height: 720, fps: 60, codec: "h264", encoder: "x264enc", gamepad: true,
@@ -93,7 +93,7 @@ describe("a streamed game", () => {
     await eventually(async () => (await viewer.color(layout.keyBlock)).join() !== before.join());
   });
 
-  it("goes on after the media process died, in the same connection", async () => {
+  it("goes on in the same connection after the media process died", async () => {
     await pair.inStreamer("sh", "-c", "kill -KILL $(pidof -s -x /usr/local/bin/node -o 1)");
     await eventually(async () => (await pair.status()).mediaRestarts === 1, { what: "a restarted media process" });
     const { video } = await viewer.stats();

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 
@@ -7,7 +7,7 @@ const startMs = 60_000;
 /** In a folder that both containers have, so that the test can make it from the streamer's. */
 const awaited = "/run/session/save";
 
-describe("a game whose saves are on their way", function () {
+describe("a game whose saves are still being restored", function () {
   this.timeout(startMs);
   let images: SessionImages;
   let pair: SessionPair;
@@ -23,14 +23,14 @@ describe("a game whose saves are on their way", function () {
 
   afterEach(() => pair.remove());
 
-  it("starts when they are there, and not with its display", async () => {
+  it("starts once they are restored, and not with its display", async () => {
     expect(await pair.status()).to.include({ ready: true, game: "waiting" });
     expect(await pair.gameMessage()).to.equal(undefined);
     await pair.inStreamer("mkdir", awaited);
     await eventually(async () => (await pair.status()).game === "running", { what: "the game to start" });
   });
 
-  it("ends at once when it is stopped before", async () => {
+  it("ends at once when it is stopped before that", async () => {
     await pair.signalGame("TERM");
     expect(await pair.gameExit()).to.equal(0);
     expect(await pair.gameMessage()).to.include({ state: "ended", reason: "stopped", exitCode: 0 });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { connect } from "node:net";
 import { whep, WhepError } from "#contracts/stream.ts";
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 
@@ -30,8 +30,8 @@ describe("signalling of a session", () => {
     const response = await fetch(`${pair.signalUrl}${whep.path}${query}`, { method: "POST", headers: { "content-type": type }, body });
     return { status: response.status, text: await response.text(), location: response.headers.get("location") };
   }
-  async function refusal(answer: ReturnType<typeof post>) {
-    const { status, text } = await answer;
+  async function errorOf(response: ReturnType<typeof post>) {
+    const { status, text } = await response;
     return { status, error: WhepError.parse(JSON.parse(text)).error };
   }
 
@@ -59,7 +59,7 @@ describe("signalling of a session", () => {
     }
   });
 
-  it("takes no offer that names another session", async () => {
+  it("refuses an offer that names another session", async () => {
     const postFor = async (session: string) => {
       const headers = { "content-type": whep.contentType, [whep.sessionHeader]: session };
       return fetch(pair.signalUrl + whep.path, { method: "POST", headers, body: offer() });
@@ -94,18 +94,18 @@ describe("signalling of a session", () => {
   ];
   for (const [what, body] of malformed) {
     it(`refuses an offer with ${what}`, async () => {
-      expect(await refusal(post(body))).to.deep.equal({ status: 400, error: "invalid_offer" });
+      expect(await errorOf(post(body))).to.deep.equal({ status: 400, error: "invalid_offer" });
     });
   }
 
   it("refuses other media types, wrong parameters and endless offers", async () => {
-    expect(await refusal(post(offer(), { type: "application/json" }))).to.deep.equal({ status: 415, error: "unsupported_media_type" });
-    expect(await refusal(post(offer(), { query: "?client=a" }))).to.deep.equal({ status: 400, error: "invalid_query" });
-    expect(await refusal(post(offer(), { query: "?takeover=maybe" }))).to.deep.equal({ status: 400, error: "invalid_query" });
-    expect(await refusal(post("v=0\r\n".repeat(100_000)))).to.deep.equal({ status: 413, error: "offer_too_large" });
+    expect(await errorOf(post(offer(), { type: "application/json" }))).to.deep.equal({ status: 415, error: "unsupported_media_type" });
+    expect(await errorOf(post(offer(), { query: "?client=a" }))).to.deep.equal({ status: 400, error: "invalid_query" });
+    expect(await errorOf(post(offer(), { query: "?takeover=maybe" }))).to.deep.equal({ status: 400, error: "invalid_query" });
+    expect(await errorOf(post("v=0\r\n".repeat(100_000)))).to.deep.equal({ status: 413, error: "offer_too_large" });
   });
 
-  it("has nothing else", async () => {
+  it("is 404 at any other path, and 405 with any other method", async () => {
     const of = async (path: string, method: string) => (await fetch(pair.signalUrl + path, { method })).status;
     expect(await of("/whep/unknown", "DELETE")).to.equal(404);
     expect(await of("/whep", "GET")).to.equal(405);
@@ -114,7 +114,7 @@ describe("signalling of a session", () => {
     expect(await of("/status", "POST")).to.equal(405);
   });
 
-  it("serves probes, status and metrics, also after what should break it", async () => {
+  it("serves probes, status and metrics, also after hostile requests", async () => {
     await new Promise<void>((resolve) => {
       const { port, hostname } = new URL(pair.signalUrl);
       const socket = connect(Number(port), hostname, () => socket.end("POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999\r\n\r\nxx"));

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
-import { eventually } from "#test/support/eventually.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
-import { TestCard } from "#test/support/testCard.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 
 const thisTab = "tab-aaaaaaaa";
 const otherTab = "tab-bbbbbbbb";
@@ -34,7 +34,7 @@ describe("viewers of a session", function () {
     await pair.remove();
   });
 
-  it("come back after a reload, several times", async () => {
+  it("reconnect after a reload, several times", async () => {
     for (const color of ["green", "blue", "yellow"] as const) {
       expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
       await viewer.press("Space");
@@ -44,7 +44,7 @@ describe("viewers of a session", function () {
     expect((await pair.status()).connections).to.equal(3);
   });
 
-  it("leave nothing pressed behind", async () => {
+  it("leave no key or button pressed when they disconnect", async () => {
     await viewer.connect({ client: thisTab });
     await viewer.send({ t: "key", c: "KeyW", d: 1 }, { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 1 });
     await new TestCard(viewer).shows(layout.heldBlock, "white");
@@ -55,7 +55,7 @@ describe("viewers of a session", function () {
     await new TestCard(viewer).shows(layout.padBlock, "dark");
   });
 
-  it("take over from another tab only when they say so, and the other one is told", async () => {
+  it("take over from another tab only on request, and the other one is told", async () => {
     await viewer.connect({ client: thisTab });
     const other = await openViewer(browser, pair.signalUrl);
     try {
@@ -89,7 +89,7 @@ describe("viewers of a session", function () {
     expect((await viewer.stats()).video?.codec).to.equal("video/VP8");
   });
 
-  it("are not captured for when nobody watches", async () => {
+  it("cause capture only while somebody watches", async () => {
     await viewer.connect({ client: thisTab });
     await eventually(async () => (await pair.status()).fps > 10, { what: "a running capture" });
     await viewer.hangUp();

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { aGame, aPartner, aSaveSlot, aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
-import { eventually } from "../../support/eventually.ts";
-import { signInAs } from "../../support/pages.ts";
-import { buildWeb } from "../../support/web.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { signInAs } from "../../support/browser/pages.ts";
+import { buildWeb } from "../../support/browser/web.ts";
 
 describe("the catalogue's pages", () => {
   let api: TestApi;
@@ -41,13 +41,13 @@ describe("the catalogue's pages", () => {
 
   const titles = () => page.getByRole("list", { name: "Games" }).getByRole("heading").allTextContents();
 
-  it("shows further games while scrolling", async () => {
+  it("load further games while scrolling", async () => {
     await page.getByText("30 games").waitFor();
     await page.mouse.wheel(0, 20_000);
     await eventually(async () => (await titles()).length === 30);
   });
 
-  it("finds by search, and says so when it finds nothing", async () => {
+  it("search the catalogue, and say when nothing is found", async () => {
     await page.getByLabel("Search games").fill("south");
     await eventually(async () => (await titles()).join() === "Beta Run");
     await page.reload();
@@ -58,14 +58,14 @@ describe("the catalogue's pages", () => {
     await page.getByText("30 games").waitFor();
   });
 
-  it("narrows by tag and sorts by popularity", async () => {
+  it("filter by tag and sort by popularity", async () => {
     await page.getByLabel("Sort by").selectOption("Most played");
     await eventually(async () => (await titles())[0] === "Beta Run");
     await page.getByRole("button", { name: "RPG" }).click();
     await eventually(async () => (await titles()).join() === "Alpha Quest");
   });
 
-  it("keeps favourites", async () => {
+  it("remember favourites", async () => {
     const heart = page.getByRole("button", { name: "Favourite: Alpha Quest" });
     await Promise.all([page.waitForResponse("**/api/favorites"), heart.click()]);
     await eventually(async () => await heart.getAttribute("aria-pressed") === "true");
@@ -73,7 +73,7 @@ describe("the catalogue's pages", () => {
     await eventually(async () => await heart.getAttribute("aria-pressed") === "true", { what: "the favourite on the game's page" });
   });
 
-  it("offers to continue what was played and a new game in the first empty slot", async () => {
+  it("offer to continue a save and to start anew in the first empty slot", async () => {
     const user = await aUser(api.deps);
     const game = await aGame(api.deps, { slug: "played", title: "Played", description: "First line.\nSecond line." });
     await aSaveSlot(api.deps, { user, game, number: 2 });
@@ -100,14 +100,14 @@ describe("the catalogue's pages", () => {
     await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
   });
 
-  it("says what is not there", async () => {
+  it("show a message for a game or page that does not exist", async () => {
     await page.goto("/games/no-such-game");
     await page.getByText("This game is not here").waitFor();
     await page.goto("/no/such/page");
     await page.getByText("There is nothing here").waitFor();
   });
 
-  it("explains when no server is there to play on", async () => {
+  it("explain when no server is available", async () => {
     await page.goto("/games/alpha-quest");
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("alert").getByText("All game servers are busy").waitFor();

@@ -2,13 +2,13 @@ import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { aUser, type TestUser } from "../../factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
-import { eventually } from "../../support/eventually.ts";
-import { launchFirefox } from "../../support/firefox.ts";
-import { pageScript } from "../../support/pageScripts.ts";
-import { sessionIdOf, signInAs } from "../../support/pages.ts";
-import { PlayPage } from "../../support/playPage.ts";
-import { PlayStage } from "../../support/playStage.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { launchFirefox } from "../../support/browser/firefox.ts";
+import { pageScript } from "../../support/browser/pageScripts.ts";
+import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
+import { PlayPage } from "../../support/browser/playPage.ts";
+import { PlayFixture } from "../../support/fixtures/playFixture.ts";
 import { imageBuildMs } from "../../support/session/containers.ts";
 
 const white = "#ffffff";
@@ -40,9 +40,9 @@ const sixtyFrames = `new Promise((resolve) => {
 })`;
 
 /** One session, played with one device after the other. */
-describe("devices and browsers of a player", function () {
+describe("a player's devices and browsers", function () {
   this.timeout(90_000);
-  let stage: PlayStage;
+  let fixture: PlayFixture;
   let browser: Browser;
   let user: TestUser;
   let tab: TestWindow;
@@ -51,11 +51,11 @@ describe("devices and browsers of a player", function () {
 
   before(async function () {
     this.timeout(imageBuildMs);
-    stage = await PlayStage.start();
-    await stage.startPod();
+    fixture = await PlayFixture.start();
+    await fixture.startPod();
     browser = await launchBrowser();
-    user = await aUser(stage.api.deps);
-    tab = await openWindow(browser, { baseUrl: stage.api.url, name: "devices" });
+    user = await aUser(fixture.api.deps);
+    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: "devices" });
     ({ page } = tab);
     await page.addInitScript(playedGamepad);
     await page.addInitScript(rememberedPointer);
@@ -64,13 +64,13 @@ describe("devices and browsers of a player", function () {
     await signInAs(page, user);
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
-    await stage.letRun(sessionIdOf(page));
+    await fixture.letRun(sessionIdOf(page));
     await game.waitUntilPlaying();
   });
   after(async function () {
     await tab.close({ failed: this.test?.parent?.tests.some(({ state }) => state === "failed") ?? false });
     await browser.close();
-    await stage.stop();
+    await fixture.stop();
   });
 
   const pointerAt = (x: number, y: number) => game.waitForColor({ x: x - 8, y: y - 8, width: 16, height: 16 }, layout.pointer.color, { tolerance: 70 });
@@ -96,7 +96,7 @@ describe("devices and browsers of a player", function () {
     await page.evaluate("document.exitPointerLock()");
   });
 
-  it("show the game full screen, and let it go on there", async () => {
+  it("show the game full screen, where it goes on", async () => {
     await game.openControl("Full screen");
     await eventually(() => page.evaluate("document.fullscreenElement !== null"), { what: "full screen" });
     const before = await game.color(layout.keyBlock);
@@ -120,7 +120,7 @@ describe("devices and browsers of a player", function () {
     await game.waitForColor(layout.padBlock, dark);
   });
 
-  it("are muted and heard again", async () => {
+  it("mute the sound and unmute it", async () => {
     const isMuted = () => page.evaluate<boolean>("document.querySelector('video').muted");
     expect(await isMuted()).to.equal(false);
     await game.openControl("Mute");
@@ -130,7 +130,7 @@ describe("devices and browsers of a player", function () {
   });
 
   it("get VP8 where the browser has no H.264", async () => {
-    const other = await openWindow(browser, { baseUrl: stage.api.url, name: "without H.264" });
+    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "without H.264" });
     try {
       await other.page.addInitScript(withoutH264);
       await other.context.addCookies(await tab.context.cookies());

@@ -2,30 +2,30 @@ import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { aUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
-import type { TestApi } from "../../support/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
-import { eventually } from "../../support/eventually.ts";
-import { LaunchStage } from "../../support/launchStage.ts";
-import { signInAs } from "../../support/pages.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
-import { buildWeb } from "../../support/web.ts";
+import type { TestApi } from "../../support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import { signInAs } from "../../support/browser/pages.ts";
+import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { buildWeb } from "../../support/browser/web.ts";
 
 const statusPath = "/api/game/session-status";
 const eventsPath = "/api/game/events";
 
 describe("a launch on the play page", function () {
   this.timeout(90_000);
-  let stage: LaunchStage;
+  let fixture: LaunchFixture;
   let api: TestApi;
-  let operator: PlayedOperator;
+  let operator: FakeOperator;
   let browser: Browser;
   let tab: TestWindow;
   let page: Page;
   let asked: string[];
 
   before(async () => {
-    stage = await LaunchStage.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "followed", title: "Followed" } });
-    ({ api, operator } = stage);
+    fixture = await LaunchFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "followed", title: "Followed" } });
+    ({ api, operator } = fixture);
     browser = await launchBrowser();
   });
   beforeEach(async function () {
@@ -39,7 +39,7 @@ describe("a launch on the play page", function () {
   });
   after(async () => {
     await browser.close();
-    await stage.stop();
+    await fixture.stop();
   });
 
   async function play(): Promise<string> {
@@ -50,7 +50,7 @@ describe("a launch on the play page", function () {
     return decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
   }
 
-  async function seeStages(id: string): Promise<void> {
+  async function expectProgress(id: string): Promise<void> {
     const passed = [aCondition("Scheduled")];
     for (const [next, title] of [["ContentReady", "Getting the game"], ["SaveRestored", "Restoring your save"], ["PodReady", "Starting the game"]] as const) {
       await operator.report(id, { nodeName: "node-a", conditions: passed });
@@ -61,22 +61,22 @@ describe("a launch on the play page", function () {
     await page.getByText("The game could not be started").first().waitFor();
   }
 
-  it("follows the events and hardly polls", async () => {
+  it("follows the event stream and hardly polls", async () => {
     const id = await play();
     await eventually(() => asked.includes(eventsPath) && api.deps.gameSessionEvents.followers === 1);
-    await seeStages(id);
+    await expectProgress(id);
     expect(asked.filter((path) => path === statusPath).length).to.be.at.most(3);
     await eventually(() => api.deps.gameSessionEvents.followers === 0);
     expect(asked.filter((path) => path === eventsPath)).to.have.length(1);
   });
 
-  it("polls where events do not get through", async () => {
+  it("polls where the event stream is blocked", async () => {
     await page.route(`**${eventsPath}*`, (route) => route.fulfill({ status: 502, contentType: "text/html", body: "" }));
-    await seeStages(await play());
+    await expectProgress(await play());
     expect(asked.filter((path) => path === statusPath).length).to.be.above(2);
   });
 
-  it("launches once when the answer was lost on the way", async () => {
+  it("launches once when the response was lost", async () => {
     let attempts = 0;
     const keys = new Set<string | undefined>();
     await page.route("**/api/game/launch", async (route) => {

@@ -2,12 +2,12 @@ import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { aGame, aUser } from "../../factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
-import { eventually } from "../../support/eventually.ts";
-import { sessionIdOf, signInAs } from "../../support/pages.ts";
-import type { PlayedOperator } from "../../support/playedOperator.ts";
-import { PlayPage } from "../../support/playPage.ts";
-import { PlayStage } from "../../support/playStage.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
+import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { PlayPage } from "../../support/browser/playPage.ts";
+import { PlayFixture } from "../../support/fixtures/playFixture.ts";
 import { imageBuildMs } from "../../support/session/containers.ts";
 import type { SessionPair } from "../../support/session/sessionPair.ts";
 
@@ -15,8 +15,8 @@ const [red, green, blue, yellow] = layout.cycle as [string, string, string, stri
 
 describe("playing on the page", function () {
   this.timeout(90_000);
-  let stage: PlayStage;
-  let operator: PlayedOperator;
+  let fixture: PlayFixture;
+  let operator: FakeOperator;
   let browser: Browser;
   let tab: TestWindow;
   let page: Page;
@@ -25,39 +25,39 @@ describe("playing on the page", function () {
 
   before(async function () {
     this.timeout(imageBuildMs);
-    stage = await PlayStage.start();
-    ({ operator } = stage);
+    fixture = await PlayFixture.start();
+    ({ operator } = fixture);
     browser = await launchBrowser();
   });
   after(async () => {
     await browser.close();
-    await stage.stop();
+    await fixture.stop();
   });
 
   beforeEach(async function () {
-    pair = await stage.startPod();
-    tab = await openWindow(browser, { baseUrl: stage.api.url, name: this.currentTest?.fullTitle() ?? "play" });
+    pair = await fixture.startPod();
+    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "play" });
     ({ page } = tab);
     game = await PlayPage.on(page);
     await page.goto("/games/testcard");
-    await signInAs(page, await aUser(stage.api.deps));
+    await signInAs(page, await aUser(fixture.api.deps));
   });
   afterEach(async function () {
     await tab.close({ failed: this.currentTest?.state === "failed" });
-    await stage.removePod();
+    await fixture.removePod();
   });
 
-  /** Presses Play and, as the operator, lets the session run; gives its id. */
+  /** Presses Play and, as the operator, lets the session run; returns its id. */
   async function play(): Promise<string> {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
     const id = sessionIdOf(page);
-    await stage.letRun(id);
+    await fixture.letRun(id);
     await game.waitUntilPlaying();
     return id;
   }
 
-  it("shows the stages of the launch and lets it be called off", async () => {
+  it("shows the stages of the launch, which can be cancelled", async () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("listitem").filter({ hasText: "Finding a server" }).and(page.locator("[aria-current=step]")).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -67,15 +67,15 @@ describe("playing on the page", function () {
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
   });
 
-  it("connects while the session starts, and shows and plays nothing before it runs", async () => {
+  it("connects while the session starts, and shows no picture and sends no input before it runs", async () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
-    await stage.letConnect(sessionIdOf(page));
+    await fixture.letConnect(sessionIdOf(page));
     await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
     await game.press("KeyA");
     expect(await page.locator("[data-phase=launching]").getByRole("button", { name: "Cancel" }).isVisible()).to.equal(true);
     expect(await page.getByRole("toolbar").count()).to.equal(0);
-    await stage.letRun(sessionIdOf(page));
+    await fixture.letRun(sessionIdOf(page));
     await game.waitUntilPlaying();
     await game.waitForColor(layout.keyBlock, red);
     expect((await pair.status()).connections).to.equal(1);
@@ -97,7 +97,7 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.wheelBlock, green);
   });
 
-  it("lets go of held keys when the window loses the player's attention", async () => {
+  it("releases held keys when the window loses focus", async () => {
     await play();
     await page.keyboard.down("KeyA");
     await game.waitForColor(layout.heldBlock, "#ffffff");
@@ -105,7 +105,7 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.heldBlock, "#202020");
   });
 
-  it("goes on after a reload, and after the way to the server was lost", async () => {
+  it("goes on after a reload, and after the connection was lost", async () => {
     await play();
     await game.press("KeyA");
     await game.waitForColor(layout.keyBlock, green);
@@ -121,9 +121,9 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.keyBlock, blue);
   });
 
-  it("plays in one window at a time and moves only when asked", async () => {
+  it("runs in one window at a time and moves only on request", async () => {
     await play();
-    const other = await openWindow(browser, { baseUrl: stage.api.url, name: "the other window" });
+    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "the other window" });
     try {
       await other.context.addCookies(await tab.context.cookies());
       await other.page.goto("/");
@@ -139,7 +139,7 @@ describe("playing on the page", function () {
     }
   });
 
-  it("shows figures of the connection", async () => {
+  it("shows statistics of the connection", async () => {
     await play();
     await game.openControl("Statistics");
     await eventually(async () => {
@@ -149,7 +149,7 @@ describe("playing on the page", function () {
     });
   });
 
-  it("leads to the controls by the keyboard, and back", async () => {
+  it("lets the keyboard reach the controls, and return", async () => {
     await play();
     await page.keyboard.press("Control+Alt+KeyM");
     await page.keyboard.press("Tab");
@@ -170,7 +170,7 @@ describe("playing on the page", function () {
     await page.getByRole("button", { name: "Play again" }).waitFor();
   });
 
-  it("says why it is over when the game ends by itself", async () => {
+  it("shows why the session ended when the game ends by itself", async () => {
     const id = await play();
     await game.press(Object.keys(layout.exitKeys)[0] ?? "");
     await page.getByText("The game has ended. Saving your progress…").waitFor();
@@ -181,7 +181,7 @@ describe("playing on the page", function () {
 
   it("offers to resume or to stop the game that is already played", async () => {
     const id = await play();
-    await aGame(stage.api.deps, { slug: `second-${id}`, title: "Second game" });
+    await aGame(fixture.api.deps, { slug: `second-${id}`, title: "Second game" });
     await page.goto(`/games/second-${id}`);
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("dialog", { name: "You are already playing" }).getByText("Test card").waitFor();

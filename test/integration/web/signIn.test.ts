@@ -1,28 +1,28 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser.ts";
-import { freePort } from "../../support/childProgram.ts";
-import { eventually } from "../../support/eventually.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { freePort } from "../../support/processes/childProgram.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 import { providersEnv } from "../../support/oidc/providersFile.ts";
-import { WildIssuer } from "../../support/oidc/wildIssuer.ts";
-import { signInAs } from "../../support/pages.ts";
-import { buildWeb } from "../../support/web.ts";
+import { FaultyIssuer } from "../../support/oidc/faultyIssuer.ts";
+import { signInAs } from "../../support/browser/pages.ts";
+import { buildWeb } from "../../support/browser/web.ts";
 
 describe("signing in on the page", () => {
   let api: TestApi;
-  let issuer: WildIssuer;
+  let issuer: FaultyIssuer;
   let browser: Browser;
   let user: TestUser;
   let tab: TestWindow;
 
   before(async function () {
     this.timeout(120_000);
-    issuer = await WildIssuer.start();
+    issuer = await FaultyIssuer.start();
     const oidc = { type: "oidc", clientId: "joypod", allowInsecure: true };
     api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
-      { ...oidc, id: "wild", name: "Wild", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
+      { ...oidc, id: "faulty", name: "Faulty", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
     ]) } });
     await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest" });
     browser = await launchBrowser();
@@ -41,7 +41,7 @@ describe("signing in on the page", () => {
     await tab.close({ failed: this.currentTest?.state === "failed" });
   });
 
-  it("leads to where the player wanted to go, and keeps them signed in", async () => {
+  it("leads to the requested page, and keeps the player signed in", async () => {
     const { page } = tab;
     await page.goto("/games/alpha-quest");
     await signInAs(page, user);
@@ -59,7 +59,7 @@ describe("signing in on the page", () => {
     expect(page.url()).to.equal(`${api.url}/`);
   });
 
-  it("tells a wrong password, and then how long an account is locked", async () => {
+  it("reports a wrong password, and then how long the account is locked", async () => {
     const { page } = tab;
     await page.goto("/");
     for (let failures = 0; failures < 4; failures += 1) {
@@ -71,22 +71,22 @@ describe("signing in on the page", () => {
     await page.getByRole("alert").getByText(/locked for your safety.*Try again in \d+:\d\d/).waitFor();
   });
 
-  it("leads through an external provider to where the player wanted to go", async () => {
+  it("leads through an external provider to the requested page", async () => {
     const { page } = tab;
     await page.goto("/games/alpha-quest");
-    await page.getByRole("button", { name: "Sign in with Wild" }).click();
+    await page.getByRole("button", { name: "Sign in with Faulty" }).click();
     await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
     expect(new URL(page.url()).pathname).to.equal("/games/alpha-quest");
   });
 
-  it("tells in words why a provider's sign-in came to nothing", async () => {
+  it("explains why a provider's sign-in failed", async () => {
     const { page } = tab;
     await page.goto("/");
     await page.getByRole("button", { name: "Sign in with Away" }).click();
     await page.getByRole("alert").getByText("does not answer just now").waitFor();
     issuer.misbehaviour = { claims: { sub: "another", email: user.email } };
     try {
-      await page.getByRole("button", { name: "Sign in with Wild" }).click();
+      await page.getByRole("button", { name: "Sign in with Faulty" }).click();
       await page.getByRole("status").getByText("There is an account with this e-mail already").waitFor();
     } finally {
       issuer.misbehaviour = {};
@@ -97,35 +97,35 @@ describe("signing in on the page", () => {
     }
   });
 
-  it("links a provider's account for somebody who is signed in, and says whose it is when it is another's", async () => {
+  it("links a provider's account of a signed-in player, and reports one that another player has linked", async () => {
     const { page } = tab;
     issuer.misbehaviour = { claims: { sub: "linked", email: "linked@example.test" } };
     try {
       await page.goto("/");
       await signInAs(page, user);
       await page.getByRole("link", { name: "Your account" }).click();
-      const wild = page.getByRole("listitem").filter({ hasText: "Wild" });
-      await wild.getByText("Not linked yet").waitFor();
-      await wild.getByRole("button", { name: "Link Wild" }).focus();
+      const faulty = page.getByRole("listitem").filter({ hasText: "Faulty" });
+      await faulty.getByText("Not linked yet").waitFor();
+      await faulty.getByRole("button", { name: "Link Faulty" }).focus();
       await page.keyboard.press("Enter");
-      await page.getByRole("status").getByText("sign in with Wild too").waitFor();
-      await wild.getByText("Signs in to this account").waitFor();
+      await page.getByRole("status").getByText("sign in with Faulty too").waitFor();
+      await faulty.getByText("Signs in to this account").waitFor();
       await page.getByRole("button", { name: "Link Away" }).click();
       await page.getByRole("alert").getByText("does not answer just now").waitFor();
 
       await page.getByRole("button", { name: "Sign out" }).click();
       await signInAs(page, await aUser(api.deps));
       await page.goto("/account");
-      await page.getByRole("button", { name: "Link Wild" }).click();
+      await page.getByRole("button", { name: "Link Faulty" }).click();
       await page.getByRole("alert").getByText("signs in to another player's account").waitFor();
       expect(new URL(page.url()).pathname).to.equal("/account");
-      await page.getByRole("button", { name: "Link Wild" }).waitFor();
+      await page.getByRole("button", { name: "Link Faulty" }).waitFor();
     } finally {
       issuer.misbehaviour = {};
     }
   });
 
-  it("signs out for good", async () => {
+  it("can be undone for good by signing out", async () => {
     const { page } = tab;
     await page.goto("/");
     await signInAs(page, user);

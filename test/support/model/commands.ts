@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { anArchive } from "../archives.ts";
-import { eventually } from "../eventually.ts";
+import { anArchive } from "../fixtures/archives.ts";
+import { eventually } from "../clocks/eventually.ts";
 import { activeSession, endSession, pairOf, slotsOf, type ModelGame, type ModelSession, type PlatformModel } from "./platformModel.ts";
 import type { RealPlatform } from "./realPlatform.ts";
 
@@ -89,12 +89,12 @@ const stop = fc.tuple(which, fc.boolean()).map(([index, isTwice]) =>
   command(`stop(${index}${isTwice ? ", twice at once" : ""})`, async (model, real) => {
     const session = pick(sessionsIn(model, "starting", "running"), index);
     const finished = real.finishWhenAsked(session.id);
-    const answers = await Promise.all(Array.from({ length: isTwice ? 2 : 1 }, () => real.player(session.user).post("/api/game/stop", { sessionId: session.id })));
+    const responses = await Promise.all(Array.from({ length: isTwice ? 2 : 1 }, () => real.player(session.user).post("/api/game/stop", { sessionId: session.id })));
     await finished;
     const again = await real.player(session.user).post("/api/game/stop", { sessionId: session.id });
-    for (const answer of [...answers, again]) {
-      expectStatus(answer, 200);
-      expect(answer.json()).to.deep.equal(again.json());
+    for (const response of [...responses, again]) {
+      expectStatus(response, 200);
+      expect(response.json()).to.deep.equal(again.json());
     }
     endSession(model, session);
   }, (model) => sessionsIn(model, "starting", "running").length > 0));

@@ -2,13 +2,13 @@ import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { GameDetail } from "#contracts/http/catalog.ts";
 import { aPartner, aUser, type TestUser } from "../../factories/catalog.ts";
-import { recordGameSession } from "../../../api/src/recorder/recordGameSession.ts";
-import { sweepIdle } from "../../../api/src/recorder/sweeper.ts";
-import type { TestApi } from "../api.ts";
-import type { ApiClient } from "../apiClient.ts";
-import { anArchive, archivedGame } from "../archives.ts";
-import { eventually } from "../eventually.ts";
-import type { PlayedOperator } from "../playedOperator.ts";
+import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
+import { sweepIdle } from "#api/background/sweeper.ts";
+import type { TestApi } from "../http/api.ts";
+import type { ApiClient } from "../http/apiClient.ts";
+import { anArchive, archivedGame } from "../fixtures/archives.ts";
+import { eventually } from "../clocks/eventually.ts";
+import type { FakeOperator } from "../cluster/fakeOperator.ts";
 import { activeSession, slotsOf, type PlatformModel } from "./platformModel.ts";
 
 const ranks = { starting: 0, running: 1, stopping: 2, stopped: 3, error: 3 };
@@ -16,13 +16,13 @@ const ranks = { starting: 0, running: 1, stopping: 2, stopped: 3, error: 3 };
 /** The real platform under the same commands: its API, with users and a partner of one run. */
 export class RealPlatform {
   readonly api: TestApi;
-  readonly operator: PlayedOperator;
+  readonly operator: FakeOperator;
   readonly users: TestUser[];
   readonly players: ApiClient[];
   readonly partner: ApiClient;
   readonly #furthest = new Map<string, number>();
 
-  private constructor(api: TestApi, operator: PlayedOperator, users: TestUser[], partner: ApiClient) {
+  private constructor(api: TestApi, operator: FakeOperator, users: TestUser[], partner: ApiClient) {
     this.api = api;
     this.operator = operator;
     this.users = users;
@@ -30,7 +30,7 @@ export class RealPlatform {
     this.partner = partner;
   }
 
-  static async start(api: TestApi, operator: PlayedOperator, users: number): Promise<RealPlatform> {
+  static async start(api: TestApi, operator: FakeOperator, users: number): Promise<RealPlatform> {
     const people = await Promise.all(Array.from({ length: users }, () => aUser(api.deps)));
     return new RealPlatform(api, operator, people, api.asPartner(await aPartner(api.deps)));
   }
@@ -47,7 +47,7 @@ export class RealPlatform {
     return response.json<{ id: string; slug: string }>();
   }
 
-  /** Gives the game a good archive, and its checksum. */
+  /** Uploads a good archive of the game; returns its checksum. */
   async upload(slug: string): Promise<string> {
     const response = await this.partner.put(`/api/partners/games/${slug}/upload`, await anArchive(), { "content-type": "application/gzip" });
     expect(response.status, response.text).to.equal(200);

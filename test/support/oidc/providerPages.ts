@@ -1,4 +1,4 @@
-import { ApiClient, type ApiResponse } from "../apiClient.ts";
+import { ApiClient, type ApiResponse } from "../http/apiClient.ts";
 
 /** A player at the provider's pages, in a browser with cookies of its own there. */
 export class ProviderVisitor {
@@ -10,7 +10,7 @@ export class ProviderVisitor {
     this.#browser = new ApiClient(this.#origin);
   }
 
-  /** Follows the provider's address to the end: signs in as `login` and consents, or declines; gives the address that it leads back to. */
+  /** Follows the provider's address to the end: signs in as `login` and consents, or declines; returns the address that it leads back to. */
   async pass(authorizationUrl: string, { login, declines = false }: { login: string; declines?: boolean }): Promise<string> {
     let response = await this.#get(authorizationUrl);
     for (let hop = 0; hop < 15; hop += 1) {

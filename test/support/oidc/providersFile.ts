@@ -7,7 +7,7 @@ process.once("exit", () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
 
-/** Writes a configuration of providers, which goes with the process; gives the environment that names it. */
+/** Writes a configuration of providers, which goes with the process; returns the environment that names it. */
 export function providersEnv(providers: readonly Record<string, unknown>[]): { AUTH_PROVIDERS_FILE: string } {
   const directory = mkdtempSync(join(tmpdir(), "joypod-providers-"));
   directories.push(directory);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Route } from "../../../api/src/routing/route.ts";
+import type { Route } from "#api/http/route.ts";
 import { operationOf, resolved, type KnownValues, type SampleRequest, type Schema } from "./sampleRequest.ts";
 
 /**

@@ -1,12 +1,12 @@
 import addFormats from "ajv-formats";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { errors } from "#contracts/http/errors.ts";
-import type { OpenApiDocument } from "../../../api/src/openapi/document.ts";
+import type { OpenApiDocument } from "#api/http/openapi/document.ts";
 import { wholeInterface } from "./interfaceDocument.ts";
 import { strictlyObjects } from "./strictSchemas.ts";
 
-/** An answer as a client saw it. */
-export interface SeenAnswer {
+/** A response as a client saw it. */
+export interface SeenResponse {
   method: string;
   /** With its query. */
   path: string;
@@ -19,7 +19,7 @@ interface Header { required?: boolean; schema: object }
 interface Response { headers?: Record<string, Header>; content?: Record<string, { schema: object }> }
 interface Operation { responses: Record<string, Response> }
 
-/** Holds answers to the OpenAPI document: status, media type, headers and every field of the body. */
+/** Holds responses to the OpenAPI document: status, media type, headers and every field of the body. */
 export class DocumentCheck {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #paths: { pattern: RegExp; isExact: boolean; operations: Record<string, Operation> }[];
@@ -37,25 +37,25 @@ export class DocumentCheck {
   }
 
   /** Throws with all that differs from the document. */
-  check(answer: SeenAnswer): void {
-    const problems = this.#problemsOf(answer);
+  check(seen: SeenResponse): void {
+    const problems = this.#problemsOf(seen);
     if (problems.length === 0) return;
-    const { method, path, status, text } = answer;
+    const { method, path, status, text } = seen;
     throw new Error(`${method} ${path} answered ${status}, not as documented:\n- ${problems.join("\n- ")}\n${text.slice(0, 500)}`);
   }
 
-  #problemsOf(answer: SeenAnswer): string[] {
-    const { method, status, headers } = answer;
-    if (isServerRefusal(answer)) return serverRefusalProblems(answer);
-    const [path = ""] = answer.path.split("?", 1);
+  #problemsOf(seen: SeenResponse): string[] {
+    const { method, status, headers } = seen;
+    if (isBareErrorResponse(seen)) return bareErrorResponseProblems(seen);
+    const [path = ""] = seen.path.split("?", 1);
     const operations = this.#operationsAt(path);
-    if (operations === undefined) return isPage(answer, path) ? [] : this.#refusalProblems(answer, 404, "not_found");
+    if (operations === undefined) return isPage(seen, path) ? [] : this.#errorResponseProblems(seen, 404, "not_found");
     if (method === "OPTIONS") return [...status === 204 ? [] : [`status ${status} instead of 204`], ...headers.has("allow") ? [] : ["no Allow"]];
     const operation = operations[method === "HEAD" ? "get" : method.toLowerCase()];
-    if (operation === undefined) return [...this.#refusalProblems(answer, 405, "method_not_allowed"), ...headers.has("allow") ? [] : ["no Allow"]];
+    if (operation === undefined) return [...this.#errorResponseProblems(seen, 405, "method_not_allowed"), ...headers.has("allow") ? [] : ["no Allow"]];
     const response = operation.responses[String(status)];
     if (response === undefined) return [`the status is not documented: only ${Object.keys(operation.responses).join(", ")}`];
-    return [...this.#headerProblems(response, headers), ...this.#bodyProblems(response, answer)];
+    return [...this.#headerProblems(response, headers), ...this.#bodyProblems(response, seen)];
   }
 
   /** An exact path goes before one with parameters, as in the router. */
@@ -72,7 +72,7 @@ export class DocumentCheck {
     });
   }
 
-  #bodyProblems({ content = {} }: Response, { method, headers, text }: SeenAnswer): string[] {
+  #bodyProblems({ content = {} }: Response, { method, headers, text }: SeenResponse): string[] {
     const types = Object.keys(content);
     const type = headers.get("content-type")?.split(";", 1)[0] ?? "";
     if (types.length === 0) return text === "" ? [] : ["there is a body, and none is documented"];
@@ -83,11 +83,11 @@ export class DocumentCheck {
     return this.#schemaProblems(schema, parse(text), "the body");
   }
 
-  #refusalProblems({ method, status, headers, text }: SeenAnswer, expected: number, error: string): string[] {
+  #errorResponseProblems({ method, status, headers, text }: SeenResponse, expected: number, error: string): string[] {
     const body = parse(text);
     const isJson = headers.get("content-type") === "application/json; charset=utf-8";
-    const isRefusal = typeof body === "object" && body !== null && "error" in body && body.error === error;
-    return status === expected && isJson && (isRefusal || method === "HEAD") ? [] : [`it should be ${expected} ${error} as JSON`];
+    const isErrorResponse = typeof body === "object" && body !== null && "error" in body && body.error === error;
+    return status === expected && isJson && (isErrorResponse || method === "HEAD") ? [] : [`it should be ${expected} ${error} as JSON`];
   }
 
   #schemaProblems(schema: object, value: unknown, what: string): string[] {
@@ -100,14 +100,14 @@ export class DocumentCheck {
 
 const serverCodes = ["invalid_request", "method_not_allowed", "request_timeout", "headers_too_large"] as const;
 
-/** What never reached a route is refused with nothing but a code and an id; whatever a route refuses in these words has a message. */
-function isServerRefusal({ method, path, status, text }: SeenAnswer): boolean {
+/** A request that never reached a route gets nothing but a code and an id; a route's own error response with such a code has a message. */
+function isBareErrorResponse({ method, path, status, text }: SeenResponse): boolean {
   const body = parse(text);
   const isBare = typeof body === "object" && body !== null && Object.keys(body).sort().join() === "error,requestId";
   return (isBare && "error" in body && serverCodes.some((code) => code === body.error && errors[code].status === status)) || `${method}${path}` === "";
 }
 
-function serverRefusalProblems({ status, headers, text }: SeenAnswer): string[] {
+function bareErrorResponseProblems({ status, headers, text }: SeenResponse): string[] {
   const body = parse(text) as { error?: string; requestId?: string } | undefined;
   const code = serverCodes.find((name) => name === body?.error);
   const expected = {
@@ -115,13 +115,13 @@ function serverRefusalProblems({ status, headers, text }: SeenAnswer): string[] 
     "cache-control": "no-store", "x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   };
   return [
-    ...code !== undefined && errors[code].status === status ? [] : [`${status} ${text} is no refusal of the server's own`],
+    ...code !== undefined && errors[code].status === status ? [] : [`${status} ${text} is no error response of the server's own`],
     ...Object.entries(expected).filter(([name, value]) => headers.get(name) !== value).map(([name, value]) => `${name} is ${headers.get(name)}, not ${value}`),
   ];
 }
 
 /** Addresses of the web app are not the interface's; its own files are tested where they are served. */
-function isPage({ headers }: SeenAnswer, path: string): boolean {
+function isPage({ headers }: SeenResponse, path: string): boolean {
   return path !== "/api" && !path.startsWith("/api/") && headers.get("content-type")?.startsWith("application/json") !== true;
 }
 
@@ -147,8 +147,8 @@ function resolveAll(value: unknown, document: OpenApiDocument): unknown {
 
 let shared: DocumentCheck | undefined;
 
-/** Throws unless the answer is as the document says. */
-export function checkAgainstDocument(answer: SeenAnswer): void {
+/** Throws unless the response is as the document says. */
+export function checkAgainstDocument(seen: SeenResponse): void {
   shared ??= new DocumentCheck(wholeInterface().document);
-  shared.check(answer);
+  shared.check(seen);
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { parseConfig, type Config } from "../../../api/src/config.ts";
-import { buildDocument, type OpenApiDocument } from "../../../api/src/openapi/document.ts";
-import type { Route } from "../../../api/src/routing/route.ts";
-import { createRoutes } from "../../../api/src/routes/table.ts";
+import { readConfig, type Config } from "#api/config.ts";
+import { buildDocument, type OpenApiDocument } from "#api/http/openapi/document.ts";
+import type { Route } from "#api/http/route.ts";
+import { createRoutes } from "#api/routes.ts";
 
 /** A configuration with every default and no real store. */
 export function configWith(env: Record<string, string> = {}): Config {
-  return parseConfig({
+  return readConfig({
     DATABASE_URL: "postgres://joypod@127.0.0.1/none", REDIS_URL: "redis://127.0.0.1", S3_ENDPOINT: "http://127.0.0.1", S3_ACCESS_KEY: "none", S3_SECRET_KEY: "none",
     BASE_URL: "https://joypod.example", SIGNING_KEYS: `test:${randomBytes(32).toString("base64")}`, PASSWORD_PEPPER: "pepper of the tests", ...env,
   });

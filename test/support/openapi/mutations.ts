@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Route } from "../../../api/src/routing/route.ts";
+import type { Route } from "#api/http/route.ts";
 import type { SampleRequest } from "./sampleRequest.ts";
 
 /** A change after which a valid request must be refused, and how. */

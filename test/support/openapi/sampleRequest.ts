@@ -1,5 +1,5 @@
-import type { Method, Route } from "../../../api/src/routing/route.ts";
-import { documentPath } from "../../../api/src/openapi/document.ts";
+import type { Method, Route } from "#api/http/route.ts";
+import { documentPath } from "#api/http/openapi/document.ts";
 import { wholeInterface } from "./interfaceDocument.ts";
 
 /** A request as a client would send it. */

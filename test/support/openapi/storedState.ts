@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TestApi } from "../api.ts";
+import type { TestApi } from "../http/api.ts";
 
 /** Tables whose rows requests may touch just by being made: who was last seen, who tried what. */
 const bookkeeping = new Set(["audit_events", "auth_sessions", "idempotency_keys", "partner_keys", "_prisma_migrations"]);

@@ -11,7 +11,7 @@ const supervisorFolder = join(root, "images/session/supervisor");
 const strict = ["-O2", "-Wall", "-Wextra", "-Werror"];
 const install = "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests of the game's supervisor compile it.";
 
-/** Compiles the supervisor as its image does; gives the path of the program, which any user may run. */
+/** Compiles the supervisor as its image does; returns the path of the program, which any user may run. */
 export async function compileSupervisor(): Promise<string> {
   const sources = (await readdir(supervisorFolder)).filter((name) => name.endsWith(".c")).map((name) => join(supervisorFolder, name));
   return compile("supervise", ["-static", ...sources, "-lseccomp"]);

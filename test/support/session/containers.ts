@@ -16,7 +16,7 @@ const maxOutputBytes = 16 * 1024 * 1024;
 export interface SessionImages {
   game: string;
   streamer: string;
-  /** Runs the engine with these arguments and gives its standard output. */
+  /** Runs the engine with these arguments and returns its standard output. */
   engine: (...args: string[]) => Promise<string>;
 }
 
@@ -27,7 +27,7 @@ export function prepareSessionImages(): Promise<SessionImages> {
   return prepared ??= prepare();
 }
 
-/** Finds the machine's container engine: its name, and how it is run with these arguments, which gives its standard output. */
+/** Finds the machine's container engine: its name, and how it is run with these arguments, which returns its standard output. */
 export async function containerEngine(): Promise<{ name: string; run: SessionImages["engine"] }> {
   // The engine's name and its settings come from the same script that builds the images.
   const { stdout: printed } = await shell('. tools/lib.sh; . tools/containers.sh; useEngine "${JOYPOD_ENGINE:-}"; printf "%s\\n%s\\n" "$containerEngine" "${CONTAINERS_CONF:-}"');
@@ -50,7 +50,7 @@ async function prepare(): Promise<SessionImages> {
   };
 }
 
-/** Makes a demo game's archive when it is not there, and gives its path. */
+/** Makes a demo game's archive when it is not there, and returns its path. */
 export async function buildGame(game: string, image: string): Promise<string> {
   const { stdout } = await shell(`JOYPOD_GAME_IMAGE=${image} games/build.sh ${game}`);
   return stdout.trim();

@@ -15,7 +15,7 @@ interface Instruction {
 
 const instructionBytes = 8;
 const allowed = 0x7fff_0000;
-const errorAnswer = 0x5_0000;
+const errorAction = 0x5_0000;
 const mask32 = 0xffff_ffffn;
 
 /** Reads a program of `struct sock_filter`, as seccomp_export_bpf writes it. */
@@ -25,8 +25,8 @@ export function readPacketFilter(program: Buffer): Instruction[] {
   }));
 }
 
-/** Runs the program as the kernel would. Returns "allowed" or the number of the error; throws on any other answer. */
-export function judge(program: readonly Instruction[], call: SystemCall): "allowed" | number {
+/** Runs the program as the kernel would. Returns "allowed" or the number of the error; throws on any other action. */
+export function runFilter(program: readonly Instruction[], call: SystemCall): "allowed" | number {
   const data = describe(call);
   let accumulator = 0;
   for (let at = 0; at < program.length; at++) {
@@ -40,11 +40,11 @@ export function judge(program: readonly Instruction[], call: SystemCall): "allow
       case 0x25: jump(accumulator > operand); break; // BPF_JMP | BPF_JGT | BPF_K
       case 0x35: jump(accumulator >= operand); break; // BPF_JMP | BPF_JGE | BPF_K
       case 0x45: jump((accumulator & operand) !== 0); break; // BPF_JMP | BPF_JSET | BPF_K
-      case 0x06: return readAnswer(operand); // BPF_RET | BPF_K
+      case 0x06: return readAction(operand); // BPF_RET | BPF_K
       default: throw new Error(`The filter has an instruction that this reader does not know: 0x${code.toString(16)}.`);
     }
   }
-  throw new Error("The filter ends without an answer.");
+  throw new Error("The filter ends without an action.");
 }
 
 /** A `struct seccomp_data`. */
@@ -59,8 +59,8 @@ function describe({ architecture, number, arguments: values = [] }: SystemCall):
   return data;
 }
 
-function readAnswer(value: number): "allowed" | number {
+function readAction(value: number): "allowed" | number {
   if (value === allowed) return "allowed";
-  if ((value & 0xffff_0000) === errorAnswer) return value & 0xffff;
-  throw new Error(`The filter answers with more than an error: 0x${value.toString(16)}.`);
+  if ((value & 0xffff_0000) === errorAction) return value & 0xffff;
+  throw new Error(`The filter returns more than an error: 0x${value.toString(16)}.`);
 }

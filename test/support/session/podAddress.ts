@@ -4,7 +4,7 @@ import { connect, createServer } from "node:net";
 const podPort = 8080;
 
 /**
- * Gives a streamer on this machine the address of a pod: what comes to `podIp`, a loopback address of one's own, at the port of
+ * Lends a pod's address to a streamer on this machine: what comes to `podIp`, a loopback address of one's own, at the port of
  * all pods goes on to the streamer. Returns what ends that.
  */
 export async function givePodAddress(podIp: string, signalUrl: string): Promise<() => Promise<void>> {

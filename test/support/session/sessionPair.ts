@@ -8,8 +8,8 @@ import { StreamerStatus } from "#contracts/stream.ts";
 import {
   parseGameTermination, parseStreamerTermination, type GameTermination, type StreamerTermination,
 } from "#contracts/termination.ts";
-import { freePort } from "../childProgram.ts";
-import { eventually } from "../eventually.ts";
+import { freePort } from "../processes/childProgram.ts";
+import { eventually } from "../clocks/eventually.ts";
 import type { SessionImages } from "./containers.ts";
 
 const run = promisify(execFile);
@@ -48,7 +48,7 @@ export interface SessionPair {
   /** Sends a signal to a container's PID 1. */
   signalGame(signal: string): Promise<void>;
   signalStreamer(signal: string): Promise<void>;
-  /** Waits for a container's end and gives its exit code. */
+  /** Waits for a container's end and returns its exit code. */
   gameExit(): Promise<number>;
   streamerExit(): Promise<number>;
   remove(): Promise<void>;

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { z } from "zod";
 import { StreamNotice, type StreamInput } from "#contracts/stream.ts";
-import type { Picture, PictureArea } from "../picture.ts";
+import type { Picture, PictureArea } from "../browser/picture.ts";
 
 const chromiumPath = "/usr/bin/chromium";
 
@@ -90,15 +90,15 @@ async function servePage(signalUrl: string, mediaPort: number | undefined): Prom
     void (async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-      const answer = await fetch(signalUrl + (request.url ?? ""), {
+      const upstream = await fetch(signalUrl + (request.url ?? ""), {
         method: request.method ?? "GET",
         headers: { "content-type": request.headers["content-type"] ?? "" },
         ...chunks.length > 0 && { body: Buffer.concat(chunks) },
       });
-      const location = answer.headers.get("location");
-      const text = await answer.text();
+      const location = upstream.headers.get("location");
+      const text = await upstream.text();
       const body = mediaPort === undefined ? text : text.replace(/^(a=candidate:.* )\d+( typ host)/m, `$1${mediaPort}$2`);
-      response.writeHead(answer.status, { ...location && { location } }).end(body);
+      response.writeHead(upstream.status, { ...location && { location } }).end(body);
     })();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

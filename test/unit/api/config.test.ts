@@ -1,14 +1,14 @@
 import { expect } from "chai";
-import { doubtsAbout, parseCliConfig, parseConfig } from "../../../api/src/config.ts";
+import { configWarnings, readCliConfig, readConfig } from "#api/config.ts";
 
 const environment = {
   DATABASE_URL: "postgres://u:p@db:5432/joypod", REDIS_URL: "redis://redis:6379", S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",
   BASE_URL: "https://play.test", SIGNING_KEYS: "a:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=", PASSWORD_PEPPER: "sixteen or more characters",
 };
 
-describe("parseConfig", () => {
-  it("takes the least that is needed and has a default for the rest", () => {
-    const config = parseConfig(environment);
+describe("readConfig", () => {
+  it("needs only the required variables and has a default for the rest", () => {
+    const config = readConfig(environment);
     expect(config).to.deep.include({ port: 8080, metricsPort: 8083, baseUrl: "https://play.test", isSecure: true, trustedProxies: 0, webRoot: undefined });
     expect([...config.allowedOrigins]).to.deep.equal(["https://play.test"]);
     expect([...config.auth.signingKeys.keys()]).to.deep.equal(["a"]);
@@ -18,7 +18,7 @@ describe("parseConfig", () => {
 
   it("keeps the order of the signing keys, the newest first", () => {
     const second = "b:bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=";
-    expect([...parseConfig({ ...environment, SIGNING_KEYS: ` ${second} , ${environment.SIGNING_KEYS}` }).auth.signingKeys.keys()]).to.deep.equal(["b", "a"]);
+    expect([...readConfig({ ...environment, SIGNING_KEYS: ` ${second} , ${environment.SIGNING_KEYS}` }).auth.signingKeys.keys()]).to.deep.equal(["b", "a"]);
   });
 
   const zeros = Buffer.alloc(32).toString("base64");
@@ -30,34 +30,34 @@ describe("parseConfig", () => {
     ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["TRUSTED_PROXIES", "-1"],
   ] as const) {
     it(`refuses ${name}=${value.slice(0, 24)} and names it`, () => {
-      expect(() => parseConfig({ ...environment, [name]: value })).to.throw(name);
+      expect(() => readConfig({ ...environment, [name]: value })).to.throw(name);
     });
   }
 
   it("never repeats a secret in its error", () => {
-    expect(() => parseConfig({ ...environment, SIGNING_KEYS: "a:c2VjcmV0LWNhbmFyeQ==", PORT: "x" })).to.throw(Error).with.property("message").that.does.not.contain("c2Vjcm");
+    expect(() => readConfig({ ...environment, SIGNING_KEYS: "a:c2VjcmV0LWNhbmFyeQ==", PORT: "x" })).to.throw(Error).with.property("message").that.does.not.contain("c2Vjcm");
   });
 });
 
-describe("doubtsAbout", () => {
-  it("asks for the number of proxies when TLS must end in front", () => {
-    expect(doubtsAbout(parseConfig(environment)).join()).to.contain("TRUSTED_PROXIES");
-    expect(doubtsAbout(parseConfig({ ...environment, TRUSTED_PROXIES: "1" }))).to.be.empty;
-    expect(doubtsAbout(parseConfig({ ...environment, BASE_URL: "http://play.test" }))).to.be.empty;
+describe("configWarnings", () => {
+  it("warns of a missing number of proxies when TLS must end in front", () => {
+    expect(configWarnings(readConfig(environment)).join()).to.contain("TRUSTED_PROXIES");
+    expect(configWarnings(readConfig({ ...environment, TRUSTED_PROXIES: "1" }))).to.be.empty;
+    expect(configWarnings(readConfig({ ...environment, BASE_URL: "http://play.test" }))).to.be.empty;
   });
 
-  it("asks for a higher cost of passwords where they are those of real players", () => {
+  it("warns of a low password cost where the site has real players", () => {
     const cheap = { ...environment, TRUSTED_PROXIES: "1", BCRYPT_COST: "11" };
-    expect(doubtsAbout(parseConfig(cheap)).join()).to.contain("BCRYPT_COST is 11").and.contain("12 or more");
-    expect(doubtsAbout(parseConfig({ ...cheap, BASE_URL: "http://play.test" }))).to.be.empty;
+    expect(configWarnings(readConfig(cheap)).join()).to.contain("BCRYPT_COST is 11").and.contain("12 or more");
+    expect(configWarnings(readConfig({ ...cheap, BASE_URL: "http://play.test" }))).to.be.empty;
   });
 });
 
-describe("parseCliConfig", () => {
+describe("readCliConfig", () => {
   it("needs only the database", () => {
-    expect(parseCliConfig({ DATABASE_URL: environment.DATABASE_URL })).to.deep.equal({
+    expect(readCliConfig({ DATABASE_URL: environment.DATABASE_URL })).to.deep.equal({
       postgres: { url: environment.DATABASE_URL, poolSize: 2, timeoutMs: 10_000 }, pepper: undefined, bcryptCost: 12, redisUrl: undefined, tokenLifetimeSeconds: 2_592_000,
     });
-    expect(() => parseCliConfig({})).to.throw("DATABASE_URL");
+    expect(() => readCliConfig({})).to.throw("DATABASE_URL");
   });
 });

@@ -1,22 +1,22 @@
 import { expect } from "chai";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
-import { silentLogger } from "#kube/logger.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, ownedBy } from "#kube/object.ts";
-import { type Cache, fromCache, toOwner } from "#kube/source.ts";
-import { Store } from "#kube/store.ts";
+import { type WatchedCache, fromCache, toOwner } from "#kube/source.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { aStored } from "#test/factories/stored.ts";
-import { FakeClock, settle } from "#test/support/fakeClock.ts";
+import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
 
 describe("Controller", () => {
   let clock: FakeClock;
-  let cache: { store: Store<KubeObject>; synced: PromiseWithResolvers<undefined> } & Cache<KubeObject>;
+  let cache: { cache: ObjectCache<KubeObject>; synced: PromiseWithResolvers<undefined> } & WatchedCache<KubeObject>;
   let controllers: Controller[];
   let seen: string[];
 
   beforeEach(() => {
     clock = new FakeClock();
     const synced = Promise.withResolvers<undefined>();
-    cache = { store: new Store(), synced, waitForSync: () => synced.promise };
+    cache = { cache: new ObjectCache(), synced, waitForSync: () => synced.promise };
     controllers = [];
     seen = [];
   });
@@ -39,7 +39,7 @@ describe("Controller", () => {
   }
 
   it("waits for its caches, then works on what is there and on what changes", async () => {
-    cache.store.upsert(aStored({ name: "a" }));
+    cache.cache.upsert(aStored({ name: "a" }));
     const controller = new Controller({
       name: "test", sources: [fromCache(cache)], logger: silentLogger, clock, reconcile: (key) => Promise.resolve(void seen.push(key)),
     });
@@ -50,7 +50,7 @@ describe("Controller", () => {
     cache.synced.resolve(undefined);
     await start;
     await settle();
-    cache.store.upsert(aStored({ name: "b" }));
+    cache.cache.upsert(aStored({ name: "b" }));
     await settle();
     expect(seen).to.deep.equal(["default/a", "default/b"]);
   });
@@ -59,11 +59,11 @@ describe("Controller", () => {
     const owners = ["x", "y"].map((name) => aStored({ name }));
     const [x, y] = owners.map((owner) => ownedBy({ ...owner, kind: "Game" }));
     await started({ sources: [fromCache(cache, { keys: toOwner("Game") })] });
-    cache.store.upsert(aStored({ name: "pod", resourceVersion: "1", ownerReferences: [x!] }));
-    cache.store.upsert(aStored({ name: "stranger", ownerReferences: [{ ...x!, kind: "Other" }] }));
+    cache.cache.upsert(aStored({ name: "pod", resourceVersion: "1", ownerReferences: [x!] }));
+    cache.cache.upsert(aStored({ name: "stranger", ownerReferences: [{ ...x!, kind: "Other" }] }));
     await settle();
     expect(seen).to.deep.equal(["default/x"]);
-    cache.store.upsert(aStored({ name: "pod", resourceVersion: "2", ownerReferences: [y!] }));
+    cache.cache.upsert(aStored({ name: "pod", resourceVersion: "2", ownerReferences: [y!] }));
     await settle();
     expect(seen.slice(1).sort()).to.deep.equal(["default/x", "default/y"]);
   });
@@ -79,8 +79,8 @@ describe("Controller", () => {
         return Promise.reject(new Error("later"));
       },
     });
-    cache.store.upsert(aStored({ name: "bad" }));
-    cache.store.upsert(aStored({ name: "good" }));
+    cache.cache.upsert(aStored({ name: "bad" }));
+    cache.cache.upsert(aStored({ name: "good" }));
     await settle();
     expect(seen).to.deep.equal(["default/bad", "default/good"]);
     await clock.advance(5);
@@ -95,7 +95,7 @@ describe("Controller", () => {
       seen.push(key);
       return Promise.resolve({ requeueAfterMs: 1000 });
     } });
-    cache.store.upsert(aStored());
+    cache.cache.upsert(aStored());
     await clock.advance(2500);
     expect(seen).to.have.length(3);
   });
@@ -113,8 +113,8 @@ describe("Controller", () => {
         together--;
       },
     });
-    for (const name of ["a", "b", "c", "d"]) cache.store.upsert(aStored({ name, resourceVersion: "1" }));
-    cache.store.upsert(aStored({ name: "a", resourceVersion: "2" }));
+    for (const name of ["a", "b", "c", "d"]) cache.cache.upsert(aStored({ name, resourceVersion: "1" }));
+    cache.cache.upsert(aStored({ name: "a", resourceVersion: "2" }));
     await settle();
     expect([most, seen.filter((key) => key === "default/a").length]).to.deep.equal([3, 1]);
     release.resolve(undefined);
@@ -133,8 +133,8 @@ describe("Controller", () => {
         if (key === "default/stuck") await stubborn.promise;
       },
     });
-    cache.store.upsert(aStored({ name: "stuck" }));
-    cache.store.upsert(aStored({ name: "other" }));
+    cache.cache.upsert(aStored({ name: "stuck" }));
+    cache.cache.upsert(aStored({ name: "other" }));
     await clock.advance(1000);
     expect(String(reasons[0])).to.equal("DeadlineExceeded: Reconciling default/stuck took longer than 1000 ms.");
     expect(seen, "the worker goes on").to.deep.equal(["default/stuck", "default/other"]);
@@ -147,7 +147,7 @@ describe("Controller", () => {
 
   it("looks at everything again from time to time", async () => {
     await started({ resyncIntervalMs: 60_000 });
-    cache.store.upsert(aStored());
+    cache.cache.upsert(aStored());
     await clock.advance(120_000);
     expect(seen).to.have.length(3);
   });
@@ -158,7 +158,7 @@ describe("Controller", () => {
       seen.push(key);
       await gate.promise;
     } });
-    for (const name of ["a", "b", "c", "d", "e"]) cache.store.upsert(aStored({ name }));
+    for (const name of ["a", "b", "c", "d", "e"]) cache.cache.upsert(aStored({ name }));
     gate.resolve(undefined);
     for (let i = 0; i < 10; i++) await settle();
     expect(new Set(seen).size).to.equal(5);
@@ -172,8 +172,8 @@ describe("Controller", () => {
         signal.addEventListener("abort", () => reject(signal.reason as Error));
       }),
     });
-    cache.store.upsert(aStored({ name: "a" }));
-    cache.store.upsert(aStored({ name: "b" }));
+    cache.cache.upsert(aStored({ name: "a" }));
+    cache.cache.upsert(aStored({ name: "b" }));
     await settle();
     let isStopped = false;
     const stopped = controller.stop().then(() => isStopped = true);
@@ -181,7 +181,7 @@ describe("Controller", () => {
     expect(isStopped).to.equal(false);
     await clock.advance(1);
     await stopped;
-    cache.store.upsert(aStored({ name: "c" }));
+    cache.cache.upsert(aStored({ name: "c" }));
     await settle();
     expect(seen).to.deep.equal(["default/a"]);
   });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { buildEvent, buildSeries, type EventSeries } from "#kube/eventSeries.ts";
 import { TokenBuckets } from "#kube/tokenBuckets.ts";
 import { aStored } from "#test/factories/stored.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const by = { controller: "joypod.dev/test", instance: "pod-1" };
 const time = new Date("2030-01-01T00:00:00.123Z");

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { backOffMs } from "#kube/backOff.ts";
+import { backOffMs } from "#runtime/backOff.ts";
 import { KubeError } from "#kube/errors.ts";
 import { parseRetryAfter, retryDelayMs } from "#kube/retry.ts";
 import type { KubeRequest } from "#kube/request.ts";
@@ -17,7 +17,7 @@ describe("retryDelayMs", () => {
     for (const request of [get, post, apply, jsonPatch]) expect(delay(request, answered(429))).to.equal(200);
   });
 
-  it("repeats only what may happen twice when the server failed or did not answer", () => {
+  it("repeats only what may happen twice when the server failed or did not respond", () => {
     for (const error of [answered(500), answered(503), unreachable]) {
       expect([get, apply].map((request) => delay(request, error))).to.deep.equal([200, 200]);
       expect([post, jsonPatch].map((request) => delay(request, error))).to.deep.equal([undefined, undefined]);

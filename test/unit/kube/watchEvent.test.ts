@@ -33,7 +33,7 @@ describe("decodeWatchLine", () => {
     }
   });
 
-  it("tells an object that the type refuses, with its version, so that the watch can go on behind it", () => {
+  it("returns the version of an object that the type refuses, so that the watch can go on behind it", () => {
     const strict: ResourceType<KubeObject> = { ...configMaps, parse: () => {
       throw new Error("no such field");
     } };

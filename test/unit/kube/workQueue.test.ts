@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WorkQueue } from "#kube/workQueue.ts";
-import { FakeClock, settle } from "#test/support/fakeClock.ts";
+import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
 
 describe("WorkQueue", () => {
   let clock: FakeClock;
@@ -65,13 +65,13 @@ describe("WorkQueue", () => {
     expect([early.addRateLimited("a"), early.addRateLimited("a")]).to.deep.equal([2.5, 5]);
   });
 
-  it("refuses a key that is not in it when full, and says so", () => {
+  it("refuses a new key when it is full, and returns false", () => {
     const small = new WorkQueue({ clock, maxKeys: 2 });
     expect([small.add("a"), small.addAfter("b", 10), small.add("c"), small.addAfter("d", 10), small.add("a")])
       .to.deep.equal([true, true, false, false, true]);
   });
 
-  it("drops what waits and sends workers home on shut-down, but lets work under way end", async () => {
+  it("drops what waits and ends idle workers on shut-down, but lets work under way end", async () => {
     queue.add("a");
     await queue.take();
     queue.add("b");
@@ -87,7 +87,7 @@ describe("WorkQueue", () => {
     expect(await queue.take()).to.equal(undefined);
   });
 
-  it("drains: what is ready is still handed out, what is delayed is not", async () => {
+  it("hands out what is ready and drops what is delayed when it drains", async () => {
     queue.add("a");
     queue.add("b");
     queue.addAfter("c", 10);
@@ -96,7 +96,7 @@ describe("WorkQueue", () => {
     expect(queue.add("d")).to.equal(false);
   });
 
-  it("tells depth, waiting time and retries", async () => {
+  it("reports depth, waiting time and retries", async () => {
     const told: string[] = [];
     const measured = new WorkQueue({
       clock,

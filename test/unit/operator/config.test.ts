@@ -1,33 +1,33 @@
 import { expect } from "chai";
-import { parseConfig } from "../../../operator/src/config.ts";
+import { readConfig } from "#operator/config.ts";
 
 const required = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 
-describe("parseConfig of the operator", () => {
+describe("readConfig of the operator", () => {
   it("needs the two images only", () => {
-    expect(parseConfig(required)).to.deep.include({
+    expect(readConfig(required)).to.deep.include({
       sessionsNamespace: "joypod-sessions", gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: "nvidia.com/gpu",
       softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddress: undefined, httpPort: 8081,
     });
   });
 
   it("takes an empty GPU resource as software rendering, and an empty address as none", () => {
-    expect(parseConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.include({ gpuResourceName: undefined, announceAddress: undefined });
+    expect(readConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.include({ gpuResourceName: undefined, announceAddress: undefined });
   });
 
   it("reads a selector of several labels", () => {
-    expect(parseConfig({ ...required, GAME_NODE_SELECTOR: "a=1, b.c/d=x" }).gameNodeSelector).to.deep.equal({ a: "1", "b.c/d": "x" });
+    expect(readConfig({ ...required, GAME_NODE_SELECTOR: "a=1, b.c/d=x" }).gameNodeSelector).to.deep.equal({ a: "1", "b.c/d": "x" });
   });
 
   it("keeps the lease of its own namespace", () => {
-    expect(parseConfig({ ...required, POD_NAMESPACE: "play", POD_NAME: "operator-1" }).leaderLease).to.include({ namespace: "play", name: "joypod-operator", identity: "operator-1" });
+    expect(readConfig({ ...required, POD_NAMESPACE: "play", POD_NAME: "operator-1" }).leaderLease).to.include({ namespace: "play", name: "joypod-operator", identity: "operator-1" });
   });
 
   const internet = { ...required, GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53, 2001:db8::53", PROBE_IMAGE: "control-plane:1", POD_IP: "10.0.0.1" };
 
   it("probes the network where games may have it, and nowhere else", () => {
-    expect(parseConfig(required).networkProbe).to.equal(undefined);
-    const { networkProbe, sessionPod } = parseConfig(internet);
+    expect(readConfig(required).networkProbe).to.equal(undefined);
+    const { networkProbe, sessionPod } = readConfig(internet);
     expect(networkProbe).to.deep.include({ image: "control-plane:1", target: { host: "10.0.0.1", port: 8081 } });
     expect(sessionPod.nameservers).to.deep.equal(["192.0.2.53", "2001:db8::53"]);
   });
@@ -43,5 +43,5 @@ describe("parseConfig of the operator", () => {
     ["a nameserver by name", { ...internet, INTERNET_NAMESERVERS: "dns.example" }, /INTERNET_NAMESERVERS/],
     ["words for a number", { ...required, SOFTWARE_SLOTS: "two" }, /SOFTWARE_SLOTS/],
   ];
-  for (const [what, environment, message] of wrong) it(`refuses ${what}`, () => expect(() => parseConfig(environment)).to.throw(message));
+  for (const [what, environment, message] of wrong) it(`refuses ${what}`, () => expect(() => readConfig(environment)).to.throw(message));
 });

@@ -1,49 +1,49 @@
 import { expect } from "chai";
-import { parseConfig } from "../../../streamer/src/config.ts";
+import { readConfig } from "#streamer/config.ts";
 
 const enough = { UDP_PORT: "30000", HOST_IP: "192.0.2.1" };
 
-describe("streamer configuration", () => {
-  it("needs a port and an address, and has a default for all else", () => {
-    expect(parseConfig(enough)).to.deep.include({
+describe("the streamer's readConfig", () => {
+  it("requires a UDP port and an address, and has defaults for all else", () => {
+    expect(readConfig(enough)).to.deep.include({
       display: ":99", width: 1_280, height: 720, fps: 60, signalPort: 8_080, udpPort: 30_000, announceAddress: "192.0.2.1",
       startKbps: 4_000, maxKbps: 8_000, codecs: ["h264", "vp8"], profile: "software",
-      soundSocket: "/run/session/pulse.sock", gameAccountPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
+      soundSocket: "/run/session/pulse.sock", gameReportPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
     });
   });
 
-  it("announces what it is told to, else the node's address, else the pod's", () => {
-    const announced = (variables: Record<string, string>) => parseConfig({ UDP_PORT: "1", ...variables }).announceAddress;
+  it("announces ANNOUNCE_ADDRESS, else the node's address, else the pod's", () => {
+    const announced = (variables: Record<string, string>) => readConfig({ UDP_PORT: "1", ...variables }).announceAddress;
     expect(announced({ ANNOUNCE_ADDRESS: "203.0.113.1", HOST_IP: "192.0.2.1", POD_IP: "10.0.0.1" })).to.equal("203.0.113.1");
     expect(announced({ ANNOUNCE_ADDRESS: "", HOST_IP: "192.0.2.1", POD_IP: "10.0.0.1" })).to.equal("192.0.2.1");
     expect(announced({ POD_IP: "2001:db8::5" })).to.equal("2001:db8::5");
   });
 
-  it("never starts above the most that is allowed", () => {
-    expect(parseConfig({ ...enough, START_KBPS: "9000", MAX_KBPS: "2000" }).startKbps).to.equal(2_000);
+  it("limits the starting bitrate to the maximum", () => {
+    expect(readConfig({ ...enough, START_KBPS: "9000", MAX_KBPS: "2000" }).startKbps).to.equal(2_000);
   });
 
-  it("names every variable that is wrong", () => {
-    expect(() => parseConfig({ UDP_PORT: "70000", WIDTH: "1281", CODECS: "h264,av1", HOST_IP: "node1" }))
+  it("throws one error that names every invalid variable", () => {
+    expect(() => readConfig({ UDP_PORT: "70000", WIDTH: "1281", CODECS: "h264,av1", HOST_IP: "node1" }))
       .to.throw(/UDP_PORT[^]*|WIDTH[^]*/).with.property("message").that.matches(/WIDTH/).and.matches(/CODECS/).and.matches(/HOST_IP/);
-    expect(() => parseConfig({ UDP_PORT: "30000" })).to.throw(/ANNOUNCE_ADDRESS, HOST_IP or POD_IP/);
+    expect(() => readConfig({ UDP_PORT: "30000" })).to.throw(/ANNOUNCE_ADDRESS, HOST_IP or POD_IP/);
   });
 
-  it("takes the image's list of plugins where no GPU is meant to be found", () => {
-    const registryFor = (PROFILE: string) => parseConfig({ ...enough, PROFILE, SOFTWARE_GST_REGISTRY: "/app/registry" }).childEnvironment.GST_REGISTRY;
+  it("uses the image's plugin registry only for the software profile", () => {
+    const registryFor = (PROFILE: string) => readConfig({ ...enough, PROFILE, SOFTWARE_GST_REGISTRY: "/app/registry" }).childEnvironment.GST_REGISTRY;
     expect(registryFor("software")).to.equal("/app/registry");
     expect(registryFor("gpu")).to.equal("/tmp/joypod-streamer/gstreamer-registry.bin");
   });
 
-  it("shows children nothing of the pod's environment", () => {
-    expect(Object.values(parseConfig({ ...enough, SECRET: "hidden" }).childEnvironment)).not.to.include("hidden");
+  it("passes no other variable of the pod to child processes", () => {
+    expect(Object.values(readConfig({ ...enough, SECRET: "hidden" }).childEnvironment)).not.to.include("hidden");
   });
 
-  it("keeps saves where it is told all of what that takes, and says so when it is told less", () => {
+  it("configures saves when all of their variables are set, and throws when only some are", () => {
     const saves = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" };
-    expect(parseConfig(enough).saves).to.equal(undefined);
-    expect(parseConfig({ ...enough, ...saves, NODE_COMPILE_CACHE: "/warm" }).saves)
-      .to.deep.equal({ environment: { ...saves, NODE_COMPILE_CACHE: "/warm" }, place: { saveVolume: "/session", spool: "/spool", uid: "u" }, packDeadlineMs: 90_000 });
-    expect(() => parseConfig({ ...enough, SAVE_VOLUME: "/session" })).to.throw(/SPOOL_DIR/);
+    expect(readConfig(enough).saves).to.equal(undefined);
+    expect(readConfig({ ...enough, ...saves, NODE_COMPILE_CACHE: "/warm" }).saves)
+      .to.deep.equal({ environment: { ...saves, NODE_COMPILE_CACHE: "/warm" }, paths: { saveVolume: "/session", spool: "/spool", uid: "u" }, packDeadlineMs: 90_000 });
+    expect(() => readConfig({ ...enough, SAVE_VOLUME: "/session" })).to.throw(/SPOOL_DIR/);
   });
 });

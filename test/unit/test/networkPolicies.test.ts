@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { NetworkPolicies, type NetworkEnd, type NetworkPolicy } from "#test/support/networkPolicies.ts";
+import { NetworkPolicies, type NetworkEnd, type NetworkPolicy } from "#test/support/cluster/networkPolicies.ts";
 
 const pod = (ip: string, labels: Record<string, string> = {}, namespace = "a"): NetworkEnd => ({ ip, pod: { namespace, labels } });
 const [one, two] = [pod("10.0.0.1", { app: "one" }), pod("10.0.0.2", { app: "two", tier: "back" })];
@@ -9,7 +9,7 @@ function under(...specs: NetworkPolicy["spec"][]): NetworkPolicies {
 }
 
 describe("NetworkPolicies", () => {
-  it("leave open what no policy of the direction selects", () => {
+  it("allow all traffic that no policy of the direction selects", () => {
     expect(under().allow({ from: one, to: two, port: 1 })).to.be.true;
     expect(under({ podSelector: { matchLabels: { app: "three" } }, policyTypes: ["Ingress", "Egress"] }).allow({ from: one, to: two, port: 1 })).to.be.true;
     const elsewhere = new NetworkPolicies([{ metadata: { name: "p", namespace: "b" }, spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] } }], "a");
@@ -22,7 +22,7 @@ describe("NetworkPolicies", () => {
     expect(under({ podSelector: { matchLabels: { app: "one" } }, egress: [] }).allow({ from: one, to: two, port: 1 })).to.be.false;
   });
 
-  it("add up, and both ends have to agree", () => {
+  it("are additive, and both ends have to allow the traffic", () => {
     const closed = { podSelector: {}, policyTypes: ["Egress"] as "Egress"[], egress: [] };
     const opened = { podSelector: { matchLabels: { app: "one" } }, policyTypes: ["Egress"] as "Egress"[], egress: [{}] };
     expect(under(closed, opened).allow({ from: one, to: two, port: 1 })).to.be.true;
@@ -30,7 +30,7 @@ describe("NetworkPolicies", () => {
     expect(under(closed, opened, { podSelector: { matchLabels: { app: "two" } } }).allow({ from: one, to: two, port: 1 })).to.be.false;
   });
 
-  it("know labels by all four operators", () => {
+  it("match labels by all four operators", () => {
     const selects = (operator: string, key: string, values: string[] = []): boolean =>
       !under({ podSelector: { matchExpressions: [{ key, operator, values }] } }).allow({ from: one, to: two, port: 1 });
     expect([selects("In", "app", ["two", "x"]), selects("In", "app", ["x"]), selects("In", "none", ["x"])]).to.deep.equal([true, false, false]);
@@ -38,7 +38,7 @@ describe("NetworkPolicies", () => {
     expect([selects("Exists", "tier"), selects("Exists", "none"), selects("DoesNotExist", "tier"), selects("DoesNotExist", "none")]).to.deep.equal([true, false, false, true]);
   });
 
-  it("know peers by namespace and labels together, and by labels in their own namespace alone", () => {
+  it("match peers by namespace and labels together, and by labels in their own namespace alone", () => {
     const from = (peer: object, end: NetworkEnd): boolean => under({ podSelector: {}, ingress: [{ from: [peer] }] }).allow({ from: end, to: two, port: 1 });
     const far = pod("10.0.0.3", { app: "one" }, "b");
     const isOne = { podSelector: { matchLabels: { app: "one" } } };
@@ -48,7 +48,7 @@ describe("NetworkPolicies", () => {
     expect(from({ namespaceSelector: {} }, { ip: "10.0.0.3" }), "no pod").to.be.false;
   });
 
-  it("know ranges of addresses and of ports", () => {
+  it("match ranges of addresses and of ports", () => {
     const rules = under({ podSelector: {}, policyTypes: ["Egress"], egress: [{
       ports: [{ port: 80 }, { protocol: "UDP", port: 100, endPort: 110 }], to: [{ ipBlock: { cidr: "192.0.2.0/24", except: ["192.0.2.128/25"] } }, { ipBlock: { cidr: "2001:db8::/32" } }],
     }] });

@@ -1,6 +1,7 @@
 import { RuleTester } from "eslint";
 import tseslint from "typescript-eslint";
 import { documentedExports } from "../../../tools/lint/documentedExports.js";
+import { fieldTerms } from "../../../tools/lint/fieldTerms.js";
 import { functionLength } from "../../../tools/lint/functionLength.js";
 
 const rules = new RuleTester({ languageOptions: { parser: tseslint.parser } });
@@ -33,5 +34,51 @@ rules.run("functionLength", functionLength, {
     { code: "function long() {\n  go();\n  go();\n}", options: [{ max: 3 }], errors: [{ messageId: "long", data: { name: "long", lines: 4, max: 3 } }] },
     { code: `function create() {\n${inner}  go();\n}`, options: [{ max: 4 }], errors: [{ messageId: "long" }, { messageId: "long" }] },
     { code: "const long = () => {\n  go();\n};", options: [{ max: 2 }], errors: [{ messageId: "long" }] },
+  ],
+});
+
+/** Each source with the names in it that are refused. */
+const refused: [code: string, ...names: string[]][] = [
+  ["class Turnstile {}", "Turnstile"],
+  ["interface StreamCurtain { hasten(): void; isWell: boolean }", "StreamCurtain", "hasten", "isWell"],
+  ["type NodeHealth = \"Well\" | \"Doubtful\" | \"Lost\";", "Well", "Doubtful"],
+  ["function fateOf(hopelessReasons: string[], { tellings: doubts }: Deps): void {}", "fateOf", "hopelessReasons", "doubts"],
+  ["const expectRefusal = 1, STORE_AWAY = 2, heldOffer = 3, [namesake] = [];", "expectRefusal", "STORE_AWAY", "heldOffer", "namesake"],
+  ["class PlayedOperator { #witnesses = 1; judgeAll() {} }", "PlayedOperator", "witnesses", "judgeAll"],
+  ["const deps = { turnstile: 1, answer: 2 };", "turnstile"],
+  ["function podEnding(): void {}\nconst endingOf = 1, everyAsk = 2, gameTag = 3, gameAccount = 4;", "podEnding", "endingOf", "everyAsk", "gameTag", "gameAccount"],
+  ["const answer = await fetch(url);\nfunction answerErrors(): void {}", "answer", "answerErrors"],
+  ["interface Peer { answer: string }", "answer"],
+  ["const stage = await OperatorFixture.start();", "stage"],
+  ["class LaunchStage { stages = 1 }\nfunction run(stage: LaunchFixture): void {}", "LaunchStage", "stages", "stage"],
+];
+
+rules.run("fieldTerms", fieldTerms, {
+  valid: [
+    // Words that are part of others, or the field's own in another place.
+    "const wellKnown = 1, standingDelayMs = 2, isEnding = 3, wildcards = 4, gameTags = 5, lastPlayedAt = 6, answered = 7, wayOut = 8;",
+    // Names of others.
+    "import { Turnstile } from \"turnstile\";\nconst { answer, refusal } = message;\nuse({ answer: 1 });\nconnection.createAnswer();",
+    // The answer to an offer.
+    "interface WhepAnswer { sdp: string }\nconst sdpAnswer = 1;\nlet answer: WhepAnswer | undefined;",
+    // The interface's field.
+    "const launchStages = [\"booting\"] as const;\nconst LaunchStage = z.enum(launchStages);\ntype LaunchStage = z.infer<typeof LaunchStage>;\ninterface Progress { stage: LaunchStage }",
+    "const stage = progress.stage;\nconst stageTitles: Record<LaunchStage, string> = titles;\nlaunchStages.map((stage) => stage);",
+    "function session(stage?: Session[\"stage\"]): void {}\nuse({ stage: \"booting\" });",
+    // Comments that are no doc comments, and sentences that say something else.
+    "// The turnstile is gone.\n/** Gives up after a minute. The agent goes away. What each key gives is said above. */\nconst a = 1;",
+    "it(\"gives the slot up\", () => {});\nexpect(\"refusal\");",
+    { filename: "/repo/api/src/games/auditTrail.ts", code: "// auditTrail.ts" },
+  ],
+  invalid: [
+    ...refused.map(([code, ...names]) => ({ code, errors: names.map((name) => ({ message: new RegExp(`^“${name}” has a retired term\\. Say .+\\.$`) })) })),
+    { code: "/** Lets the turnstile\n * decide the fate. */\nconst a = 1;", errors: [{ message: /“turnstile”.*semaphore/ }, { message: /“fate”.*action/ }] },
+    { code: "/** Known weaknesses, while the store is away. */\nconst a = 1;", errors: [{ messageId: "text" }, { message: /“is away”.*unavailable/ }] },
+    { code: "/** Gives the slot. */\nconst a = 1;", errors: [{ messageId: "returns" }] },
+    { code: "/** Adds a node; gives its name. */\nconst a = 1;", errors: [{ messageId: "returns" }] },
+    { code: "describe(\"the database is away\", () => { it(`is a ${kind} refusal`, () => {}); });", errors: [{ messageId: "text" }, { messageId: "text" }] },
+    { filename: "/repo/api/src/http/answers.ts", code: "// answers.ts", errors: [{ message: /“answers”.*response/ }] },
+    { filename: "/repo/tools/test/stage.ts", code: "// stage.ts", errors: [{ messageId: "file" }] },
+    { filename: "/repo/test/integration/api/trail.test.ts", code: "// trail.test.ts", errors: [{ message: /“trail”.*auditTrail/ }] },
   ],
 });

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { parseConfig } from "../../../api/src/config.ts";
-import { buildDocument, type OpenApiDocument } from "../../../api/src/openapi/document.ts";
-import { errorCodesOf } from "../../../api/src/openapi/refusals.ts";
-import { tagOf, tags } from "../../../api/src/openapi/tags.ts";
-import type { Route } from "../../../api/src/routing/route.ts";
-import { createRoutes } from "../../../api/src/routes/table.ts";
+import { readConfig } from "#api/config.ts";
+import { buildDocument, type OpenApiDocument } from "#api/http/openapi/document.ts";
+import { errorCodesOf } from "#api/http/openapi/errorResponses.ts";
+import { tagOf, tags } from "#api/http/openapi/tags.ts";
+import type { Route } from "#api/http/route.ts";
+import { createRoutes } from "#api/routes.ts";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { routeSection, routeTable } from "./routeSection.ts";
 import { meaningWords, typeWords, type SchemaNode } from "./schemaWords.ts";
@@ -18,8 +18,8 @@ export function httpReference(): Record<"errors" | "routes" | "shapes", string> 
 }
 
 /** Every default; the stores are named and never asked. */
-function defaultConfig(): ReturnType<typeof parseConfig> {
-  return parseConfig({
+function defaultConfig(): ReturnType<typeof readConfig> {
+  return readConfig({
     BASE_URL: "https://joypod.example", DATABASE_URL: "postgres://none", REDIS_URL: "redis://none", S3_ENDPOINT: "http://none", S3_ACCESS_KEY: "none",
     S3_SECRET_KEY: "none", SIGNING_KEYS: `docs:${randomBytes(32).toString("base64")}`, PASSWORD_PEPPER: randomBytes(16).toString("hex"),
   });
@@ -45,7 +45,7 @@ function errorTable(codes: ReadonlySet<ErrorCode>): string {
   return ["| Status | `error` | Meaning |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** Every named body but the refusals', which all have one form. */
+/** Every named body except those of error responses, which all have one form. */
 function shapes({ components }: OpenApiDocument): string {
   return Object.entries((components?.schemas ?? {}) as Record<string, SchemaNode>)
     .filter(([name]) => !name.endsWith("Error"))

@@ -1,8 +1,8 @@
-import type { OpenApiDocument } from "../../../api/src/openapi/document.ts";
-import { documentPath } from "../../../api/src/openapi/document.ts";
-import { errorCodesOf } from "../../../api/src/openapi/refusals.ts";
-import { toAnswer, type Answer } from "../../../api/src/routing/answers.ts";
-import type { Route } from "../../../api/src/routing/route.ts";
+import type { OpenApiDocument } from "#api/http/openapi/document.ts";
+import { documentPath } from "#api/http/openapi/document.ts";
+import { errorCodesOf } from "#api/http/openapi/errorResponses.ts";
+import { toResponse, type RouteResponse } from "#api/http/responses.ts";
+import type { Route } from "#api/http/route.ts";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { meaningWords, typeWords, type SchemaNode } from "./schemaWords.ts";
 
@@ -26,7 +26,7 @@ export function routeSection(route: Route, document: OpenApiDocument): string {
     operation.description,
     parameterTable(operation.parameters ?? []),
     bodySentence(operation),
-    answerTable(route, operation),
+    responseTable(route, operation),
     `Refuses with ${errorCodesOf(route).map(errorWords).join(", ")}.`,
   ].filter((part) => part !== undefined && part !== "").join("\n\n");
 }
@@ -62,21 +62,21 @@ function bodySentence({ requestBody }: Operation): string {
   return `Takes ${types}: ${shape}`;
 }
 
-function answerTable({ answers }: Route, operation: Operation): string {
-  const rows = Object.entries(answers).map(([status, short]) => {
-    const answer = toAnswer(short);
-    return `| ${status} | ${bodyWords(answer, operation.responses[status]?.content)} | ${headerWords(answer)} | ${answer.description} |`;
+function responseTable({ responses }: Route, operation: Operation): string {
+  const rows = Object.entries(responses).map(([status, short]) => {
+    const response = toResponse(short);
+    return `| ${status} | ${bodyWords(response, operation.responses[status]?.content)} | ${headerWords(response)} | ${response.description} |`;
   });
   return ["| Answer | Body | Headers | Meaning |", "|---|---|---|---|", ...rows].join("\n");
 }
 
-function bodyWords({ content }: Answer, described: Record<string, Media> = {}): string {
+function bodyWords({ content }: RouteResponse, described: Record<string, Media> = {}): string {
   const types = Object.keys(content);
   if (types.length === 0) return "–";
   return types.map((type) => (type === "application/json" ? typeWords(described[type]?.schema ?? {}) : `\`${type}\``)).join(" or ");
 }
 
-function headerWords({ headers, optionalHeaders }: Answer): string {
+function headerWords({ headers, optionalHeaders }: RouteResponse): string {
   return [...headers.map((name) => `\`${name}\``), ...optionalHeaders.map((name) => `\`${name}\` (not always)`)].join(", ");
 }
 

@@ -1,16 +1,16 @@
 import { signInErrorSentences } from "#contracts/http/auth.ts";
 import type { ErrorCode } from "#contracts/http/errors.ts";
 
-/** Beside the words of the interface: no answer at all, an answer that is not one of ours, and an external provider that is away. */
-export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected" | "provider_away";
+/** The API's error codes, and three more: no response at all, a response that breaks the contract, and an external provider that is unavailable. */
+export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected" | "provider_unavailable";
 
-/** A request that was refused or failed. `code` is for deciding; what players read is made by `sentenceFor`. */
+/** An error response, or a request that failed. Code decides by `code`; players read what `sentenceFor` returns. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: ApiErrorCode;
-  /** From Retry-After, where the answer had one. */
+  /** From Retry-After, if the response had that header. */
   readonly retryAfterSeconds: number | undefined;
-  /** With `session_active`: the session in the way. */
+  /** With `session_active`: the session that has to end first. */
   readonly activeSessionId: string | undefined;
 
   constructor(code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; cause?: unknown } = {}) {
@@ -21,18 +21,18 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the error is one of these. */
+/** Returns whether the error is an ApiError with one of the codes; with any code if none is named. */
 export function isApiError(error: unknown, ...codes: ApiErrorCode[]): error is ApiError {
   return error instanceof ApiError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** What went wrong and what to do about it, for the player. */
+/** Returns a sentence for the player: what went wrong and what to do about it. */
 export function sentenceFor(error: unknown): string {
   if (!(error instanceof ApiError)) return "Something went wrong in this page. Reload it and try again.";
   const wait = error.retryAfterSeconds === undefined ? "in a moment" : `in ${waitText(error.retryAfterSeconds)}`;
   switch (error.code) {
     case "unreachable": return "Joypod did not answer. Check your connection and try again.";
-    case "provider_away": return signInErrorSentences.OAuthSignin;
+    case "provider_unavailable": return signInErrorSentences.OAuthSignin;
     case "unauthorized": return "You are signed out. Sign in again to go on.";
     case "invalid_credentials": return signInErrorSentences.CredentialsSignin;
     case "locked": return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
@@ -49,7 +49,7 @@ export function sentenceFor(error: unknown): string {
   }
 }
 
-/** A wait in words: seconds below two minutes, then minutes rounded up. */
+/** Returns a wait in words: seconds below two minutes, then minutes rounded up. */
 export function waitText(seconds: number): string {
   if (seconds < 120) return seconds === 1 ? "1 second" : `${seconds} seconds`;
   return `${Math.ceil(seconds / 60)} minutes`;

@@ -1,54 +1,64 @@
-/** The events of one session, as the API sends them. */
+/** The server-sent events of one session, as the API sends them. */
 import { gameSessionEvents, GameSessionEventStatus, GameSessionExpiring } from "#contracts/http/gameSessionEvents.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 
-/** After a refusal the stream is tried again; meanwhile the status is polled. */
-const refusedRetryMs = 30_000;
-const { expiring, ...states } = gameSessionEvents;
+/** Pause before the events are requested again after an error response. */
+const errorRetryMs = 30_000;
+const { expiring, ...statusEvents } = gameSessionEvents;
 
-export interface GameSessionFollower {
+export interface GameSessionEventHandlers {
   onStatus: (session: GameSessionStatusResponse) => void;
   onExpiring: (expiresAt: string) => void;
-  /** Whether the stream is open: what is told now is all there is to know. */
+  /** Called with true when the event stream opens, and with false when an open one breaks off. */
   onOpen: (isOpen: boolean) => void;
 }
 
-/** Follows a session until its end or until the given function is called. The browser comes back by itself when the line breaks. */
-export function followGameSession(sessionId: string, follower: GameSessionFollower): () => void {
+/** Subscribes to a session's events until its end or until the returned function is called. The browser reconnects a broken stream by itself. */
+export function subscribeToGameSession(sessionId: string, handlers: GameSessionEventHandlers): () => void {
   let source: EventSource | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let retryTimer: ReturnType<typeof setTimeout> | undefined;
+  let isOpen = false;
+  const setOpen = (next: boolean): void => {
+    if (next === isOpen) return;
+    isOpen = next;
+    handlers.onOpen(isOpen);
+  };
   const open = (): void => {
-    const opened = new EventSource(`/api/game/events?${new URLSearchParams({ sessionId })}`);
-    source = opened;
-    opened.addEventListener("open", () => follower.onOpen(true));
-    opened.addEventListener("error", () => {
-      follower.onOpen(false);
-      // Closed means refused, for good as far as the browser is concerned.
-      if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, refusedRetryMs);
-    });
-    for (const name of Object.values(states)) {
-      opened.addEventListener(name, (event) => {
-        const session = GameSessionEventStatus.safeParse(dataOf(event)).data;
-        if (session !== undefined) follower.onStatus(session);
-        if (name === gameSessionEvents.end) opened.close();
-      });
-    }
-    opened.addEventListener(expiring, (event) => {
-      const warning = GameSessionExpiring.safeParse(dataOf(event)).data;
-      if (warning !== undefined) follower.onExpiring(warning.expiresAt);
+    source = openSource(sessionId, handlers);
+    source.addEventListener("open", () => setOpen(true));
+    source.addEventListener("error", () => {
+      setOpen(false);
+      // The browser closes the source after an error response and does not reconnect then.
+      if (source?.readyState === EventSource.CLOSED) retryTimer = setTimeout(open, errorRetryMs);
     });
   };
   open();
   return () => {
-    clearTimeout(timer);
+    clearTimeout(retryTimer);
     source?.close();
   };
+}
+
+function openSource(sessionId: string, { onStatus, onExpiring }: GameSessionEventHandlers): EventSource {
+  const source = new EventSource(`/api/game/events?${new URLSearchParams({ sessionId })}`);
+  for (const name of Object.values(statusEvents)) {
+    source.addEventListener(name, (event) => {
+      const session = GameSessionEventStatus.safeParse(dataOf(event)).data;
+      if (session !== undefined) onStatus(session);
+      if (name === gameSessionEvents.end) source.close();
+    });
+  }
+  source.addEventListener(expiring, (event) => {
+    const warning = GameSessionExpiring.safeParse(dataOf(event)).data;
+    if (warning !== undefined) onExpiring(warning.expiresAt);
+  });
+  return source;
 }
 
 function dataOf({ data }: MessageEvent<unknown>): unknown {
   try {
     return typeof data === "string" ? JSON.parse(data) : undefined;
   } catch {
-    return undefined; // Cut or not ours: the poll beside it tells.
+    return undefined; // The data was cut off or altered on the way; polling finds the status.
   }
 }

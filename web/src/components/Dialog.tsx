@@ -1,6 +1,6 @@
 import { useId, useLayoutEffect, useRef, type ReactNode } from "react";
 
-/** A question that has to be answered first; Escape and the backdrop mean `onDismiss`. The browser keeps the focus inside. */
+/** A modal dialog. Escape and a click on the backdrop call `onDismiss`; the browser keeps the focus inside. */
 export function Dialog({ title, children, actions, onDismiss }: {
   title: string;
   children: ReactNode;
@@ -9,7 +9,7 @@ export function Dialog({ title, children, actions, onDismiss }: {
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // In the layout phase the dialog is still in the page when it closes, so that the browser can give the focus back.
+  // The layout phase closes the dialog while it is still in the page, so that the browser can give the focus back.
   useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();

@@ -21,7 +21,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A small drawing beside a word; says nothing by itself. */
+/** A small drawing beside a word; screen readers skip it. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" strokeLinejoin="round">
@@ -30,7 +30,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** The mark of Joypod. */
+/** The logo of Joypod. */
 export function Logo() {
   return (
     <svg className="logo" viewBox="0 0 32 22" aria-hidden="true">

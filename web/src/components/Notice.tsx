@@ -2,10 +2,10 @@ import type { ReactNode } from "react";
 import { sentenceFor } from "../client/apiError.ts";
 import { Icon } from "./Icon.tsx";
 
-/** A whole page's or section's state: nothing there, or something went wrong; says what to do next. */
+/** Stands for a page or section that is empty or failed, and says what to do next. */
 export function Notice({ title, children, actions, tone = "plain", isPage = false }: {
   title: string;
-  /** Whether there is nothing else on the page. */
+  /** Whether it is the whole page. */
   isPage?: boolean;
   children?: ReactNode;
   actions?: ReactNode;
@@ -22,7 +22,7 @@ export function Notice({ title, children, actions, tone = "plain", isPage = fals
   );
 }
 
-/** What could not be loaded, why, and another try. */
+/** Says what could not be loaded and why, with a button to try again. */
 export function LoadFailure({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => void }) {
   return (
     <Notice tone="problem" title={`${what} could not be loaded`} actions={<button className="button" type="button" onClick={onRetry}>Try again</button>}>
@@ -31,7 +31,7 @@ export function LoadFailure({ what, error, onRetry }: { what: string; error: unk
   );
 }
 
-/** Something is on its way. */
+/** Says that something is being loaded or done. */
 export function Spinner({ label }: { label: string }) {
   return (
     <div className="spinner" role="status">

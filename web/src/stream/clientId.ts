@@ -2,7 +2,7 @@ import { randomId } from "../client/randomId.ts";
 
 const storageKey = "joypod.streamClient";
 
-/** The tab's storage and the page's events, as far as the identity needs them. */
+/** The parts of a tab that its id depends on. */
 export interface TabStore {
   storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
   page: EventTarget;
@@ -10,8 +10,8 @@ export interface TabStore {
 }
 
 /**
- * The id by which a streamer knows this tab again after a reload. It lies in the tab's storage only between two pages: a
- * duplicated tab copies that storage, and would otherwise silently take the stream from the tab it was made of.
+ * Returns the id by which a streamer recognizes this tab after a reload. The id is in the tab's storage only between two pages:
+ * a duplicated tab copies that storage, and would otherwise take the stream from the original without asking.
  */
 export function takeClientId({ storage, page, randomId }: TabStore): string {
   const id = storage.getItem(storageKey) ?? randomId();
@@ -23,7 +23,7 @@ export function takeClientId({ storage, page, randomId }: TabStore): string {
 
 let tabClientId: string | undefined;
 
-/** This tab's id. */
+/** Returns this tab's id. */
 export function clientIdOfTab(): string {
   tabClientId ??= takeClientId({ storage: sessionStorage, page: window, randomId });
   return tabClientId;

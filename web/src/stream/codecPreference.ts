@@ -1,15 +1,17 @@
-/** What of RTCRtpCodec decides the order. */
+import { codecEncodingNames, isSentFormat, VideoCodec } from "#contracts/stream.ts";
+
+/** The fields of RTCRtpCodec that decide the order. */
 export interface CodecChoice {
   mimeType: string;
   sdpFmtpLine?: string;
 }
 
-/** Repair formats stay in the offer whatever the codec. */
+/** Repair formats are offered with every codec. */
 const repairFormat = /^video\/(rtx|red|ulpfec|flexfec-03)$/i;
 
 /**
- * The video codecs to offer, best first: H.264 in the form that streamers send (constrained baseline, packetization mode 1),
- * other H.264, VP8. Other codecs are left out; empty when the browser has none of these, and then nothing should be set.
+ * Returns the video codecs to offer, best first: H.264 in the format that streamers send, other H.264, VP8. Other codecs are omitted; the
+ * list is empty when the browser has none of these, and then nothing should be set.
  */
 export function preferredCodecs<Codec extends CodecChoice>(available: readonly Codec[]): Codec[] {
   const ranked = available
@@ -20,11 +22,11 @@ export function preferredCodecs<Codec extends CodecChoice>(available: readonly C
   return [...ranked.map(({ codec }) => codec), ...available.filter(({ mimeType }) => repairFormat.test(mimeType))];
 }
 
-const unwanted = 3;
+const unwanted = 2 * VideoCodec.options.length;
 
+/** Codecs in the order of VideoCodec, each first in the formats that streamers send. */
 function rankOf({ mimeType, sdpFmtpLine = "" }: CodecChoice): number {
-  if (/^video\/h264$/i.test(mimeType)) {
-    return sdpFmtpLine.includes("packetization-mode=1") && /profile-level-id=42e0/i.test(sdpFmtpLine) ? 0 : 1;
-  }
-  return /^video\/vp8$/i.test(mimeType) ? 2 : unwanted;
+  const codec = VideoCodec.options.find((name) => mimeType.toLowerCase() === `video/${codecEncodingNames[name].toLowerCase()}`);
+  if (codec === undefined) return unwanted;
+  return 2 * VideoCodec.options.indexOf(codec) + (isSentFormat(codec, sdpFmtpLine) ? 0 : 1);
 }

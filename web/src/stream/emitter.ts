@@ -1,4 +1,4 @@
-/** Typed events: `on` gives the function that stops listening. */
+/** Typed events: `on` returns the function that stops listening. */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<(payload: never) => void>>();
 

@@ -1,4 +1,4 @@
-/** Chromium's keyboard lock: in full screen, Escape and the browser's own keys reach the game; holding Escape leaves. */
+/** Chromium's keyboard lock: in full screen, Escape and the browser's own keys reach the game; holding Escape leaves full screen. */
 interface KeyboardLock {
   lock: (codes?: string[]) => Promise<void>;
   unlock: () => void;
@@ -8,7 +8,7 @@ interface KeyboardLock {
 export async function enterFullscreen(element: HTMLElement | null): Promise<void> {
   if (element === null) return;
   await element.requestFullscreen({ navigationUI: "hide" });
-  // Games use Escape; where the lock is not granted, Escape leaves full screen as everywhere else.
+  // Games use Escape. Without the lock, Escape leaves full screen.
   await keyboardLock()?.lock().catch(() => undefined);
 }
 

@@ -3,22 +3,22 @@ import { backOffMs } from "./backOff.ts";
 import { Emitter } from "./emitter.ts";
 import { StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
 import { isStillStarting, outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
-import { StreamRefused } from "./whep.ts";
+import { WhepError } from "./whep.ts";
 
 export interface GameStreamEvents {
   state: StreamState;
-  /** What to show; a new one for each connection. */
+  /** The media to play; another for each connection. */
   media: MediaStream;
   notice: StreamNotice;
 }
 
-/** The stream of one session: connects, reconnects with back-off, and says where it stands. Knows nothing of the page. */
+/** The stream of one session: it connects, reconnects with back-off, and reports its state. It does not depend on the page. */
 export class GameStream extends Emitter<GameStreamEvents> {
   readonly #clientId: string;
   #state: StreamState = { phase: "idle" };
   #containerUrl: string | undefined;
   #connection: StreamConnection | undefined;
-  /** Waits for the first connect. */
+  /** Made by `prepare`, used by the first connect. */
   #prepared: StreamConnection | undefined;
   #hasMedia = false;
   #running = new AbortController();
@@ -32,28 +32,28 @@ export class GameStream extends Emitter<GameStreamEvents> {
     return this.#state;
   }
 
-  /** Does what can be done before the session has a stream: the picture appears sooner then. */
+  /** Makes the offer before the session has a stream, so that the picture appears sooner. */
   prepare(): void {
     this.#prepared ??= new StreamConnection();
-    // When the browser cannot even make an offer, connecting will say so.
+    // A browser that cannot make an offer fails again in `connect`, which reports it.
     this.#prepared.prepare().catch(() => undefined);
   }
 
   /**
-   * Connects to the session's stream, as session-status names it, unless another tab or browser plays already. The session may
-   * still be starting: the offer is answered the moment it runs.
+   * Connects to the session's stream, at the address in its status, unless another tab or browser plays already. The session may
+   * still be starting: the offer is answered as soon as it runs.
    */
   connect(containerUrl: string): void {
     this.#containerUrl = containerUrl;
     this.#start(false);
   }
 
-  /** Connects anew after `failed`. */
+  /** Connects again after `failed`. */
   retry(): void {
     this.#start(false);
   }
 
-  /** Connects in the place of another tab or browser, who is told so. */
+  /** Connects in place of another tab or browser, which is notified. */
   takeOver(): void {
     this.#start(true);
   }
@@ -75,7 +75,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
     this.#connection?.send(message);
   }
 
-  /** The browser's account of the connection; undefined while there is none. */
+  /** Returns the browser's statistics of the connection; undefined while there is none. */
   async report(): Promise<RTCStatsReport | undefined> {
     return this.#state.phase === "connected" ? this.#connection?.report() : undefined;
   }
@@ -95,14 +95,14 @@ export class GameStream extends Emitter<GameStreamEvents> {
     let lastUp = performance.now();
     for (let attempt = 0; ; attempt += 1) {
       this.#setState({ phase: "connecting", isReconnect: attempt > 0 });
-      // Only the first connection may push somebody out: a reconnect must not fight another tab for the stream.
+      // Only the first connection may take the stream over: two tabs that reconnect must not take it from each other in turns.
       const outcome = await this.#connectOnce({ containerUrl, clientId: this.#clientId, takeover, signal }, () => {
         attempt = 0;
         takeover = false;
       });
       if (signal.aborted) return;
       if (outcome.kind === "lost") lastUp = performance.now();
-      if (isStillStarting(outcome)) { // its start has deadlines of its own
+      if (isStillStarting(outcome)) { // The start has deadlines of its own.
         lastUp = performance.now();
         attempt = 0;
       }
@@ -115,20 +115,20 @@ export class GameStream extends Emitter<GameStreamEvents> {
     }
   }
 
-  /** One connection until its end. */
+  /** Connects once; resolves when the connection has ended. */
   async #connectOnce(options: StreamConnectionOptions, onUp: () => void): Promise<ConnectionOutcome> {
     const connection = this.#prepared ?? new StreamConnection();
     this.#prepared = undefined;
     this.#connection = connection;
     const ended = this.#endOf(connection);
-    // The browser gets its players ready while the session starts; after that the last picture stays until there may be a new one.
+    // The first media is emitted early, so that the browser prepares its decoders; later ones when pictures may come, so that the last picture stays until then.
     if (!this.#hasMedia) this.emit("media", connection.media);
     else connection.on("answered", () => this.emit("media", connection.media));
     this.#hasMedia = true;
     try {
       await connection.open(options);
     } catch (error) {
-      return { kind: "unreached", code: error instanceof StreamRefused ? error.code : "unreachable", message: messageOf(error) };
+      return { kind: "connectFailed", code: error instanceof WhepError ? error.code : "unreachable", message: messageOf(error) };
     }
     onUp();
     this.#setState({ phase: "connected" });
@@ -157,7 +157,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
         resolve();
       };
       signal.addEventListener("abort", stopWaiting, { once: true });
-      // The network is back: no need to sit out the rest.
+      // The network is back, so that a try makes sense now.
       window.addEventListener("online", stopWaiting, { once: true, signal });
     });
     signal.throwIfAborted();

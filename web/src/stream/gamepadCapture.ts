@@ -3,20 +3,20 @@ import type { z } from "zod";
 
 type PadMessage = z.infer<typeof PadInput>;
 
-/** Places in the browser's standard mapping; the two triggers are left out of the button bits. */
+/** Button numbers in the browser's standard mapping; the two triggers are left out of the button bits. */
 const leftTrigger = 6;
 const rightTrigger = 7;
-/** Sticks at rest are never quite still; games bring their own, larger dead zone. */
+/** Sticks at rest report small values. Games have a larger dead zone of their own. */
 const noise = 0.02;
 
-/** What is read of a gamepad. */
+/** The fields of Gamepad that are read. */
 export interface PadSample {
   readonly index: number;
   readonly axes: readonly number[];
   readonly buttons: readonly { readonly pressed: boolean; readonly value: number }[];
 }
 
-/** Tells changes of the one gamepad that the player uses: the first that moved, until it is unplugged. */
+/** Sends the changes of the one gamepad that the player uses: the first that moved, until it is unplugged. */
 export class GamepadCapture {
   readonly #send: (message: StreamInput) => void;
   readonly #idle = new Map<number, string>();
@@ -27,10 +27,10 @@ export class GamepadCapture {
     this.#send = send;
   }
 
-  /** Called once per frame with what `navigator.getGamepads()` gives. */
+  /** To be called once per frame with what `navigator.getGamepads()` returns. */
   sample(pads: readonly (PadSample | null)[]): void {
     const connected = pads.filter((pad) => pad !== null);
-    const pad = connected.find(({ index }) => index === this.#active) ?? this.#adopt(connected);
+    const pad = connected.find(({ index }) => index === this.#active) ?? this.#findMoved(connected);
     if (pad === undefined) return;
     const message = padMessage(pad);
     const text = JSON.stringify(message);
@@ -39,12 +39,12 @@ export class GamepadCapture {
     this.#send(message);
   }
 
-  /** Forgets what is held, after the streamer was told to release everything. */
+  /** Forgets the last state, after a `release` message. */
   reset(): void {
     this.#last = "";
   }
 
-  #adopt(pads: readonly PadSample[]): PadSample | undefined {
+  #findMoved(pads: readonly PadSample[]): PadSample | undefined {
     if (this.#active !== undefined) this.#loseActive();
     const moved = pads.find((pad) => {
       const text = JSON.stringify(padMessage(pad));
@@ -64,7 +64,7 @@ export class GamepadCapture {
   }
 }
 
-/** The whole state of a gamepad as one message. */
+/** Returns the whole state of a gamepad as one message. */
 export function padMessage({ axes, buttons }: PadSample): PadMessage {
   const stick = (axis: number): number => scaled(axes[axis] ?? 0);
   const trigger = (button: number): number => Math.round(Math.min(1, Math.max(0, buttons[button]?.value ?? 0)) * triggerScale);

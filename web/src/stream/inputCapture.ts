@@ -6,17 +6,17 @@ import { PointerCapture, type PictureGeometry } from "./pointerCapture.ts";
 import { WheelCapture } from "./wheelCapture.ts";
 
 export interface InputCaptureOptions {
-  /** Has the keyboard focus while the game has the player's input; holds the video. */
+  /** Contains the video, and has the keyboard focus while the game gets the player's input. */
   surface: HTMLElement;
   video: HTMLVideoElement;
   send: (message: StreamInput) => void;
-  /** The player asked for the page's own controls. */
+  /** Called when the player presses the keys for the page's own controls. */
   onMenu: () => void;
 }
 
 /**
- * Sends everything the player does on `surface` until the returned function is called. Whenever the surface loses the
- * player's attention, everything held is released.
+ * Sends all input on `surface` until the returned function is called. Whenever the surface loses the focus, or its page is
+ * hidden, everything held is released.
  */
 export function captureInput({ surface, video, send, onMenu }: InputCaptureOptions): () => void {
   const stopped = new AbortController();
@@ -32,7 +32,7 @@ export function captureInput({ surface, video, send, onMenu }: InputCaptureOptio
   listenToPointer(surface, pointer, stopped.signal);
   listenToWheel(surface, wheel, stopped.signal);
   pollGamepads(gamepad, stopped.signal);
-  listenToAttention(surface, releaseAll, stopped.signal);
+  listenToFocusLoss(surface, releaseAll, stopped.signal);
   return () => {
     releaseAll();
     stopped.abort();
@@ -61,13 +61,13 @@ function listenToPointer(surface: HTMLElement, pointer: PointerCapture, signal: 
     if (event.isPrimary) pointer.sample(event, document.pointerLockElement === surface);
   };
   surface.addEventListener("pointerdown", (event) => {
-    // A drag goes on outside of the surface.
+    // A drag continues outside of the surface.
     if (document.pointerLockElement !== surface) surface.setPointerCapture(event.pointerId);
     sample(event);
   }, { signal });
   for (const name of ["pointermove", "pointerup", "pointercancel"] as const) surface.addEventListener(name, sample, { signal });
   surface.addEventListener("mousedown", (event) => {
-    event.preventDefault(); // No text selection, no scrolling by the middle button; but then the focus is ours to set.
+    event.preventDefault(); // Prevents text selection and scrolling by the middle button, but also the focus, which is set here.
     surface.focus({ preventScroll: true });
   }, { signal });
   surface.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
@@ -89,7 +89,7 @@ function pollGamepads(gamepad: GamepadCapture, signal: AbortSignal): void {
   requestAnimationFrame(poll);
 }
 
-function listenToAttention(surface: HTMLElement, releaseAll: () => void, signal: AbortSignal): void {
+function listenToFocusLoss(surface: HTMLElement, releaseAll: () => void, signal: AbortSignal): void {
   surface.addEventListener("blur", releaseAll, { signal });
   window.addEventListener("blur", releaseAll, { signal });
   document.addEventListener("visibilitychange", () => {

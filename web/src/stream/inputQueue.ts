@@ -4,9 +4,9 @@ const maxDistance = 4_096;
 const maxNotches = 16;
 
 /**
- * Input that waits for a congested data channel. Motion is merged into the message before it where nothing is lost by that;
- * what cannot be merged is bounded: first motion is dropped, and when only keys and buttons are left everything held is released,
- * because late presses are worse than none.
+ * Queues input for a congested data channel. Motion is merged into the message before it if that loses nothing. The length is
+ * bounded: motion is dropped first, and when only keys and buttons are left one release of everything replaces them, because
+ * late presses are worse than none.
  */
 export class InputQueue {
   readonly #capacity: number;
@@ -31,7 +31,7 @@ export class InputQueue {
     if (this.#messages.length > this.#capacity) this.#shrink();
   }
 
-  /** The oldest message, taken out. */
+  /** Removes the oldest message and returns it. */
   shift(): StreamInput | undefined {
     return this.#messages.shift();
   }
@@ -50,12 +50,12 @@ function isMotion({ t }: StreamInput): boolean {
   return t === "move" || t === "rel" || t === "wheel" || t === "ping";
 }
 
-/** One message that does the same as two in a row, if there is one. */
+/** Returns one message that does the same as two in a row, if there is one. */
 function merge(first: StreamInput, second: StreamInput): StreamInput | undefined {
   if (first.t === "move" && second.t === "move") return second;
   if (first.t === "rel" && second.t === "rel") return { t: "rel", ...sum(first, second, maxDistance) };
   if (first.t === "wheel" && second.t === "wheel") return { t: "wheel", ...sum(first, second, maxNotches) };
-  // Only sticks and triggers moved: a button that was tapped between the two would be lost otherwise.
+  // Messages with different buttons are not merged: a button tapped between the two would be lost.
   if (first.t === "pad" && second.t === "pad" && first.b === second.b) return second;
   if (first.t === "release" && second.t === "release") return second;
   return undefined;

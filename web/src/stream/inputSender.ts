@@ -1,11 +1,11 @@
 import type { StreamInput } from "#contracts/stream.ts";
 import { InputQueue } from "./inputQueue.ts";
 
-/** Above this many unsent bytes input waits in the queue, where it can still be merged. */
+/** With more unsent bytes than this, input waits in the queue, where it can still be merged. */
 const highWaterBytes = 4_096;
 const lowWaterBytes = 1_024;
 
-/** The part of RTCDataChannel that sending needs. */
+/** The members of RTCDataChannel that sending needs. */
 export interface InputChannel extends EventTarget {
   readonly readyState: RTCDataChannelState;
   readonly bufferedAmount: number;
@@ -13,7 +13,7 @@ export interface InputChannel extends EventTarget {
   send(text: string): void;
 }
 
-/** Sends input over a data channel at once, or merged and in order as soon as the channel has drained. */
+/** Sends input over a data channel: at once, or merged and in order when a full channel has drained. */
 export class InputSender {
   readonly #channel: InputChannel;
   readonly #queue = new InputQueue();
@@ -24,7 +24,7 @@ export class InputSender {
     channel.addEventListener("bufferedamountlow", () => this.#flush());
   }
 
-  /** Input for a channel that is not open is dropped: nobody wants keys pressed before the picture was there. */
+  /** Sends a message. While the channel is not open messages are dropped, so that no key takes effect that was pressed before the picture showed. */
   send(message: StreamInput): void {
     if (this.#channel.readyState === "open") this.#queue.push(message);
     else this.#queue.clear();

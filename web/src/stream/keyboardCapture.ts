@@ -1,14 +1,14 @@
 import type { StreamInput } from "#contracts/stream.ts";
 
-/** What a key event needs to say. */
+/** The fields of a keyboard event that are read. */
 export type KeyPress = Pick<KeyboardEvent, "code" | "repeat" | "ctrlKey" | "altKey">;
 
-/** The keys that lead from the game to the page's own controls; everything else belongs to the game. */
+/** The keys that move the focus from the game to the page's own controls; all other keys go to the game. */
 export const menuChord = "Ctrl+Alt+M";
 
 const maxCodeLength = 24;
 
-/** Turns key events into messages by physical key, so that the player's layout plays no part. */
+/** Turns key events into messages by physical key, independent of the player's keyboard layout. */
 export class KeyboardCapture {
   readonly #send: (message: StreamInput) => void;
   readonly #held = new Set<string>();
@@ -32,7 +32,7 @@ export class KeyboardCapture {
     if (code.startsWith("Meta")) this.#releaseHeld();
   }
 
-  /** Forgets what is held, after the streamer was told to release everything. */
+  /** Forgets the held keys, after a `release` message. */
   reset(): void {
     this.#held.clear();
   }
@@ -43,7 +43,7 @@ export class KeyboardCapture {
   }
 }
 
-/** Whether these keys ask for the page's controls. */
+/** Returns whether the press is the menu chord. */
 export function isMenuChord({ code, ctrlKey, altKey }: KeyPress): boolean {
   return code === "KeyM" && ctrlKey && altKey;
 }

@@ -10,7 +10,7 @@ export interface Area extends Size {
   top: number;
 }
 
-/** Where `object-fit: contain` puts a picture inside a box: centred, as large as fits, with bars on two sides. */
+/** Returns where `object-fit: contain` puts a picture inside a box: centred, as large as fits, with bars on two sides. */
 export function pictureArea(box: Area, picture: Size): Area {
   if (picture.width <= 0 || picture.height <= 0) return box;
   const scale = Math.min(box.width / picture.width, box.height / picture.height);
@@ -19,7 +19,7 @@ export function pictureArea(box: Area, picture: Size): Area {
   return { width, height, left: box.left + (box.width - width) / 2, top: box.top + (box.height - height) / 2 };
 }
 
-/** A point of the page as pointer coordinates of the picture; points on the bars become the nearest edge. */
+/** Returns a point of the page in pointer coordinates of the picture; a point on the bars becomes the nearest edge. */
 export function toPointerCoordinates(point: { x: number; y: number }, area: Area): { x: number; y: number } {
   return { x: share(point.x - area.left, area.width), y: share(point.y - area.top, area.height) };
 }

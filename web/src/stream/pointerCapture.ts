@@ -13,15 +13,15 @@ export interface PointerSample {
   buttons: number;
 }
 
-/** Where the picture is on the page now, and how many pixels it has. */
+/** The picture's present area on the page, and its size in pixels of the game. */
 export interface PictureGeometry {
   area: Area;
   picture: Size;
 }
 
 /**
- * Turns pointer events into messages. Buttons are told from the change of the `buttons` bits, because a second button pressed
- * while one is held comes as a mere movement.
+ * Turns pointer events into messages. Presses are found in the change of the `buttons` bits, because browsers report a second
+ * button, pressed while one is held, as a movement.
  */
 export class PointerCapture {
   readonly #send: (message: StreamInput) => void;
@@ -36,14 +36,14 @@ export class PointerCapture {
     this.#geometry = geometry;
   }
 
-  /** The pointer is somewhere on the page (`isLocked` false) or moved while it is locked to the picture. */
+  /** Sends an event's position, or its movement while the pointer is locked to the picture, and then its buttons. */
   sample(sample: PointerSample, isLocked: boolean): void {
     if (isLocked) this.#moveBy(sample);
     else this.#moveTo(sample);
     this.#press(sample.buttons);
   }
 
-  /** Forgets what is held, after the streamer was told to release everything. */
+  /** Forgets the held buttons and the position, after a `release` message. */
   reset(): void {
     this.#buttons = 0;
     this.#restX = 0;
@@ -58,7 +58,7 @@ export class PointerCapture {
     this.#send({ t: "move", x, y });
   }
 
-  /** Distances are in pixels of the game; the fraction that is left over counts for the next movement. */
+  /** Distances are in whole pixels of the game; the remaining fraction is added to the next movement. */
   #moveBy({ movementX, movementY }: PointerSample): void {
     const { area, picture } = this.#geometry();
     const scale = area.width > 0 && picture.width > 0 ? picture.width / area.width : 1;

@@ -1,6 +1,6 @@
 /**
- * Locks the pointer to the element, with unaccelerated movement where the browser has that. Resolves when asked for;
- * `pointerlockchange` tells when it is so. Rejects when the browser refuses, such as right after the player left the lock.
+ * Requests the pointer lock for the element, with unaccelerated movement where the browser supports that; `pointerlockchange`
+ * fires when it is granted. Rejects when the browser refuses, such as right after the player left the lock.
  */
 export async function lockPointer(element: HTMLElement): Promise<void> {
   try {

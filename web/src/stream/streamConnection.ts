@@ -5,14 +5,14 @@ import { InputSender } from "./inputSender.ts";
 import { deleteResource, postOffer } from "./whep.ts";
 
 const connectTimeoutMs = 15_000;
-/** A connection that reports `disconnected` often comes back by itself; after this it is given up. */
+/** A connection that reports `disconnected` often recovers by itself; after this time it counts as lost. */
 const disconnectGraceMs = 4_000;
 
 export interface StreamConnectionEvents {
   /** The streamer has answered: pictures may come from now on. */
   answered: undefined;
   notice: StreamNotice;
-  /** The connection is over, and no other event follows. */
+  /** The connection has ended; no other event follows. */
   lost: undefined;
 }
 
@@ -23,7 +23,7 @@ export interface StreamConnectionOptions {
   signal: AbortSignal;
 }
 
-/** One peer connection to the streamer, from offer to end; never reused. */
+/** One peer connection to the streamer, from offer to end. It is never reused. */
 export class StreamConnection extends Emitter<StreamConnectionEvents> {
   readonly media = new MediaStream();
   readonly #peer = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
@@ -32,21 +32,21 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   #offer: Promise<string> | undefined;
   #resourceUrl: string | null = null;
   #graceTimer: ReturnType<typeof setTimeout> | undefined;
-  #isOver = false;
+  #hasEnded = false;
 
-  /** Makes the offer, so that opening takes less time later; opening does it where it was not done before. */
+  /** Makes the offer in advance, so that `open` takes less time. */
   async prepare(): Promise<void> {
     await (this.#offer ??= this.#makeOffer());
   }
 
-  /** Resolves once media and input flow. Throws StreamRefused, or an Error when the connection cannot be made. */
+  /** Resolves once media and input flow. Throws WhepError, or an Error when the connection cannot be made. */
   async open({ signal, ...options }: StreamConnectionOptions): Promise<void> {
     try {
       const sdp = await (this.#offer ??= this.#makeOffer());
-      const answer = await postOffer({ ...options, sdp, signal });
-      this.#resourceUrl = answer.resourceUrl;
+      const sdpAnswer = await postOffer({ ...options, sdp, signal });
+      this.#resourceUrl = sdpAnswer.resourceUrl;
       signal.throwIfAborted();
-      await this.#peer.setRemoteDescription({ type: "answer", sdp: answer.sdp });
+      await this.#peer.setRemoteDescription({ type: "answer", sdp: sdpAnswer.sdp });
       this.emit("answered", undefined);
       await this.#opened(signal);
     } catch (error) {
@@ -63,9 +63,9 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     return this.#peer.getStats();
   }
 
-  /** Hangs up. */
+  /** Ends the connection here and at the streamer. */
   close(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     clearTimeout(this.#graceTimer);
     this.#peer.close();
     if (this.#resourceUrl !== null) deleteResource(this.#resourceUrl);
@@ -75,7 +75,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   #receive(kind: "audio" | "video"): void {
     const transceiver = this.#peer.addTransceiver(kind, { direction: "recvonly" });
     const { receiver } = transceiver;
-    // Show each frame as soon as it is there; browsers that do not know this ignore it.
+    // Frames are to be shown without delay; browsers without these properties ignore them.
     Object.assign(receiver, { jitterBufferTarget: 0, playoutDelayHint: 0 });
     this.media.addTrack(receiver.track);
     if (kind !== "video") return;
@@ -88,7 +88,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     this.#channel.addEventListener("close", () => this.#lose());
     this.#channel.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
       const notice = readNotice(data);
-      if (notice !== undefined && !this.#isOver) this.emit("notice", notice);
+      if (notice !== undefined && !this.#hasEnded) this.emit("notice", notice);
     });
   }
 
@@ -100,14 +100,14 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   }
 
   #lose(): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     this.close();
     this.emit("lost", undefined);
   }
 
   /**
-   * The browser's own candidates are not waited for: the streamer names the address it listens on, and learns ours from the
-   * browser's first check.
+   * Makes the offer without waiting for the browser's own candidates: the streamer names the address it listens on, and learns
+   * the browser's from its first connectivity check.
    */
   async #makeOffer(): Promise<string> {
     this.#receive("video");
@@ -135,6 +135,6 @@ function readNotice(data: unknown): StreamNotice | undefined {
   try {
     return typeof data === "string" ? StreamNotice.safeParse(JSON.parse(data)).data : undefined;
   } catch {
-    return undefined; // A message of a newer streamer: unknown ones are ignored.
+    return undefined; // Messages of newer streamers may be unknown; they are ignored.
   }
 }

@@ -1,54 +1,55 @@
 import type { EndedNotice, StreamNotice } from "#contracts/stream.ts";
 import type { z } from "zod";
+import type { OfferErrorCode } from "./whep.ts";
 
 export type EndedNotice = z.infer<typeof EndedNotice>;
 
-/** Where a stream stands. */
+/** The state of a stream. */
 export type StreamState =
-  /** Not asked to connect, or closed by the page. */
+  /** Not connected yet, or closed by the page. */
   | { phase: "idle" }
   | { phase: "connecting"; isReconnect: boolean }
   | { phase: "connected" }
-  /** The connection broke; another try follows after `retryInMs`. */
+  /** The connection was lost or failed; another try follows after `retryInMs`. */
   | { phase: "waiting"; retryInMs: number }
-  /** Another tab or browser of the player holds the stream; `takeOver` gets it. */
+  /** Another tab or browser of the player has the stream; `takeOver` takes it. */
   | { phase: "occupied" }
-  /** Another tab or browser took the stream; `takeOver` gets it back. */
+  /** Another tab or browser took the stream; `takeOver` takes it back. */
   | { phase: "takenOver" }
   | { phase: "ended"; notice: EndedNotice }
-  /** No more tries by itself: the session or the sign-in is gone (`code`), or it was tried for too long (`gave_up`). */
+  /** No more tries follow: the session or the sign-in has ended (`code`), or the tries took too long (`gave_up`). */
   | { phase: "failed"; code: string; message: string };
 
-/** How one connection, or the attempt at one, came to its end. */
+/** How one connection, or the attempt at one, ended. */
 export type ConnectionOutcome =
   | { kind: "lost" }
-  | { kind: "unreached"; code: string; message: string }
+  | { kind: "connectFailed"; code: OfferErrorCode; message: string }
   | { kind: "takenOver" }
   | { kind: "ended"; notice: EndedNotice };
 
-/** Refusals that another try would not change. */
-const finalRefusals: ReadonlySet<string> = new Set(["unauthorized", "not_found", "not_running", "invalid_offer", "unsupported_media_type"]);
-/** A connection is tried again for this long after it was last up. */
+/** Error codes that another try would return again. */
+const finalErrorCodes: ReadonlySet<OfferErrorCode> = new Set<OfferErrorCode>(["unauthorized", "not_found", "not_running", "invalid_offer", "unsupported_media_type"]);
+/** Tries go on for this long after the connection was last up. */
 const giveUpAfterMs = 120_000;
 
-/** What follows an outcome: a state to stay in, or undefined when it should be tried again. */
-export function stateAfter(outcome: ConnectionOutcome, brokenForMs: number): StreamState | undefined {
+/** Returns the state that follows an outcome; undefined when another try is to follow. */
+export function stateAfter(outcome: ConnectionOutcome, downForMs: number): StreamState | undefined {
   if (outcome.kind === "takenOver") return { phase: "takenOver" };
   if (outcome.kind === "ended") return { phase: "ended", notice: outcome.notice };
-  if (outcome.kind === "unreached") {
+  if (outcome.kind === "connectFailed") {
     if (outcome.code === "viewer_active") return { phase: "occupied" };
-    if (finalRefusals.has(outcome.code)) return { phase: "failed", code: outcome.code, message: outcome.message };
+    if (finalErrorCodes.has(outcome.code)) return { phase: "failed", code: outcome.code, message: outcome.message };
   }
-  if (brokenForMs < giveUpAfterMs) return undefined;
+  if (downForMs < giveUpAfterMs) return undefined;
   return { phase: "failed", code: "gave_up", message: "The stream could not be reached for two minutes." };
 }
 
-/** Whether the session only needs more time before it has a stream. */
+/** Returns whether the session has no stream yet because it is still starting. */
 export function isStillStarting(outcome: ConnectionOutcome): boolean {
-  return outcome.kind === "unreached" && outcome.code === "not_ready";
+  return outcome.kind === "connectFailed" && outcome.code === "not_ready";
 }
 
-/** The outcome that a notice announces, for the two that end a connection. */
+/** Returns the outcome that a notice announces; undefined if it does not end the connection. */
 export function outcomeOf(notice: StreamNotice): ConnectionOutcome | undefined {
   if (notice.t === "taken-over") return { kind: "takenOver" };
   return notice.t === "ended" ? { kind: "ended", notice } : undefined;

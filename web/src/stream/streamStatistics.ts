@@ -1,4 +1,4 @@
-/** What the player is shown of the connection; null where the browser does not say. Rates are over the last interval. */
+/** The figures that the player sees of the connection; null if the browser does not report one. Rates are over the last interval. */
 export interface StreamStatistics {
   width: number | null;
   height: number | null;
@@ -13,7 +13,7 @@ export interface StreamStatistics {
   codec: string | null;
 }
 
-/** The figures that are read from the browser's report, as they are: counters since the connection's start. */
+/** The figures of the browser's report; counters run since the connection's start. */
 export interface StreamCounters {
   atMs: number;
   width: number | null;
@@ -31,7 +31,7 @@ export interface StreamCounters {
 
 type Entry = Record<string, unknown>;
 
-/** Picks the video's figures out of a statistics report. */
+/** Returns the video's figures of a statistics report. */
 export function readCounters(entries: Iterable<Entry>): StreamCounters {
   const all = [...entries];
   const video = all.find(({ type, kind }) => type === "inbound-rtp" && kind === "video") ?? {};
@@ -54,12 +54,12 @@ export function readCounters(entries: Iterable<Entry>): StreamCounters {
   };
 }
 
-/** What happened between two readings of one connection. */
+/** Returns the statistics of the time between two readings of one connection. */
 export function statisticsBetween(before: StreamCounters | undefined, now: StreamCounters): StreamStatistics {
   const seconds = before === undefined ? 0 : (now.atMs - before.atMs) / 1_000;
   const change = (name: keyof StreamCounters): number | null => {
     const [first, second] = [before?.[name], now[name]];
-    // A counter that went back belongs to another connection.
+    // A counter that decreased belongs to another connection.
     return typeof first === "number" && typeof second === "number" && second >= first ? second - first : null;
   };
   const perSecond = (name: keyof StreamCounters): number | null => quotient(change(name), seconds);

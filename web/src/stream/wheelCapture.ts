@@ -1,12 +1,12 @@
 import type { StreamInput } from "#contracts/stream.ts";
 
-/** What browsers report for one notch, by `WheelEvent.deltaMode`: pixels, lines, pages. */
+/** The distance that browsers report for one notch, by `WheelEvent.deltaMode`: pixels, lines, pages. */
 const perNotch = [100, 3, 1] as const;
 const maxNotches = 16;
 
 export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode">;
 
-/** Gathers wheel distances, which touch pads report in small parts, into whole notches. */
+/** Adds up wheel distances, which touch pads report in small parts, and sends whole notches. */
 export class WheelCapture {
   readonly #send: (message: StreamInput) => void;
   #restX = 0;
@@ -33,7 +33,7 @@ export class WheelCapture {
   }
 }
 
-/** A turn of direction starts from nothing, so that the first notch back is not swallowed. */
+/** A change of direction discards the rest, so that the first notch back is not lost. */
 function withSameDirection(rest: number, delta: number): number {
   return Math.sign(rest) * Math.sign(delta) < 0 ? delta : rest + delta;
 }

@@ -1,14 +1,18 @@
+import { ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
 import { whep } from "#contracts/stream.ts";
 
-/** Longer than offers are held while a session starts. */
-const requestTimeoutMs = (whep.holdSeconds + 15) * 1_000;
+/** Longer than offers stay pending while a session starts. */
+const requestTimeoutMs = (whep.pendingOfferSeconds + 15) * 1_000;
 
-/** An offer that was refused or never answered. `code` is the `error` word of the answer, or `unreachable`. */
-export class StreamRefused extends Error {
-  override readonly name = "StreamRefused";
-  readonly code: string;
+/** Why an offer failed: the `error` of the response, or its status where the body has none that is known, or no response at all. */
+export type OfferErrorCode = ErrorCode | `status_${number}` | "unreachable";
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+/** An offer that got an error response or none. */
+export class WhepError extends Error {
+  override readonly name = "WhepError";
+  readonly code: OfferErrorCode;
+
+  constructor(code: OfferErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
@@ -24,11 +28,11 @@ export interface WhepOffer {
 
 export interface WhepAnswer {
   sdp: string;
-  /** Where the connection can be deleted; null when the server named no place. */
+  /** Where the connection can be deleted; null when the response has no location. */
   resourceUrl: string | null;
 }
 
-/** Posts an offer to the session's stream. Throws StreamRefused. */
+/** Posts an offer to the session's stream; returns its answer. Throws WhepError. */
 export async function postOffer({ containerUrl, clientId, takeover, sdp, signal }: WhepOffer): Promise<WhepAnswer> {
   const url = new URL(containerUrl, location.href);
   url.searchParams.set(whep.clientParameter, clientId);
@@ -39,12 +43,12 @@ export async function postOffer({ containerUrl, clientId, takeover, sdp, signal 
     body: sdp,
     signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
   });
-  if (!response.ok) throw await refusalOf(response);
-  const place = response.headers.get("location");
-  return { sdp: await response.text(), resourceUrl: place === null ? null : new URL(place, response.url || url).href };
+  if (!response.ok) throw await responseError(response);
+  const resource = response.headers.get("location");
+  return { sdp: await response.text(), resourceUrl: resource === null ? null : new URL(resource, response.url || url).href };
 }
 
-/** Hangs up; also works while the page is being left. A failure is the streamer's to notice: it sees silence soon enough. */
+/** Ends a connection at the streamer, also while the page is being left. Failures are ignored: the streamer notices that the browser is silent. */
 export function deleteResource(resourceUrl: string): void {
   fetch(resourceUrl, { method: "DELETE", keepalive: true }).catch(() => undefined);
 }
@@ -53,25 +57,20 @@ async function send(url: URL, request: RequestInit): Promise<Response> {
   try {
     return await fetch(url, request);
   } catch (error) {
-    throw new StreamRefused("unreachable", "The stream did not answer.", { cause: error });
+    throw new WhepError("unreachable", "The stream did not answer.", { cause: error });
   }
 }
 
-async function refusalOf(response: Response): Promise<StreamRefused> {
+async function responseError(response: Response): Promise<WhepError> {
   const text = await response.text().catch(() => "");
-  const { error, message } = readRefusal(text);
-  return new StreamRefused(error ?? `status_${response.status}`, message ?? `The stream answered with status ${response.status}.`);
+  const body = ErrorBody.safeParse(parseJson(text)).data;
+  return new WhepError(body?.error ?? `status_${response.status}`, body?.message ?? `The stream answered with status ${response.status}.`);
 }
 
-function readRefusal(text: string): { error?: string; message?: string } {
+function parseJson(text: string): unknown {
   try {
-    const body: unknown = JSON.parse(text);
-    if (typeof body !== "object" || body === null) return {};
-    return {
-      ...("error" in body && typeof body.error === "string" && { error: body.error }),
-      ...("message" in body && typeof body.message === "string" && { message: body.message }),
-    };
+    return JSON.parse(text);
   } catch {
-    return {}; // A proxy's page in between, not one of our answers: the status says enough.
+    return undefined; // The body is a proxy's page; the status says enough.
   }
 }

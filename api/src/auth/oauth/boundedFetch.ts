@@ -1,12 +1,12 @@
 import type { CustomFetch } from "openid-client";
 import { requireProviderAddress } from "./providerAddress.ts";
 
-/** Of metadata, keys, tokens and profiles; what is longer is none of these. */
+/** The largest response of a provider: metadata, keys, tokens and profiles are all shorter. */
 const bytesMax = 256 * 1024;
 
 /**
- * `fetch` for answers of providers, which are no more trusted than any other input: no redirects are followed, the body ends
- * at a limit, and only https is spoken, but for providers on the loopback that were allowed it.
+ * Returns a `fetch` for providers, whose responses are trusted no more than any other input: it follows no redirects, bounds the body, and
+ * speaks only https, except to providers on the loopback that are allowed plain http.
  */
 export function createBoundedFetch({ allowInsecure }: { allowInsecure: boolean }): CustomFetch {
   return async (address, options) => {
@@ -19,7 +19,7 @@ export function createBoundedFetch({ allowInsecure }: { allowInsecure: boolean }
   };
 }
 
-/** Null for an empty body, which some statuses must have. */
+/** Returns the body; null for an empty one, which some statuses must have. */
 async function readAtMost(response: Response, max: number): Promise<Uint8Array<ArrayBuffer> | null> {
   const stream: AsyncIterable<Uint8Array> | null = response.body;
   if (stream === null) return null;
@@ -28,7 +28,7 @@ async function readAtMost(response: Response, max: number): Promise<Uint8Array<A
   for await (const chunk of stream) {
     size += chunk.length;
     // Leaving the loop cancels the stream, and with it the connection.
-    if (size > max) throw new TypeError(`A provider's answer is larger than ${max} bytes.`);
+    if (size > max) throw new TypeError(`A provider's response is larger than ${max} bytes.`);
     chunks.push(chunk);
   }
   return size === 0 ? null : new Uint8Array(Buffer.concat(chunks));

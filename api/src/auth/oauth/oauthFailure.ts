@@ -1,6 +1,6 @@
 import type { SignInError } from "#contracts/http/auth.ts";
 
-/** A sign-in through a provider that came to nothing; `reason` is all that the browser is told. */
+/** A failed sign-in at a provider; `reason` is all that the browser is told. */
 export class OAuthFailure extends Error {
   override readonly name = "OAuthFailure";
   readonly reason: SignInError;
@@ -12,18 +12,18 @@ export class OAuthFailure extends Error {
 }
 
 const lengthMax = 400;
-/** A provider's word for what is wrong; anything else is text of whoever made the address. */
+/** A provider's error code; anything else may be text of whoever made the address. */
 const wordPattern = /^[a-z_]{1,40}$/;
 
 /**
- * What happened, for the log. The libraries' errors carry answers and addresses with secrets in them, so that only their
- * sentences are taken.
+ * Returns what happened, for the log. The libraries' errors carry responses and addresses with secrets in them, so only their messages are
+ * taken.
  */
 export function sentenceOf(error: unknown): string {
   const sentences: string[] = [];
   for (let cause = error; cause instanceof Error && sentences.length < 5; cause = cause.cause) {
     const word = "error" in cause && typeof cause.error === "string" && wordPattern.test(cause.error) ? ` (${cause.error})` : "";
-    // It quotes what could not be parsed, and that may be a token.
+    // Its message quotes what could not be parsed, and that may be a token.
     sentences.push(cause instanceof SyntaxError ? "it is no JSON" : `${cause.message}${word}`);
   }
   return sentences.join(": ").replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, lengthMax);

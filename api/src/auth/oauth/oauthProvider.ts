@@ -1,17 +1,17 @@
 import * as client from "openid-client";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { createBoundedFetch } from "./boundedFetch.ts";
 import { OAuthFailure } from "./oauthFailure.ts";
 import { profileOfClaims, profileOfUserinfo, type Profile } from "./profile.ts";
 import { requireProviderAddress } from "./providerAddress.ts";
 import type { ProviderConfig } from "./providerConfig.ts";
 
-/** Of each request to a provider. */
+/** The timeout of each request to a provider. */
 const requestSeconds = 5;
-/** How long a provider's metadata is used before they are read again; an unsuccessful reading is repeated after a minute. */
+/** How long a provider's metadata is used before it is read again; a failed read is repeated after a minute. */
 const metadataMs = { used: 3600_000, retried: 60_000 };
 
-/** What ties a sign-in's way back to its way out. */
+/** The secrets that tie the provider's response to the request. */
 export interface Proof {
   state: string;
   /** Only with OpenID Connect. */
@@ -23,8 +23,8 @@ export interface Proof {
 const extraParameters = ["prompt", "login_hint", "ui_locales", "display"] as const;
 
 /**
- * One external provider. Its metadata are read when they are first needed, so that the API starts while a provider is away,
- * and asking again is the retry.
+ * One external provider. Its metadata is read when it is first needed, so that the API starts while a provider is unavailable, and each
+ * further sign-in is a retry.
  */
 export class OAuthProvider {
   readonly #config: ProviderConfig;
@@ -52,7 +52,7 @@ export class OAuthProvider {
     return this.#config.type;
   }
 
-  /** What its identities are kept under, but for how the address is written. */
+  /** The issuer that its identities are stored under, except for how the address is written. */
   get issuer(): string {
     return this.#config.issuer;
   }
@@ -61,7 +61,7 @@ export class OAuthProvider {
     return this.#config.trustsEmail;
   }
 
-  /** Whether it is spoken to by plain http, on the loopback. */
+  /** Whether it is reached by plain http, on the loopback. */
   get allowsInsecure(): boolean {
     return this.#config.allowInsecure;
   }
@@ -74,7 +74,7 @@ export class OAuthProvider {
     };
   }
 
-  /** Where the browser goes to sign in. Throws OAuthSignin when the provider cannot be asked. */
+  /** Returns the address at which the browser signs in. Throws OAuthSignin when the provider is unavailable. */
   async authorizationUrl({ state, nonce, verifier }: Proof, wished: URLSearchParams): Promise<string> {
     try {
       const parameters = new URLSearchParams();
@@ -96,7 +96,7 @@ export class OAuthProvider {
     }
   }
 
-  /** Who came back with this query. Throws AccessDenied when they declined, OAuthCallback for all that is not as it must be. */
+  /** Returns the profile of the user who came back with this query. Throws AccessDenied when they declined, OAuthCallback for any invalid response. */
   async profileOf(querystring: string, proof: Proof): Promise<Profile> {
     try {
       const url = new URL(this.#redirectUri);
@@ -104,7 +104,7 @@ export class OAuthProvider {
       return await this.#redeem(await this.#client(), url, proof);
     } catch (cause) {
       const isDenied = cause instanceof client.AuthorizationResponseError && cause.error === "access_denied";
-      throw new OAuthFailure(isDenied ? "AccessDenied" : "OAuthCallback", isDenied ? "The sign-in was declined." : "The provider's answer was refused.", cause);
+      throw new OAuthFailure(isDenied ? "AccessDenied" : "OAuthCallback", isDenied ? "The sign-in was declined." : "The provider's response was refused.", cause);
     }
   }
 
@@ -114,7 +114,7 @@ export class OAuthProvider {
       const tokens = await client.authorizationCodeGrant(configuration, url, checks);
       const address = new URL(this.#config.userinfoEndpoint);
       const response = await client.fetchProtectedResource(configuration, tokens.access_token, address, "GET", null, new Headers({ accept: "application/json" }));
-      if (response.status !== 200) throw new TypeError(`The profile was answered with ${response.status}.`);
+      if (response.status !== 200) throw new TypeError(`The provider responded to the request for the profile with ${response.status}.`);
       return profileOfUserinfo(this.#config, await response.json());
     }
     if (nonce === undefined) throw new TypeError("There is no nonce for this provider.");
@@ -150,7 +150,7 @@ export class OAuthProvider {
     const { clientId, allowInsecure } = config;
     const authentication = authenticationOf(config);
     const customFetch = createBoundedFetch({ allowInsecure });
-    // The ID token's signature is checked although it comes straight from the provider: a proxy in between could be anybody's.
+    // The ID token's signature is checked although it comes straight from the provider: a proxy in between may not be trusted.
     const execute: ((configuration: client.Configuration) => void)[] = [];
     if (config.type === "oidc") execute.push(client.enableNonRepudiationChecks);
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so that it is not used by accident; ours is for the loopback

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { z } from "zod";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { deriveKey } from "../tokens.ts";
 
 const lifetimeMs = 10 * 60_000;
@@ -13,15 +13,15 @@ const Transaction = z.object({
   state: z.string(),
   nonce: z.string().optional(),
   verifier: z.string(),
-  /** Where to go afterwards; checked when the transaction began. */
+  /** Where to go afterwards; validated when the transaction began. */
   callbackUrl: z.string(),
-  /** The sign-in that wants this identity linked to its user, by the id of its row. */
+  /** The sign-in whose user wants the identity linked, by the id of its row. */
   linkTo: z.string().optional(),
   /** Milliseconds of the epoch: several can begin in one second. */
   startedAt: z.int(),
 });
 
-/** One way out to a provider and back, as the browser keeps it: sealed, so that it can neither be read nor made up. */
+/** A sign-in at a provider, from leaving to coming back, as the browser keeps it: sealed, so that it can neither be read nor forged. */
 export type OAuthTransaction = z.infer<typeof Transaction>;
 
 /** Seals and opens transactions, under a key for this purpose alone. */
@@ -35,7 +35,7 @@ export class OAuthTransactions {
     this.#clock = clock;
   }
 
-  /** The cookie's value, and when it ends; `name` of the cookie is sealed with it, so that no cookie can take another's place. */
+  /** Returns the cookie's value, and when it expires. The cookie's name is sealed with it, so that no cookie can be used as another. */
   seal(name: string, transaction: Omit<OAuthTransaction, "startedAt">): { value: string; expiresAt: Date } {
     const [newest] = this.#keys;
     if (newest === undefined) throw new Error("There is no signing key.");
@@ -47,7 +47,7 @@ export class OAuthTransactions {
     return { value, expiresAt: new Date(startedAt + lifetimeMs) };
   }
 
-  /** The transaction in a cookie of ours that is not too old; undefined for anything else. */
+  /** Returns the transaction in a cookie of ours that is not too old; undefined for anything else. */
   open(name: string, value: string): OAuthTransaction | undefined {
     const bytes = Buffer.from(value, "base64url");
     if (bytes.length <= ivBytes + tagBytes || bytes.length > kept.bytes) return undefined;
@@ -60,8 +60,8 @@ export class OAuthTransactions {
     return undefined;
   }
 
-  /** Of the transactions a browser has, the cookies that must go to make room for another of `bytes`: the oldest, and what is none. */
-  superfluous(cookies: ReadonlyMap<string, string>, bytes: number): string[] {
+  /** Returns the names of the transaction cookies that make room for another one of `bytes`: the oldest ones, and invalid ones. */
+  cookiesToEvict(cookies: ReadonlyMap<string, string>, bytes: number): string[] {
     const byAge = [...cookies].map(([name, value]) => ({ name, size: name.length + value.length, startedAt: this.open(name, value)?.startedAt ?? -1 }))
       .sort((a, b) => b.startedAt - a.startedAt);
     let total = bytes;
@@ -72,7 +72,7 @@ export class OAuthTransactions {
   }
 }
 
-/** What the cookie of a transaction is called by: not the state itself, which is a secret of the way back. */
+/** Returns the id in the cookie's name: not the state itself, which is a secret. */
 export function transactionIdOf(state: string): string {
   return createHash("sha256").update(state).digest("base64url").slice(0, 22);
 }
@@ -84,6 +84,6 @@ function decrypt(key: Buffer, name: string, bytes: Buffer): unknown {
     const text = Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString("utf8");
     return JSON.parse(text);
   } catch {
-    return undefined; // Sealed by another key, or by nobody: the next key may fit.
+    return undefined; // Sealed by another key, or not by us: the next key may fit.
   }
 }

@@ -3,11 +3,11 @@ import { limits } from "#contracts/limits.ts";
 import { isEmail, normalizeEmail } from "../email.ts";
 import type { OAuthProviderConfig } from "./providerConfig.ts";
 
-/** Who signed in at a provider, as far as it can be believed. `issuer` and `subject` together name the account there. */
+/** The user who signed in at a provider, with what of it can be trusted. `issuer` and `subject` together name the account there. */
 export interface Profile {
   issuer: string;
   subject: string;
-  /** Normalised; undefined when there is none that could be an address. */
+  /** The normalised e-mail address; undefined when there is none, or none that could be an address. */
   email: string | undefined;
   isEmailVerified: boolean;
   name: string | undefined;
@@ -17,7 +17,7 @@ export interface Profile {
 const subject = z.string().min(1).max(255).regex(/^[^\p{Cc}]+$/u);
 const imageLengthMax = 2048;
 
-/** The profile in the claims of an ID token, or of the answer about its subject. Throws without a usable subject. */
+/** Returns the profile in the claims of an ID token, or of the userinfo response. Throws without a usable subject. */
 export function profileOfClaims(issuer: string, claims: Readonly<Record<string, unknown>>): Profile {
   return {
     issuer,
@@ -28,9 +28,9 @@ export function profileOfClaims(issuer: string, claims: Readonly<Record<string, 
   };
 }
 
-/** The profile in whatever a plain OAuth provider answers, by the configured names of its fields. */
-export function profileOfUserinfo({ issuer, userinfo }: OAuthProviderConfig, answer: unknown): Profile {
-  const at = (path: string | undefined): unknown => path === undefined ? undefined : valueAt(answer, path.split("."));
+/** Returns the profile in the userinfo response of a plain OAuth provider, by the configured names of its fields. Throws without a usable subject. */
+export function profileOfUserinfo({ issuer, userinfo }: OAuthProviderConfig, response: unknown): Profile {
+  const at = (path: string | undefined): unknown => path === undefined ? undefined : valueAt(response, path.split("."));
   const id = at(userinfo.subject);
   return {
     issuer,
@@ -41,7 +41,7 @@ export function profileOfUserinfo({ issuer, userinfo }: OAuthProviderConfig, ans
   };
 }
 
-/** Only the boolean counts: `"false"` is a true string. */
+/** Only the boolean counts: the string `"false"` is truthy. */
 function emailOf(email: unknown, verified: unknown): Pick<Profile, "email" | "isEmailVerified"> {
   const normalized = typeof email === "string" ? normalizeEmail(email.slice(0, limits.auth.emailMaxLength + 1)) : "";
   return isEmail(normalized) ? { email: normalized, isEmailVerified: verified === true } : { email: undefined, isEmailVerified: false };

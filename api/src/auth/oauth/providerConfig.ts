@@ -5,7 +5,7 @@ import { isProviderAddress } from "./providerAddress.ts";
 
 const address = z.url({ protocol: /^https?$/, error: "must be an https address" }).max(2048);
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, "must be one scope without spaces");
-/** Names of a field of the profile, from the outside in, such as `account.id`. */
+/** The path of a field in the profile, such as `account.id`. */
 const fieldPath = z.string().regex(/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,4}$/, "must be a field's name, or names joined by dots");
 
 const common = {
@@ -16,7 +16,7 @@ const common = {
   name: z.string().trim().min(1).max(64),
   clientId: z.string().min(1).max(512),
   clientSecret: z.string().min(1).max(4096).optional(),
-  /** File that holds the secret; relative to this configuration. */
+  /** The file that holds the secret, relative to this configuration. */
   clientSecretFile: z.string().min(1).optional(),
   /** How the secret is sent to the token endpoint. */
   clientAuthentication: z.enum(["basic", "post"]).default("basic"),
@@ -37,13 +37,13 @@ const OidcProvider = z.strictObject({
 const OAuthProvider = z.strictObject({
   ...common,
   type: z.literal("oauth"),
-  /** Names whose accounts these are; never called. */
+  /** The name under which identities are stored; it is never requested. */
   issuer: address,
   authorizationEndpoint: address,
   tokenEndpoint: address,
   userinfoEndpoint: address,
   scopes: z.array(scope).max(32).default([]),
-  /** Where the profile has what; without `emailVerified` no address of it counts as verified. */
+  /** The fields of the profile; without `emailVerified` no address counts as verified. */
   userinfo: z.strictObject({
     subject: fieldPath, email: fieldPath.optional(), emailVerified: fieldPath.optional(), name: fieldPath.optional(), image: fieldPath.optional(),
   }),
@@ -55,6 +55,7 @@ const ProvidersFile = z.strictObject({
 
 /** An external provider of sign-ins, with its secret read. */
 export type ProviderConfig = z.infer<typeof OidcProvider> | z.infer<typeof OAuthProvider>;
+/** An external provider of plain OAuth. */
 export type OAuthProviderConfig = z.infer<typeof OAuthProvider>;
 
 /** Reads the providers' file. Throws with every wrong field named, and never with a secret. */

@@ -1,20 +1,23 @@
 import { lstat } from "node:fs/promises";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import {
+  contentReasons, gameSessionEventReasons, packerRestoreReasons, restoreReasons, type ContentReason, type RestoreReason,
+} from "#contracts/crd/reasons.ts";
 import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/eventRecorder.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import { orderRestore } from "../../spool/orderRestore.ts";
-import { ChecksumMismatch, isStoreUnreachable, ObjectStoreError } from "../../store/errors.ts";
+import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
-/** Makes the game's files ready and orders the restore of the save. Where both are quick they are told together, in one write. */
+/** Makes the game's files ready and orders the restore of the save. Where both are quick they are reported together, in one write. */
 export const prepare: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
-  // Before the order, so that no word of the packer's is missed.
+  // Before the order, so that no report of the packer is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));
   const content = await findContent(deps, session, signal);
   // The order comes last: the save directory that follows it starts the game.
@@ -30,7 +33,7 @@ export const prepare: Step = async (context) => {
   return undefined;
 };
 
-/** What the session starts from, for the node to remember. */
+/** Returns what the session starts from, for the node to remember. */
 export function recordOf({ metadata, spec }: Stored<GameSession>): SessionRecord {
   const { slotId, generation, objectKey, sha256 } = spec.saveSlot;
   return {
@@ -50,47 +53,47 @@ function hasAwaitedContent({ status }: GameSession): boolean {
   return status?.conditions?.some(({ type, status: said }) => type === "ContentReady" && said === "False") ?? false;
 }
 
-/** Sees that the game's files are here; what is missing is on its way when this resolves. */
-async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSession>, signal: AbortSignal): Promise<Finding> {
+/** Returns whether the game's files are here; what is missing is on its way when this resolves. */
+async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSession>, signal: AbortSignal): Promise<Finding<"ContentReady">> {
   const { cache } = deps;
   const { contentDigest } = spec;
-  const finding = (status: Finding["status"], reason: string, message: string): Finding => ({ type: "ContentReady", status, reason, message });
+  const finding = (status: Finding["status"], reason: ContentReason, message: string): Finding<"ContentReady"> => ({ type: "ContentReady", status, reason, message });
   if (cache.stateOf(contentDigest)?.state !== "Ready") {
     const source = await findSource(deps, { name: spec.gameCacheRef.name, namespace: metadata.namespace }, contentDigest, signal);
-    if (source === undefined) return finding("False", "SourceUnknown", `The GameCache ${spec.gameCacheRef.name} names no archive with this digest.`);
+    if (source === undefined) return finding("False", contentReasons.sourceUnknown, `The GameCache ${spec.gameCacheRef.name} names no archive with this digest.`);
     cache.demand(metadata.name, source);
   }
   const content = cache.stateOf(contentDigest);
   if (content?.state === "Failed") return finding("False", content.failure.reason, content.failure.message);
-  if (content?.state !== "Ready") return finding("False", "Downloading", "The game is being fetched from the object store.");
+  if (content?.state !== "Ready") return finding("False", contentReasons.downloading, "The game is being fetched from the object store.");
   await cache.markUsed(contentDigest);
   const missing = await missingPart(contentDirectory(deps.root, contentDigest), spec);
   return missing === undefined
-    ? finding("True", "Unpacked", "The game's files are on the node.")
-    : finding("False", "ArchiveIncomplete", `The archive has no ${missing} at its root.`);
+    ? finding("True", contentReasons.unpacked, "The game's files are on the node.")
+    : finding("False", contentReasons.archiveIncomplete, `The archive has no ${missing} at its root.`);
 }
 
-/** Orders the restore once, and follows the packer's word on it. */
-async function findSave({ deps, record, world, signal }: StepContext): Promise<Finding> {
-  const { files, store, bucket, clock, random } = deps;
+/** Orders the restore once; returns what the packer has reported of it. */
+async function findSave({ deps, record, world, signal }: StepContext): Promise<Finding<"SaveRestored">> {
+  const { files, objectStore, bucket, clock, random } = deps;
   const { baseSave, gameSession, uid } = record;
-  const finding = (status: Finding["status"], reason: string, message: string): Finding => ({ type: "SaveRestored", status, reason, message });
+  const finding = (status: Finding["status"], reason: RestoreReason, message: string): Finding<"SaveRestored"> => ({ type: "SaveRestored", status, reason, message });
   const { report } = world.spool;
   if (report?.refused !== undefined) return finding("False", terminalReasonOf(report.refused.reason), report.refused.message);
   if (!world.isOrdered) {
     const save = baseSave && { location: { bucket, key: baseSave.objectKey }, sha256: baseSave.sha256 };
     try {
-      await orderRestore({ sessionFolder: files.folder(gameSession), uid, save, store, clock, random, signal });
+      await orderRestore({ sessionFolder: files.folder(gameSession), uid, save, objectStore, clock, random, signal });
     } catch (error) {
       const reason = failureReason(error);
       if (reason === undefined || !(error instanceof Error)) throw error;
       return finding("False", reason, error.message);
     }
   }
-  if (baseSave === undefined) return finding("True", "NewPlaythrough", "The slot has no save yet: the game starts anew.");
+  if (baseSave === undefined) return finding("True", restoreReasons.newPlaythrough, "The slot has no save yet: the game starts anew.");
   return report === undefined
-    ? finding("Unknown", "Restoring", "The slot's save is on the node, and is restored when the pod runs.")
-    : finding("True", "Restored", "The slot's save is in place.");
+    ? finding("Unknown", restoreReasons.restoring, "The slot's save is on the node, and is restored when the pod runs.")
+    : finding("True", restoreReasons.restored, "The slot's save is in place.");
 }
 
 async function findSource(deps: SessionDeps, ref: { name: string; namespace: string | undefined }, digest: string, signal: AbortSignal): Promise<ArchiveSource | undefined> {
@@ -107,23 +110,23 @@ async function missingPart(content: string, { launcher, engineDir }: GameSession
   return engine?.isDirectory() === true ? undefined : `directory ${engineDir}`;
 }
 
-/** The packer's word is final, whatever its reason: the operator knows two that waiting does not cure. */
-function terminalReasonOf(reason: string): string {
-  return reason === "SaveVolumeFull" ? reason : "SaveRefused";
+/** Returns a terminal reason, whatever the packer's is: it does not try again. */
+function terminalReasonOf(reason: string): RestoreReason {
+  return reason === packerRestoreReasons.saveVolumeFull ? restoreReasons.saveVolumeFull : restoreReasons.saveRefused;
 }
 
-function failureReason(error: unknown): string | undefined {
-  if (error instanceof ChecksumMismatch) return "ChecksumMismatch";
-  if (isStoreUnreachable(error)) return "StoreUnreachable";
-  if (error instanceof ObjectStoreError) return error.failure === "NotFound" ? "SaveMissing" : "StoreRefused";
+function failureReason(error: unknown): RestoreReason | undefined {
+  if (error instanceof ChecksumMismatch) return restoreReasons.checksumMismatch;
+  if (isObjectStoreUnreachable(error)) return restoreReasons.storeUnreachable;
+  if (error instanceof ObjectStoreError) return error.failure === "NotFound" ? restoreReasons.saveMissing : restoreReasons.storeRefused;
   return undefined;
 }
 
-/** One event for the whole preparation: done, under way, or what stands in its way. */
+/** Returns one event for the whole preparation: done, under way, or what stands in its way. */
 function eventOf(findings: readonly Finding[], node: string): EventNote {
-  const obstacle = findings.find(({ status, reason }) => status === "False" && reason !== "Downloading");
+  const obstacle = findings.find(({ status, reason }) => status === "False" && reason !== contentReasons.downloading);
   if (obstacle !== undefined) return { type: "Warning", reason: obstacle.reason, action: "Prepare", note: obstacle.message };
   const underWay = findings.find(({ status }) => status !== "True");
   if (underWay !== undefined) return { type: "Normal", reason: underWay.reason, action: "Prepare", note: underWay.message };
-  return { type: "Normal", reason: "Prepared", action: "Prepare", note: `The game's files and the save are ready on node ${node}.` };
+  return { type: "Normal", reason: gameSessionEventReasons.prepared, action: "Prepare", note: `The game's files and the save are ready on node ${node}.` };
 }

@@ -1,4 +1,4 @@
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { gameNodeEventReasons, saveReasons } from "#contracts/crd/reasons.ts";
 import type { ReconcileResult } from "#kube/controller.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
@@ -7,7 +7,7 @@ import { giveUp } from "./settle.ts";
 import { retryMs, type RecordContext, type SessionDeps } from "./step.ts";
 import { hasLivePod, storeNewest } from "./storeLast.ts";
 
-/** The session is gone from the cluster, or goes on elsewhere: what it left here is stored all the same. */
+/** Stores what a session left here that is gone from the cluster, or goes on elsewhere; then forgets the session. */
 export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {
   const { deps, record, world, signal } = context;
   const again = { requeueAfterMs: retryMs };
@@ -52,5 +52,5 @@ function tellAdmin(deps: SessionDeps, { gameSession, stored }: SessionRecord): v
   const gameNode = deps.gameNode();
   if (stored === undefined || gameNode === undefined) return;
   const note = `The save of the former session ${gameSession} is stored as ${stored.objectKey}; no slot may point to it.`;
-  deps.events.record(gameNode, { type: "Warning", reason: "OrphanedSave", action: "Store", note });
+  deps.events.record(gameNode, { type: "Warning", reason: gameNodeEventReasons.orphanedSave, action: "Store", note });
 }

@@ -1,23 +1,23 @@
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveEventReason, saveReasons } from "#contracts/crd/reasons.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { keyOfRef } from "#kube/object.ts";
 import type { SessionRecord } from "../record.ts";
-import { isFinished } from "../world.ts";
 import type { SessionDeps, Step } from "./step.ts";
 
-/** Outcomes by which nothing is lost. */
+/** Reasons of outcomes by which nothing is lost. */
 const goodReasons: ReadonlySet<string> = new Set([saveReasons.stored, saveReasons.unchanged, saveReasons.nothingToSave]);
 
-/** Says what became of the last save, and gives the folder up when the session is finished. */
+/** Reports what became of the last save, and removes the folder when the session is finished. */
 export const settle: Step = async ({ deps, session, record, signal }) => {
   const { outcome, stored } = record;
   if (outcome === undefined) return undefined;
   const isNews = await deps.reporter.report(session, [{ type: "SavePersisted", status: "True", ...outcome }], stored, signal);
-  if (isNews) deps.events.record(session, { type: goodReasons.has(outcome.reason) ? "Normal" : "Warning", reason: eventReason(outcome.reason), action: "Store", note: outcome.message });
+  if (isNews) deps.events.record(session, { type: goodReasons.has(outcome.reason) ? "Normal" : "Warning", reason: saveEventReason(outcome.reason), action: "Store", note: outcome.message });
   if (isFinished(session)) await giveUp(deps, record);
   return undefined;
 };
 
-/** Says that there is no save, as the game never started. */
+/** Reports that there is no save, as the game never started. */
 export const reportNothing: Step = async ({ deps, session, record, world, signal }) => {
   const finding = { type: "SavePersisted", status: "True", reason: saveReasons.nothingToSave, message: "The game was never started." } as const;
   await deps.reporter.report(session, [finding], undefined, signal);
@@ -35,8 +35,4 @@ export async function giveUp(deps: SessionDeps, { gameSession, namespace, uid, o
   deps.watcher.leave(keyOfRef({ name: gameSession, namespace }));
   if (outcome?.reason === saveReasons.spoolUnreadable) deps.onKept(await deps.files.keep(gameSession), new Error(outcome.message));
   else await deps.files.remove(gameSession);
-}
-
-function eventReason(reason: string): string {
-  return reason.startsWith("Save") ? reason : `Save${reason}`;
 }

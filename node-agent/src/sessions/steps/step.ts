@@ -2,17 +2,17 @@ import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileResult } from "#kube/controller.ts";
 import type { EventSink } from "#kube/eventRecorder.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { StoreReader } from "#kube/store.ts";
+import type { CacheReader } from "#kube/cache.ts";
 import type { ContentCache } from "../../cache/contentCache.ts";
 import type { PackFormerSaves } from "../../spool/packFormerSaves.ts";
 import type { SpoolWatcher } from "../../spool/spoolWatcher.ts";
-import type { ObjectStore } from "../../store/objectStore.ts";
+import type { ObjectStore } from "../../objectStore/objectStore.ts";
 import type { SessionRecord } from "../record.ts";
 import type { SessionReporter } from "../report.ts";
 import type { SessionFiles } from "../sessionFiles.ts";
@@ -25,11 +25,11 @@ export interface SessionDeps {
   cache: ContentCache;
   files: SessionFiles;
   watcher: SpoolWatcher;
-  store: ObjectStore;
+  objectStore: ObjectStore;
   bucket: string;
   gameCaches: ResourceClient<GameCache>;
-  gameSessions: { store: StoreReader<GameSession>; client: ResourceClient<GameSession> };
-  pods: { store: StoreReader<Pod>; client: ResourceClient<Pod> };
+  gameSessions: { cache: CacheReader<GameSession>; client: ResourceClient<GameSession> };
+  pods: { cache: CacheReader<Pod>; client: ResourceClient<Pod> };
   gameNode: () => Stored<GameNode> | undefined;
   reporter: SessionReporter;
   events: EventSink;
@@ -51,7 +51,7 @@ export interface RecordContext {
   logger: Logger;
 }
 
-/** What a step is given. */
+/** What a step works with. */
 export interface StepContext extends RecordContext {
   session: Stored<GameSession>;
 }

@@ -21,7 +21,7 @@ export const storeLast: Step = async (context) => {
   }
 };
 
-/** The packer's folder holds what no packer writes: while the pod runs that is said, at its end the session is settled without it. */
+/** Reports that the packer's folder holds what no packer writes; when the pod has ended, settles the session without it. */
 export const refuseSpool: Step = async (context) => {
   const { deps, session, world: { pod, unreadable }, signal } = context;
   if (unreadable === undefined) return undefined;
@@ -39,7 +39,7 @@ export const packFormerSaves: Step = async (context) => {
   return { requeueAfterMs: 0 };
 };
 
-/** Stores the newest pack unless the store has it; returns the record with its outcome, or undefined when a newer pack came meanwhile. */
+/** Stores the newest pack unless the object store has it; returns the record with its outcome, or undefined when a newer pack came meanwhile. */
 export async function storeNewest(context: RecordContext): Promise<SessionRecord | undefined> {
   const { deps, record, world: { spool: { manifest } } } = context;
   const newest = manifest?.save !== undefined && !isStored(record, manifest.save) ? manifest.save : undefined;
@@ -59,7 +59,7 @@ async function refuse(context: StepContext, error: Error) {
   return settle({ ...context, record: next });
 }
 
-/** The last word on a session's save: in the order of how much is lost. */
+/** Returns how the storing of a session's last save ended, in the order of how much is lost. */
 function outcomeOf(record: SessionRecord, manifest: SpoolManifest | undefined, now: Date): SaveOutcome {
   const { save, refused, final } = manifest ?? {};
   if (refused !== undefined) return { reason: refused.reason, message: `${refused.message} ${keptBy(record)}`.slice(0, 1024) };
@@ -86,7 +86,7 @@ function leftOutOf(save: SpoolManifest["save"]): string {
   return ` ${count} of its entries cannot be kept, such as: ${example}.`.slice(0, 900);
 }
 
-/** A fresh look, as the watch of the pods may lag behind the one of the sessions. */
+/** Returns whether the cluster has the session's pod on this node: a fresh look, as the watch of pods may lag behind that of sessions. */
 export async function hasLivePod({ deps: { pods, node }, record: { gameSession, namespace }, signal }: RecordContext): Promise<boolean> {
   const pod = await pods.client.find({ name: gameSession, namespace }, { signal });
   return pod !== undefined && pod.spec?.nodeName === node && mayStillPack(pod);

@@ -2,12 +2,12 @@ import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { packedArchiveName } from "#contracts/nodeLayout.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
 import type { PackedSave } from "#contracts/spool.ts";
-import { toApiTime } from "#kube/clock.ts";
+import { toApiTime } from "#kube/time.ts";
 import { verifyPacked } from "../../spool/verifyPacked.ts";
 import type { SessionRecord } from "../record.ts";
 import type { RecordContext } from "./step.ts";
 
-/** Whether the store has these bytes already, or the session started from them. */
+/** Returns whether the object store has these bytes already, or the session started from them. */
 export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }: PackedSave): boolean {
   if (stored !== undefined) return stored.sha256 === sha256;
   return baseSave === undefined ? files === 0 : baseSave.sha256 === sha256;
@@ -18,7 +18,7 @@ export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }:
  * so that storing it twice, or by two agents, is one and the same. Throws SpoolUnreadable or ObjectStoreError, with everything as it was.
  */
 export async function storePack({ deps, record, signal }: RecordContext, save: PackedSave, isFinal: boolean): Promise<SessionRecord | undefined> {
-  const { files, store, bucket, clock } = deps;
+  const { files, objectStore, bucket, clock } = deps;
   const path = `${files.packedFolder(record.gameSession)}/${packedArchiveName(save)}`;
   const pack = await verifyPacked(path, save, signal);
   if (pack === undefined) return undefined;
@@ -26,7 +26,7 @@ export async function storePack({ deps, record, signal }: RecordContext, save: P
   const sequence = record.sequence + save.sequence;
   const objectKey = saveKey(record.slotId, { generation, gameSession: record.gameSession, sequence, attempt: save.attempt });
   try {
-    await store.put({ bucket, key: objectKey }, pack, signal);
+    await objectStore.put({ bucket, key: objectKey }, pack, signal);
   } finally {
     await pack.close();
   }

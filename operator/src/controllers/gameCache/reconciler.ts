@@ -1,6 +1,7 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
-import type { Clock } from "#kube/clock.ts";
+import { cacheReadyReasons } from "#contracts/crd/reasons.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isNotFound } from "#kube/errors.ts";
@@ -8,11 +9,11 @@ import type { EventSink } from "#kube/eventRecorder.ts";
 import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { Cluster } from "../../cluster.ts";
-import type { Heartbeats } from "../../nodeHealth.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Throttle } from "../../throttle.ts";
-import { sourceOf } from "./desired.ts";
-import { fillNodesOf } from "./nodes.ts";
+import { sourceOf } from "../../content/desired.ts";
+import { fillNodesOf } from "../../content/fillNodes.ts";
 import { differenceOf, statusOf } from "./status.ts";
 
 /** What the cache controller works with. */
@@ -26,7 +27,7 @@ export interface CacheDeps {
   progressThrottle: Throttle;
 }
 
-/** Keeps a cache's status like its nodes' reports. What nodes shall hold is written by the GameNode controller, one writer per node. */
+/** Returns a reconcile that keeps a cache's status like its nodes' reports. What nodes shall hold is written by the GameNode controller: one writer per node. */
 export function createCacheReconciler(deps: CacheDeps) {
   return async (key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const cache = deps.cluster.gameCaches.get(key);
@@ -52,7 +53,7 @@ async function holdCache(cache: Stored<GameCache>, { caches, cluster }: CacheDep
   }
 }
 
-/** Lets the cache go once no node is asked for its versions any more; sessions that play keep their copy on the node. */
+/** Removes the finalizer once no node is asked for the cache's versions any more; sessions that play keep their copy on the node. */
 async function releaseCache(cache: Stored<GameCache>, { caches, cluster }: CacheDeps, signal: AbortSignal): Promise<undefined> {
   const isAskedFor = cluster.gameNodes.list().some(({ spec }) =>
     spec.desired.some(({ digest, source }) => sourceOf(cache, digest)?.key === source.key));
@@ -84,5 +85,5 @@ function announce(cache: Stored<GameCache>, { conditions, currentDigest = "" }: 
   const ready = conditions?.find(({ type }) => type === "Ready");
   if (ready === undefined || (ready.status === "True") === wasReady) return;
   const note = `${ready.message} Version ${currentDigest.slice(0, 12)}.`;
-  events.record(cache, { type: ready.reason === "NodesFailed" ? "Warning" : "Normal", reason: ready.reason, action: "Fill", note });
+  events.record(cache, { type: ready.reason === cacheReadyReasons.nodesFailed ? "Warning" : "Normal", reason: ready.reason, action: "Fill", note });
 }

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
 import type { GameCache, GameCacheConditionType, GameCacheNodeState, GameCacheStatus } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import { cacheProgressReasons, cacheReadyReasons, type CacheProgressReason, type CacheReadyReason } from "#contracts/crd/reasons.ts";
 import { setCondition } from "#kube/conditions.ts";
-import { fillOf, type FillNode } from "./fill.ts";
+import { fillOf, type FillNode } from "../../content/fill.ts";
 
 type NodeStatus = NonNullable<GameCacheStatus["nodes"]>[number];
 
@@ -11,7 +12,7 @@ const states: Record<CacheEntry["state"], GameCacheNodeState> = {
   Queued: "Pending", Downloading: "Downloading", Ready: "Cached", Failed: "Failed",
 };
 
-/** The cache's status, put together from what its nodes report. Nodes that hold it without being asked by policy count too. */
+/** Returns the cache's status, put together from what its nodes report. Nodes that hold it without being asked by policy count too. */
 export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: Date): GameCacheStatus {
   const digest = cache.spec.source.sha256;
   const targets = fillOf(cache, gameNodes);
@@ -27,16 +28,16 @@ export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: 
     failedNodes: count("Failed"),
   };
   const observedGeneration = cache.metadata.generation ?? 0;
-  const conditions = conclusions(cache, counts).reduce<Condition[]>(
+  const conditions = findingsOf(cache, counts).reduce<Condition[]>(
     (known, update) => setCondition<Condition>(known, { ...update, observedGeneration }, now), [...cache.status?.conditions ?? []]);
-  // Nothing instead of an empty list: the API server would drop that on the next change anyway.
+  // An empty list is left out, as the API server would drop it on the next change.
   return { observedGeneration, currentDigest: digest, ...counts, ...(nodes.length === 0 ? {} : { nodes }), conditions };
 }
 
-/** Whether the status says something else than before; `progress`: only how far downloads are. */
-export function differenceOf(before: GameCacheStatus | undefined, after: GameCacheStatus): "none" | "progress" | "news" {
+/** Returns whether the status differs from before; `progress`: only in how far downloads are. */
+export function differenceOf(before: GameCacheStatus | undefined, after: GameCacheStatus): "none" | "progress" | "major" {
   if (before !== undefined && isDeepStrictEqual(before, after)) return "none";
-  return before !== undefined && isDeepStrictEqual(withoutProgress(before), withoutProgress(after)) ? "progress" : "news";
+  return before !== undefined && isDeepStrictEqual(withoutProgress(before), withoutProgress(after)) ? "progress" : "major";
 }
 
 function withoutProgress(status: GameCacheStatus): GameCacheStatus {
@@ -65,9 +66,12 @@ interface Counts {
   failedNodes: number;
 }
 
-type Conclusion = Pick<Condition, "status" | "reason" | "message"> & { type: GameCacheConditionType };
+/** A condition without its time. */
+type Finding<T extends GameCacheConditionType, R> = Pick<Condition, "status" | "message"> & { type: T; reason: R };
+type Readiness = Finding<"Ready", CacheReadyReason>;
+type Progress = Finding<"Progressing", CacheProgressReason>;
 
-function conclusions({ spec }: GameCache, counts: Counts): Conclusion[] {
+function findingsOf({ spec }: GameCache, counts: Counts): (Readiness | Progress)[] {
   const { totalNodes, cachedNodes, pendingNodes, failedNodes } = counts;
   const summary = `${cachedNodes} of ${totalNodes} nodes hold the current version.`;
   const isProgressing = pendingNodes > 0 && !spec.suspend;
@@ -76,18 +80,24 @@ function conclusions({ spec }: GameCache, counts: Counts): Conclusion[] {
     {
       type: "Progressing",
       status: isProgressing ? "True" : "False",
-      reason: isProgressing ? "Filling" : spec.suspend ? "Suspended" : failedNodes > 0 ? "NodesFailed" : "Settled",
+      reason: progressReason(spec, isProgressing, failedNodes),
       message: summary,
     },
   ];
 }
 
-function readiness({ placement }: GameCache["spec"], { totalNodes, pendingNodes, failedNodes }: Counts, summary: string): Conclusion {
-  const ready = (status: Condition["status"], reason: string, message: string): Conclusion => ({ type: "Ready", status, reason, message });
-  if (failedNodes > 0) return ready("False", "NodesFailed", `${summary} ${failedNodes} could not get it.`);
-  if (pendingNodes > 0) return ready("False", "Filling", summary);
-  if (totalNodes > 0) return ready("True", "AllNodesCached", summary);
+function progressReason({ suspend }: GameCache["spec"], isProgressing: boolean, failedNodes: number): CacheProgressReason {
+  if (isProgressing) return cacheProgressReasons.filling;
+  if (suspend) return cacheProgressReasons.suspended;
+  return failedNodes > 0 ? cacheProgressReasons.nodesFailed : cacheProgressReasons.settled;
+}
+
+function readiness({ placement }: GameCache["spec"], { totalNodes, pendingNodes, failedNodes }: Counts, summary: string): Readiness {
+  const ready = (status: Condition["status"], reason: CacheReadyReason, message: string): Readiness => ({ type: "Ready", status, reason, message });
+  if (failedNodes > 0) return ready("False", cacheReadyReasons.nodesFailed, `${summary} ${failedNodes} could not get it.`);
+  if (pendingNodes > 0) return ready("False", cacheReadyReasons.filling, summary);
+  if (totalNodes > 0) return ready("True", cacheReadyReasons.allNodesCached, summary);
   return placement.policy === "OnDemand"
-    ? ready("True", "OnDemand", "The game is fetched where a session needs it.")
-    : ready("False", "NoGameNodes", "No game node matches the placement.");
+    ? ready("True", cacheReadyReasons.onDemand, "The game is fetched where a session needs it.")
+    : ready("False", cacheReadyReasons.noGameNodes, "No game node matches the placement.");
 }

@@ -4,22 +4,22 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
 import { keyOf } from "#kube/object.ts";
-import { fromCache, type Cache } from "#kube/source.ts";
-import type { Change } from "#kube/store.ts";
-import { changesContent } from "../gameCache/controller.ts";
-import { nodeOfPod } from "../gameSession/podState.ts";
+import { fromCache, type WatchedCache } from "#kube/source.ts";
+import type { Change } from "#kube/cache.ts";
+import { changesContent } from "../../content/changesContent.ts";
+import { nodeOfPod } from "../../sessionPods/podState.ts";
 import { createNodeReconciler, type NodeDeps } from "./reconciler.ts";
 
 /** The caches that the node controller listens to. */
 export interface NodeCaches {
-  nodes: Cache<Node>;
-  gameNodes: Cache<GameNode>;
-  gameCaches: Cache<GameCache>;
-  gameSessions: Cache<GameSession>;
-  pods: Cache<Pod>;
+  nodes: WatchedCache<Node>;
+  gameNodes: WatchedCache<GameNode>;
+  gameCaches: WatchedCache<GameCache>;
+  gameSessions: WatchedCache<GameSession>;
+  pods: WatchedCache<Pod>;
 }
 
-/** Runs one reconcile per changed node; a cache, or one node's content, can change what all nodes shall hold. */
+/** Creates the controller that runs one reconcile per changed node; a cache, or one node's content, can change what all nodes shall hold. */
 export function createNodeController(
   deps: NodeDeps, caches: NodeCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
@@ -43,7 +43,7 @@ function toKeys(nodeName: string | undefined): string[] {
   return nodeName === undefined ? [] : [nodeName];
 }
 
-/** The status of a cache follows from the nodes and changes nothing about them. */
+/** Ignores the status of a cache, which follows from the nodes and changes nothing about them. */
 function changesCache(change: Change<GameCache>): boolean {
   return change.type !== "updated"
     || change.object.metadata.generation !== change.previous.metadata.generation

@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeConditions, type DesiredContent, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
-import { healthOf } from "../../nodeHealth.ts";
-import { addressesOf } from "./addresses.ts";
-import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "./slots.ts";
+import { healthOf } from "../../nodes/nodeHealth.ts";
+import { addressesOf } from "../../nodes/addresses.ts";
+import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
 
-/** All that is observed about one game node in a pass. */
+/** Everything that is observed about one game node in a pass. */
 export interface NodeWorld {
   node: Node | undefined;
   gameNode: GameNode | undefined;
@@ -21,22 +22,25 @@ export interface NodeWorld {
 /** The part of a GameNode's status that the operator writes. */
 export type OperatorNodeStatus = Pick<GameNodeStatus, "observedGeneration" | "conditions" | "capacity" | "addresses">;
 
-/** `keep`: a game node. `drain`: no game node any more, but sessions are left. `remove`: neither. */
-export function fateOf({ node, used, rules }: NodeWorld): "keep" | "drain" | "remove" {
+/** What becomes of a GameNode. `keep`: its node is a game node. `drain`: it is none any more, but has sessions left. `remove`: neither. */
+export type NodeAction = "keep" | "drain" | "remove";
+
+/** Returns what is to be done about the node. */
+export function nodeActionFor({ node, used, rules }: NodeWorld): NodeAction {
   if (!node) return "remove";
   if (hasLabels(node, rules.gameNodeSelector)) return "keep";
   return used > 0 ? "drain" : "remove";
 }
 
-/** What the operator says about a node. */
-export function statusOf({ node, gameNode, hasHeartbeat, used, rules, now }: NodeWorld, fate: "keep" | "drain"): OperatorNodeStatus {
+/** Returns what the operator writes about a node that is not removed. */
+export function statusOf({ node, gameNode, hasHeartbeat, used, rules, now }: NodeWorld, action: Exclude<NodeAction, "remove">): OperatorNodeStatus {
   const reason = node && unschedulableBecause(node, hasHeartbeat);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
   const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
-  const isWell = healthOf(node, hasHeartbeat) === "Well";
-  const ready = isWell
-    ? { status: "True", reason: "NodeAndAgentWell", message: "Kubelet and node agent report in time." } as const
-    : { status: "False", reason: reason?.reason ?? "Unknown", message: reason?.message ?? "" } as const;
+  const isHealthy = healthOf(node, hasHeartbeat) === "Healthy";
+  const ready = isHealthy
+    ? { status: "True", reason: nodeReadyReasons.nodeAndAgentWell, message: "Kubelet and node agent report in time." } as const
+    : { status: "False", reason: reason?.reason ?? nodeReadyReasons.unknown, message: reason?.message ?? "" } as const;
   const { external, internal } = node ? addressesOf(node) : {};
   const addresses = { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) };
   return {
@@ -45,25 +49,25 @@ export function statusOf({ node, gameNode, hasHeartbeat, used, rules, now }: Nod
     capacity: {
       slots: node ? slotsOf(node, rules) : 0,
       used,
-      schedulable: fate === "keep" && reason === undefined,
+      schedulable: action === "keep" && reason === undefined,
     },
-    // Nothing instead of an empty object: the API server would drop that on the next change anyway.
+    // An empty object is left out, as the API server would drop it on the next change.
     ...(Object.keys(addresses).length === 0 ? {} : { addresses }),
   };
 }
 
-/** Whether the status says something else than the GameNode does; `used`: only the count of sessions. */
-export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "news" {
+/** Returns whether the status differs from the GameNode's; `used`: only in the count of sessions. */
+export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "major" {
   const before = gameNode?.status;
   const essence = (status: GameNodeStatus | undefined) => {
     const ready = findCondition(status?.conditions, "Ready");
     return { ready: [ready?.status, ready?.reason], capacity: { ...status?.capacity, used: 0 }, addresses: status?.addresses };
   };
-  if (!isDeepStrictEqual(essence(before), essence(after))) return "news";
+  if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
   return before?.capacity?.used === after.capacity?.used ? "none" : "used";
 }
 
-/** Whether the node is asked to hold something else than before; order does not count. */
+/** Returns whether the node is asked to hold the same as before, in whatever order. */
 export function isSameDesired(before: readonly DesiredContent[] | undefined, after: readonly DesiredContent[]): boolean {
   const sorted = (list: readonly DesiredContent[]) => list.toSorted((a, b) => (a.digest < b.digest ? -1 : 1));
   return before !== undefined && isDeepStrictEqual(sorted(before), sorted(after));

@@ -1,20 +1,20 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import type { Node } from "#kube/builtin.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting } from "#kube/finalizers.ts";
 import { ownedBy, type Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { Cluster } from "../../cluster.ts";
-import type { Heartbeats } from "../../nodeHealth.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Throttle } from "../../throttle.ts";
-import { desiredOn } from "../gameCache/desired.ts";
-import { fillNodesOf } from "../gameCache/nodes.ts";
-import { sessionsOn } from "../gameSession/occupancy.ts";
-import { differenceOf, fateOf, isSameDesired, statusOf, type NodeWorld } from "./decide.ts";
-import type { SlotRules } from "./slots.ts";
+import { desiredOn } from "../../content/desired.ts";
+import { fillNodesOf } from "../../content/fillNodes.ts";
+import { sessionsOn } from "../../nodes/occupancy.ts";
+import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, type NodeWorld } from "./decide.ts";
+import type { SlotRules } from "../../nodes/slots.ts";
 
 /** What the node controller works with. */
 export interface NodeDeps {
@@ -27,13 +27,13 @@ export interface NodeDeps {
   usedThrottle: Throttle;
 }
 
-/** Keeps one GameNode per game node: what it shall hold, its slots, and whether it takes sessions. */
+/** Returns a reconcile that keeps one GameNode per game node: what it shall hold, its slots, and whether it takes sessions. */
 export function createNodeReconciler(deps: NodeDeps) {
   return async (name: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const node = deps.cluster.nodes.get(name);
     const world = observe(name, node, deps);
-    const fate = fateOf(world);
-    if (fate === "remove" || !node) {
+    const action = nodeActionFor(world);
+    if (action === "remove" || !node) {
       const gameNode = deps.cluster.gameNodes.get(name);
       if (gameNode && !isDeleting(gameNode)) {
         await removeGameNode(gameNode, deps, signal);
@@ -42,7 +42,7 @@ export function createNodeReconciler(deps: NodeDeps) {
       return undefined;
     }
     const gameNode = await applyDesired(node, deps, signal);
-    const waitMs = await reportStatus({ ...world, gameNode }, fate, deps, signal);
+    const waitMs = await reportStatus({ ...world, gameNode }, action, deps, signal);
     return requeue([waitMs, deps.heartbeats.staleInMs(name)]);
   };
 }
@@ -74,7 +74,7 @@ async function applyDesired(node: Stored<Node>, deps: NodeDeps, signal: AbortSig
   const desired = desiredOn(name, fillNodesOf(cluster, heartbeats), cluster.gameCaches.list(), cluster.gameSessions.byIndex("node", name));
   if (known && isSameDesired(known.spec.desired, desired)) return known;
   const written = known
-    // No apply here: to apply an empty list in place of a full one makes the API server drop the whole spec.
+    // This is no apply: to apply an empty list in place of a full one makes the API server drop the whole spec.
     ? await gameNodes.mergePatch({ name }, { spec: { desired } }, { fieldManager: fieldManagers.operator, signal })
     : await gameNodes.create({
       metadata: { name, ownerReferences: [{ ...ownedBy(node), blockOwnerDeletion: false }] }, spec: { desired },
@@ -83,10 +83,10 @@ async function applyDesired(node: Stored<Node>, deps: NodeDeps, signal: AbortSig
   return written;
 }
 
-/** Writes what changed; gives the time to wait when only the count changed and was written a moment ago. */
-async function reportStatus(world: NodeWorld & { gameNode: Stored<GameNode> }, fate: "keep" | "drain", deps: NodeDeps, signal: AbortSignal): Promise<number> {
+/** Writes what changed; returns the milliseconds to wait when only the count changed and was written a moment ago. */
+async function reportStatus(world: NodeWorld & { gameNode: Stored<GameNode> }, action: Exclude<NodeAction, "remove">, deps: NodeDeps, signal: AbortSignal): Promise<number> {
   const { name } = world.gameNode.metadata;
-  const status = statusOf(world, fate);
+  const status = statusOf(world, action);
   const difference = differenceOf(world.gameNode, status);
   if (difference === "none") return 0;
   const waitMs = difference === "used" ? deps.usedThrottle.waitMs(name) : 0;

@@ -1,15 +1,16 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Clock } from "#kube/clock.ts";
+import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
-import type { Cluster } from "../../cluster.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
-import type { Heartbeats } from "../../nodeHealth.ts";
-import { addressesOf } from "../gameNode/addresses.ts";
-import { hasLabels, slotsOf, unschedulableBecause } from "../gameNode/slots.ts";
-import { portsOn, sessionsOn } from "./occupancy.ts";
+import type { Heartbeats } from "../../nodes/nodeHealth.ts";
+import { addressesOf } from "../../nodes/addresses.ts";
+import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
+import { portsOn, sessionsOn } from "../../nodes/occupancy.ts";
 import { announceAddress, chooseNode, choosePort, type Candidate } from "./placement.ts";
-import { hostPortsOf, nodeOfPod } from "./podState.ts";
-import { isFinished } from "./world.ts";
+import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** A session's place: a slot of a node and a media port there. */
 export interface Assignment {
@@ -20,7 +21,7 @@ export interface Assignment {
 
 /** Why no place was found, for the session's Scheduled condition. */
 export interface NoPlace {
-  reason: "NoGameNodes" | "NoCapacity" | "NoFreePort";
+  reason: Exclude<ScheduledReason, typeof scheduledReasons.nodeAssigned>;
   message: string;
 }
 
@@ -32,14 +33,14 @@ export interface AssignmentsDeps {
 }
 
 /**
- * Gives out slots and ports, one decision at a time: each looks at the stores and at what was given out lately but has not
+ * Assigns slots and ports, one decision at a time. Each decision looks at the caches and at what was assigned lately but has not
  * come back by a watch, so that sessions placed at the same moment never share a slot or a port.
  */
 export class Assignments {
   readonly #deps: AssignmentsDeps;
-  /** By session key: given out, and not yet seen in the session's status. */
+  /** By session key: what was assigned, and is not yet seen in the session's status. */
   readonly #recent = new Map<string, Assignment & { uid: string }>();
-  /** By node: ports whose pod went away, and the monotonic time at which they may be given out again. */
+  /** By node: ports whose pod is gone, and the monotonic time in milliseconds from which they may be assigned again. */
   readonly #quarantine = new Map<string, Map<number, number>>();
 
   constructor(deps: AssignmentsDeps) {
@@ -49,32 +50,32 @@ export class Assignments {
     });
   }
 
-  /** A slot and a port on the best node that is not excluded; the same answer until the session's status shows it. */
+  /** Returns a slot and a port on the best node that is not excluded: the same ones until the session's status shows them. */
   assign(session: Stored<GameSession>, excluded: readonly string[] = []): Assignment | NoPlace {
     this.#settle();
     const key = keyOf(session);
-    const given = this.#recent.get(key);
-    if (given?.uid === session.metadata.uid && !excluded.includes(given.nodeName) && this.#isSchedulable(given.nodeName)) return given;
+    const assigned = this.#recent.get(key);
+    if (assigned?.uid === session.metadata.uid && !excluded.includes(assigned.nodeName) && this.#isSchedulable(assigned.nodeName)) return assigned;
     this.#recent.delete(key);
     const candidates = this.#candidates(session, excluded);
     const chosen = chooseNode(candidates);
     if (!chosen) {
       return candidates.length === 0
-        ? { reason: "NoGameNodes", message: "No game node is schedulable." }
-        : { reason: "NoCapacity", message: `All slots of ${candidates.length} game nodes are taken.` };
+        ? { reason: scheduledReasons.noGameNodes, message: "No game node is schedulable." }
+        : { reason: scheduledReasons.noCapacity, message: `All slots of ${candidates.length} game nodes are taken.` };
     }
-    return this.#give(session, chosen.nodeName);
+    return this.#assignOn(session, chosen.nodeName);
   }
 
-  /** Another port on the session's node, which is not the one it has. */
+  /** Returns another port on the session's node than the one it has. */
   reassignPort(session: Stored<GameSession>, nodeName: string): Assignment | NoPlace {
     this.#settle();
-    const given = this.#recent.get(keyOf(session));
-    if (given?.uid === session.metadata.uid && given.nodeName === nodeName && given.mediaPort !== session.status?.ports?.media) return given;
-    return this.#give(session, nodeName);
+    const assigned = this.#recent.get(keyOf(session));
+    if (assigned?.uid === session.metadata.uid && assigned.nodeName === nodeName && assigned.mediaPort !== session.status?.ports?.media) return assigned;
+    return this.#assignOn(session, nodeName);
   }
 
-  /** Keeps the ports of a node from being given out for the quarantine time. */
+  /** Keeps the ports of a node from being assigned for the quarantine time. */
   quarantine(nodeName: string | undefined, ports: readonly number[]): void {
     if (nodeName === undefined || ports.length === 0) return;
     const until = this.#deps.clock.monotonicMs() + this.#deps.config.timing.portQuarantineMs;
@@ -83,10 +84,10 @@ export class Assignments {
     this.#quarantine.set(nodeName, onNode);
   }
 
-  #give(session: Stored<GameSession>, nodeName: string): Assignment | NoPlace {
+  #assignOn(session: Stored<GameSession>, nodeName: string): Assignment | NoPlace {
     const { config, cluster } = this.#deps;
     const mediaPort = choosePort(config.mediaPorts, this.#takenPorts(nodeName));
-    if (mediaPort === undefined) return { reason: "NoFreePort", message: `All media ports of node ${nodeName} are taken.` };
+    if (mediaPort === undefined) return { reason: scheduledReasons.noFreePort, message: `All media ports of node ${nodeName} are taken.` };
     const node = cluster.nodes.get(nodeName);
     const address = node && announceAddress(config.announceAddress, addressesOf(node));
     const assignment = { nodeName, mediaPort, address };
@@ -94,7 +95,7 @@ export class Assignments {
     return assignment;
   }
 
-  /** Forgets what the stores show by now, or what is over. */
+  /** Forgets what the caches show by now, and what is over. */
   #settle(): void {
     for (const [key, { uid, nodeName, mediaPort }] of this.#recent) {
       const session = this.#deps.cluster.gameSessions.get(key);
@@ -127,7 +128,7 @@ export class Assignments {
 
   #usedSlots(nodeName: string, except: string): number {
     const names = sessionsOn(this.#deps.cluster, nodeName);
-    for (const [key, given] of this.#recent) if (given.nodeName === nodeName) names.add(key.slice(key.indexOf("/") + 1));
+    for (const [key, assigned] of this.#recent) if (assigned.nodeName === nodeName) names.add(key.slice(key.indexOf("/") + 1));
     names.delete(except);
     return names.size;
   }
@@ -135,7 +136,7 @@ export class Assignments {
   #takenPorts(nodeName: string): Set<number> {
     const { cluster, clock, config } = this.#deps;
     const taken = portsOn(cluster, nodeName, { now: clock.now(), ms: config.timing.portQuarantineMs });
-    for (const given of this.#recent.values()) if (given.nodeName === nodeName) taken.add(given.mediaPort);
+    for (const assigned of this.#recent.values()) if (assigned.nodeName === nodeName) taken.add(assigned.mediaPort);
     const onNode = this.#quarantine.get(nodeName) ?? new Map<number, number>();
     for (const [port, until] of onNode) {
       if (until <= clock.monotonicMs()) onNode.delete(port);

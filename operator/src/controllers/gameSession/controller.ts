@@ -3,25 +3,25 @@ import type { Node, Pod } from "#kube/builtin.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { keyOf } from "#kube/object.ts";
-import { fromCache, type Cache } from "#kube/source.ts";
+import { fromCache, type WatchedCache } from "#kube/source.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Change } from "#kube/store.ts";
-import type { Cluster } from "../../cluster.ts";
-import { isNodeReady } from "../../nodeHealth.ts";
-import { isSessionPod } from "./podState.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { Change } from "#kube/cache.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import { isNodeReady } from "../../nodes/nodeHealth.ts";
+import { isSessionPod } from "../../sessionPods/podState.ts";
 import { createSessionReconciler } from "./reconciler.ts";
 import type { SessionDeps } from "./steps/step.ts";
-import { isFinished } from "./world.ts";
 
 /** The caches that the session controller listens to. */
 export interface SessionCaches {
-  gameSessions: Cache<GameSession>;
-  pods: Cache<Pod>;
-  nodes: Cache<Node>;
-  gameNodes: Cache<GameNode>;
+  gameSessions: WatchedCache<GameSession>;
+  pods: WatchedCache<Pod>;
+  nodes: WatchedCache<Node>;
+  gameNodes: WatchedCache<GameNode>;
 }
 
-/** Runs one reconcile per changed session; several sessions at a time. */
+/** Creates the controller that runs one reconcile per changed session; several sessions at a time. */
 export function createSessionController(
   deps: SessionDeps, caches: SessionCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
@@ -44,7 +44,7 @@ export function createSessionController(
   });
 }
 
-/** Keys of the sessions that wait, or may have to, for the answer whether a game gets the internet. */
+/** Returns the keys of the sessions that wait, or may have to wait, until it is known whether games get the internet. */
 export function keysThatNeedInternet({ gameSessions }: Cluster): string[] {
   return gameSessions.list().filter((session) => session.spec.network === "Internet" && !isFinished(session)).map(keyOf);
 }
@@ -68,7 +68,7 @@ function changesReadiness(change: Change<Node>): boolean {
     || change.object.spec?.unschedulable !== change.previous.spec?.unschedulable;
 }
 
-/** Heartbeats and download progress change a GameNode all the time and concern no session. */
+/** Ignores heartbeats and download progress, which change a GameNode all the time and concern no session. */
 function changesSchedulable(change: Change<GameNode>): boolean {
   if (change.type !== "updated") return true;
   const { object, previous } = change;

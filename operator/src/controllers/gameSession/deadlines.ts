@@ -1,6 +1,7 @@
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
-import { unschedulable } from "./podState.ts";
-import { currentPod, isFinished, isNodeBehind, type SessionWorld } from "./world.ts";
+import { unschedulable } from "../../sessionPods/podState.ts";
+import { currentPod, isNodeBehind, type SessionWorld } from "./world.ts";
 
 /** The moments at which time alone changes what has to be done, in milliseconds since 1970. */
 export interface Deadlines {
@@ -12,13 +13,13 @@ export interface Deadlines {
   unschedulable?: number;
   idle?: number;
   maxDuration?: number;
-  /** The last save is waited for no longer. */
+  /** The stop waits no longer for the last save. */
   saveGiveUp?: number;
   /** The finished object is deleted. */
   expiry?: number;
 }
 
-/** All deadlines that apply to the session as it is; every state but waiting for the API's recorder has one. */
+/** Returns the deadlines that apply to the session as it is. Every state has one, except that a finished session waits for the API's recorder. */
 export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
   if (isFinished(session)) return { expiry: at(session.status?.finishedAt, session.spec.ttlSecondsAfterFinished) };
@@ -32,8 +33,8 @@ function startDeadlines(world: SessionWorld): Deadlines {
   const pod = currentPod(world);
   const stuck = pod && unschedulable(pod);
   return {
-    // Counted from when an operator first saw the session: the API server's clock may differ, and nobody is to blame
-    // for the time in which no operator was there.
+    // The time counts from when an operator first saw the session: the API server's clock may differ, and the session is not to
+    // blame for the time in which no operator ran.
     start: at(status?.startedAt, spec.startDeadlineSeconds),
     ...(status?.placement && isNodeBehind(world)
       ? { download: at(status.placement.assignedAt, spec.downloadDeadlineSeconds) } : {}),
@@ -49,7 +50,7 @@ function runDeadlines({ session: { spec, status } }: SessionWorld): Deadlines {
   };
 }
 
-/** When the end began, as far as the cluster remembers: in the status, by the pod's deletion, or by the session's. */
+/** Returns when the stop began, in milliseconds since 1970: by the status, else by the deletion of the pod or of the session; undefined before it. */
 export function stoppingSinceOf(world: SessionWorld): number | undefined {
   const { status, metadata } = world.session;
   if (status?.stoppingAt !== undefined) return Date.parse(status.stoppingAt);
@@ -65,12 +66,12 @@ function deletionAskedAt({ metadata }: Pod): number | undefined {
   return Date.parse(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
 }
 
-/** Whether the deadline has passed. */
+/** Returns whether the deadline, in milliseconds since 1970, has passed; false for none. */
 export function isPast(deadline: number | undefined, now: Date): boolean {
   return deadline !== undefined && now.getTime() >= deadline;
 }
 
-/** Milliseconds to the next deadline that is still to come, or undefined when none is. */
+/** Returns the milliseconds to the next deadline that is still to come, or undefined when none is. */
 export function nextDeadlineMs(deadlines: Deadlines, now: Date): number | undefined {
   const upcoming = Object.values(deadlines).flatMap((deadline: number) => (deadline > now.getTime() ? [deadline - now.getTime()] : []));
   return upcoming.length === 0 ? undefined : Math.min(...upcoming);

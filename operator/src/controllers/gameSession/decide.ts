@@ -1,32 +1,33 @@
-import { endingOf, hasAttemptLeft, hasContentFailed, nodeLost, refusalOf, type Ending } from "./endings.ts";
-import { currentPod, internetObstacle, isContentReady, isContentUnpacked, isFinished, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { stopCauseOf, hasAttemptLeft, hasContentFailed, nodeLost, podRejection, type StopCause } from "./stopCauses.ts";
+import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
 
-/** The steps by which a session is brought nearer to what is wanted; each may run twice, and each starts from what it observes. */
+/** The steps that bring a session nearer to what is wanted. Each may run twice, and each starts from what it observes. */
 export type StepName =
   | "addFinalizer" | "assignNode" | "awaitContent" | "awaitNetwork" | "createPod" | "reportReadiness"
   | "moveToAnotherNode" | "changePort" | "removeObsoletePod"
   | "recordStopping" | "deletePod" | "awaitGameEnd" | "awaitSave" | "finish"
   | "releasePod" | "removeFinalizer" | "deleteExpired";
 
-/** What to do, in order; a step that has to wait ends the pass. */
+/** The steps to take, in order; a step that has to wait ends the pass. */
 export interface Plan {
   steps: StepName[];
-  /** Why the session ends, when it does. */
-  ending?: Ending;
+  /** Why the session is stopped; undefined while it goes on, and when it is finished. */
+  cause?: StopCause;
 }
 
-/** Decides, from what was observed and nothing else, which steps come next. */
+/** Returns the steps that come next. It decides from what was observed and nothing else. */
 export function planFor(world: SessionWorld): Plan {
   if (isFinished(world.session)) return { steps: ["releasePod", "removeFinalizer", "deleteExpired"] };
-  const ending = endingOf(world);
-  return ending === undefined ? { steps: runningSteps(world) } : endingPlan(world, ending);
+  const cause = stopCauseOf(world);
+  return cause === undefined ? { steps: runningSteps(world) } : stopPlan(world, cause);
 }
 
 function runningSteps(world: SessionWorld): StepName[] {
   if (world.session.status?.nodeName === undefined) return ["addFinalizer", "assignNode"];
   if (obsoletePod(world) !== undefined) return ["removeObsoletePod"];
-  const refusal = refusalOf(world);
-  if (refusal && hasAttemptLeft(world)) return [refusal.isPortConflict ? "changePort" : "moveToAnotherNode"];
+  const rejected = podRejection(world);
+  if (rejected && hasAttemptLeft(world)) return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];
   if (shouldMove(world)) return ["moveToAnotherNode"];
   // The save is restored by the pod itself, whose game waits for it.
   if (!isContentUnpacked(world) && currentPod(world) === undefined) return ["awaitContent"];
@@ -36,28 +37,28 @@ function runningSteps(world: SessionWorld): StepName[] {
 
 function shouldMove(world: SessionWorld): boolean {
   if (!hasAttemptLeft(world)) return false;
-  // A pod that waits for its files has no game to lose, and is removed as the pod of a former place.
-  if (!isContentReady(world.session) && hasContentFailed(world)) return true;
+  // A pod that waits for its files has no game that could be lost; it is removed as the pod of a former place.
+  if (!isPrepared(world.session) && hasContentFailed(world)) return true;
   return world.nodeHealth === "Lost" && world.pod === undefined;
 }
 
-function endingPlan(world: SessionWorld, ending: Ending): Plan {
+function stopPlan(world: SessionWorld, cause: StopCause): Plan {
   const { session } = world;
   const pod = currentPod(world);
   const nodeName = session.status?.nodeName;
   const isLost = world.nodeHealth === "Lost" && nodeName !== undefined;
   const mayHaveRun = mayHavePlayed(world);
   if (isLost && mayHaveRun && !isSavePersisted(session)) {
-    // Nobody is left to end the game or to store its save: waiting would only hide the loss.
+    // Nobody is left to end the game or to store its save: to wait would only hide the loss.
     const { failure } = nodeLost(nodeName);
-    return { steps: ["finish"], ending: failure && ending.failure === undefined ? { ...ending, failure } : ending };
+    return { steps: ["finish"], cause: failure && cause.failure === undefined ? { ...cause, failure } : cause };
   }
-  if (isLost || (pod === undefined && session.status?.podRef === undefined)) return { steps: ["finish"], ending };
-  if (pod === undefined) return { steps: ["recordStopping", "awaitSave", "finish"], ending };
-  return { steps: ["recordStopping", "deletePod", "awaitGameEnd", "awaitSave", "finish"], ending };
+  if (isLost || (pod === undefined && session.status?.podRef === undefined)) return { steps: ["finish"], cause };
+  if (pod === undefined) return { steps: ["recordStopping", "awaitSave", "finish"], cause };
+  return { steps: ["recordStopping", "deletePod", "awaitGameEnd", "awaitSave", "finish"], cause };
 }
 
-/** Whether the stop needs a note in the status before the first deletion; one that the spec asks for stands there already. */
+/** Returns whether the stop must be recorded in the status before anything is deleted; the spec records a stop that it asks for itself. */
 export function needsStoppingNote({ session, pod }: SessionWorld): boolean {
   if (session.status?.stoppingAt !== undefined) return false;
   return session.spec.desiredState !== "Stopped" || pod === undefined;

@@ -1,3 +1,5 @@
+import type { NodeAddresses } from "../../nodes/addresses.ts";
+
 /** A game node that could take a session. */
 export interface Candidate {
   nodeName: string;
@@ -10,7 +12,7 @@ export interface Candidate {
 
 const contentOrder = { Ready: 0, Downloading: 1, Absent: 2, Failed: 3 } as const;
 
-/** The best node: holds the game first, then least loaded, then by name; undefined when none has a free slot. */
+/** Returns the best node: one that holds the game first, then the least loaded, then by name; undefined when none has a free slot. */
 export function chooseNode<C extends Candidate>(candidates: readonly C[]): C | undefined {
   return candidates.filter(({ used, slots }) => used < slots).sort(byPreference)[0];
 }
@@ -22,20 +24,13 @@ function byPreference(a: Candidate, b: Candidate): number {
     || (a.nodeName < b.nodeName ? -1 : 1);
 }
 
-/** The lowest port of the range that nobody has; undefined when all are taken. */
+/** Returns the lowest free port of the range; undefined when all are taken. */
 export function choosePort({ first, last }: { first: number; last: number }, taken: ReadonlySet<number>): number | undefined {
   for (let port = first; port <= last; port++) if (!taken.has(port)) return port;
   return undefined;
 }
 
-/** What a node says about the addresses browsers can reach it on. */
-export interface NodeAddresses {
-  annotated: string | undefined;
-  external: string | undefined;
-  internal: string | undefined;
-}
-
-/** The address a stream is announced on: what was configured, then the node's annotation, its external and its internal address. */
+/** Returns the address that a stream is announced on: the configured one, else the node's annotation, its external or its internal address. */
 export function announceAddress(configured: string | undefined, { annotated, external, internal }: NodeAddresses): string | undefined {
   return configured ?? annotated ?? external ?? internal;
 }

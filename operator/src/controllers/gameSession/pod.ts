@@ -1,30 +1,29 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId, socketNames } from "#contracts/nodeLayout.ts";
+import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
+import { sessionPodLabels } from "../../sessionPods/sessionPodLabels.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 type EnvVar = NonNullable<Container["env"]>[number];
 
-/** Port of the streamer's signalling and probes on the pod's address. */
-export const signalPort = 8080;
-
 const display = ":99";
-/** Of the pod's grace, for all but the last pack: the game's own grace, and the streamer's farewell. */
+/** The seconds of the pod's grace that are not for the last pack: they are for the game's own grace and the streamer's end. */
 const endSeconds = 10;
-const gamepad = `${podPaths.run}/pad0`;
+const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 
-/** Where the session's pod goes: decided and in the session's status before the pod is made. */
+/** Where the session's pod goes. It is decided, and in the session's status, before the pod is created. */
 export interface PodPlace {
   nodeName: string;
   mediaPort: number;
   address: string | undefined;
 }
 
-/** The pod of a session: the streamer as native sidecar, the game beside it, and neither holds a secret. */
+/** Returns the pod of a session: the streamer as native sidecar, the game beside it, and neither holds a secret. */
 export function buildPod(session: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Draft<Pod> {
   const { name, namespace } = session.metadata;
   return {
@@ -64,36 +63,25 @@ function podLabels({ metadata, spec }: GameSession): Record<string, string> {
   return { ...sessionPodLabels(spec.network), [labels.gameSession]: metadata.name, [labels.game]: spec.gameCacheRef.name };
 }
 
-/** What NetworkPolicies know session pods by: whether it may open connections, and nothing that names the session. */
-export function sessionPodLabels(network: GameSession["spec"]["network"]): Record<string, string> {
-  return {
-    "app.kubernetes.io/name": "joypod",
-    "app.kubernetes.io/component": "game-session",
-    "app.kubernetes.io/part-of": "joypod",
-    "app.kubernetes.io/managed-by": "joypod-operator",
-    ...(network === "Internet" ? { [labels.network]: "internet" } : {}),
-  };
-}
-
-/** By the nameservers that the site names: the cluster's own are among what the game must not reach. */
+/** Uses the nameservers that the site names: the game must not reach the cluster's own. */
 function nameResolution({ nameservers }: SessionPodConfig): Pick<PodSpec, "dnsPolicy" | "dnsConfig"> {
   return { dnsPolicy: "None", dnsConfig: { nameservers: [...nameservers] } };
 }
 
-/** By affinity and not by spec.nodeName, so that the scheduler still counts GPUs, ports and memory. */
+/** Pins by affinity and not by spec.nodeName, so that the scheduler still counts GPUs, ports and memory. */
 function pinTo(nodeName: string): NonNullable<PodSpec["affinity"]> {
   const matchFields = [{ key: "metadata.name", operator: "In", values: [nodeName] }];
   return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } };
 }
 
-/** A node that is away gives its pods up after 30 s instead of the cluster's 300 s. */
+/** The cluster evicts pods from an unreachable node after 30 s instead of its default of 300 s. */
 function tolerations({ gpuResourceName }: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
-  const away = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
+  const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
     .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 }));
-  return [{ key: gpuResourceName ?? "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }, ...away];
+  return [{ key: gpuResourceName ?? "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }, ...unreachable];
 }
 
-/** What the game can write to lies in memory: the kernel holds it to its size, and no path of it reaches the node's disk. */
+/** Everything that the game can write to lies in memory: the kernel limits its size, and no path of it reaches the node's disk. */
 function volumes({ metadata, spec }: GameSession, { nodeRoot }: SessionPodConfig): NonNullable<PodSpec["volumes"]> {
   const inMemory = (name: string, sizeLimit: string) => ({ name, emptyDir: { medium: "Memory", sizeLimit } });
   // Type Directory: a path that the node agent has not made ready fails the pod instead of being made up.
@@ -152,7 +140,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
     // A probe that fails once on a busy node must not take the stream off the API.
     readinessProbe: { httpGet: { path: "/readyz", port: "signal" }, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 5 },
     securityContext: containerSecurity,
-    // What a volume in memory holds is charged to the container that wrote it first: of the saves, either may be the one.
+    // A volume in memory is charged to the container that wrote to it first, which may be either one for the saves.
     resources: { requests: { cpu, memory }, limits: { memory: String(memoryLimitBytes + spec.saveVolumeBytes) } },
     volumeMounts: [
       { name: "x11", mountPath: "/tmp/.X11-unix" },
@@ -200,7 +188,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
 
 const gameEnvironment = {
   DISPLAY: display,
-  PULSE_SERVER: `unix:${podPaths.run}/pulse.sock`,
+  PULSE_SERVER: `unix:${podPaths.run}/${socketNames.sound}`,
   SDL_AUDIODRIVER: "pulseaudio",
   HOME: podPaths.saves,
   // The supervisor starts the game when this is there: the packer makes it appear, complete, by one rename.
@@ -217,7 +205,7 @@ const gameEnvironment = {
   LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
 };
 
-/** One thread of the software renderer: more of them take the encoder's processors. */
+/** The software renderer gets one thread: more threads would take the encoder's processors. */
 const softwareRendering = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
 
 function plain(values: Record<string, string | number>): EnvVar[] {

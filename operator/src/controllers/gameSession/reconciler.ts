@@ -1,23 +1,24 @@
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { refOf } from "#kube/object.ts";
 import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
 import { planFor } from "./decide.ts";
-import { isSessionPod } from "./podState.ts";
-import { healthOf } from "../../nodeHealth.ts";
+import { isSessionPod } from "../../sessionPods/podState.ts";
+import { healthOf } from "../../nodes/nodeHealth.ts";
 import { runSteps } from "./runSteps.ts";
 import { StatusDraft } from "./statusDraft.ts";
 import type { SessionDeps } from "./steps/step.ts";
-import { isFinished, type SessionWorld } from "./world.ts";
+import type { SessionWorld } from "./world.ts";
 
-/** A session that waits for a slot looks again at least this often. */
+/** A session that waits for a slot is looked at again at least this often. */
 const unplacedRetryMs = 5000;
-/** A node whose witnesses disagree is looked at again at least this often. */
-const doubtfulRetryMs = 5000;
+/** A session whose node's health signals disagree is looked at again at least this often. */
+const unknownRetryMs = 5000;
 
-/** Looks at one session, decides, acts, and reports once. */
+/** Returns a reconcile that observes one session, plans, takes the steps, and writes the status once. */
 export function createSessionReconciler(deps: SessionDeps) {
   return async (key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const world = await observe(key, deps, signal);
@@ -25,7 +26,7 @@ export function createSessionReconciler(deps: SessionDeps) {
     const plan = planFor(world);
     const draft = StatusDraft.from(world.session, world.now);
     const sessionLogger = logger.child({ gameSession: world.session.metadata.name, user: world.session.spec.userId });
-    await runSteps(plan.steps, { world, draft, ending: plan.ending, deps, signal, logger: sessionLogger });
+    await runSteps(plan.steps, { world, draft, cause: plan.cause, deps, signal, logger: sessionLogger });
     if (!await patchStatus(world, draft, deps, signal)) return { requeueAfterMs: 50 };
     for (const event of draft.events) deps.events.record(world.session, event);
     return { requeueAfterMs: requeueAfterMs(world, deps) };
@@ -39,7 +40,7 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
   const nodeName = session.status?.nodeName;
   const pod = cluster.pods.get(key);
   if (!pod && nodeName !== undefined && !isFinished(session)) {
-    // An earlier pass may have made a pod that the watch has not shown: to miss it would end or move a running game.
+    // An earlier pass may have created a pod that the watch has not shown: to miss it would stop or move a running game.
     const live = await deps.pods.find(session.metadata, { signal });
     if (live) cluster.pods.upsert(live);
   }
@@ -50,7 +51,7 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
     pod: known,
     isContentCached: isContentCached(cluster, session),
     isPlayable: known !== undefined && deps.streams.isPlayable(known),
-    nodeHealth: nodeName === undefined ? "Well" : healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)),
+    nodeHealth: nodeName === undefined ? "Healthy" : healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)),
     internet: deps.networkProbe.permission,
     timing: config.timing,
   };
@@ -61,7 +62,7 @@ function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }
   return entries.some(({ digest, state }) => digest === spec.contentDigest && state === "Ready");
 }
 
-/** Bound to the version that was observed: what was concluded from an older one is void, and the pass is made again. */
+/** Writes the status, on condition that the session is as observed; returns false when it is not, and the pass has to be repeated. */
 async function patchStatus({ session }: SessionWorld, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
   const status = draft.close();
   if (!status) return true;
@@ -80,7 +81,7 @@ async function patchStatus({ session }: SessionWorld, draft: StatusDraft, deps: 
   }
 }
 
-/** A session that was torn away by force may leave its pod behind, held by our finalizer. */
+/** Removes the pod of a session that was removed by force: the operator's finalizer still keeps it. */
 async function removeOrphan(key: string, deps: SessionDeps, signal: AbortSignal): Promise<undefined> {
   const pod = deps.cluster.pods.get(key);
   if (!pod || !isSessionPod(pod)) return undefined;
@@ -103,7 +104,7 @@ function requeueAfterMs(world: SessionWorld, { heartbeats }: SessionDeps): numbe
   if (isFinished(session)) return nextDeadlineMs(deadlinesOf(world), world.now);
   const waits = [nextDeadlineMs(deadlinesOf(world), world.now)];
   if (session.status?.nodeName === undefined) waits.push(unplacedRetryMs);
-  else if (nodeHealth === "Doubtful") waits.push(heartbeats.staleInMs(session.status.nodeName) || doubtfulRetryMs);
+  else if (nodeHealth === "Unknown") waits.push(heartbeats.staleInMs(session.status.nodeName) || unknownRetryMs);
   const due = waits.filter((wait) => wait !== undefined && Number.isFinite(wait));
   return due.length === 0 ? undefined : Math.min(...due.map(Number));
 }

@@ -1,18 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
+import type { GameSessionEventReason, OperatorReasons } from "#contracts/crd/conditionReasons.ts";
 import {
   gameSessionConditions, type GameSession, type GameSessionPhase, type GameSessionStatus, type NodeAgentConditionType,
   type OperatorConditionType,
 } from "#contracts/crd/gameSession.ts";
+import { unsetReasons } from "#contracts/crd/reasons.ts";
 import { findCondition, isConditionTrue, setCondition } from "#kube/conditions.ts";
 import type { EventNote } from "#kube/eventSeries.ts";
 import type { Stored } from "#kube/object.ts";
 
 /** The part of the status that the operator writes; the rest is the node agent's. */
 export type OperatorStatus = Omit<GameSessionStatus, "save">;
-
-/** Reason of a node agent's condition that stands in until the agent has written its own. */
-const placeholderReason = "NodeAgentSilent";
 
 /** Collects what a pass concludes about a session, to be written once, and the events that go with it. */
 export class StatusDraft {
@@ -28,12 +27,12 @@ export class StatusDraft {
     this.status = ownPart(session.status);
   }
 
-  /** Starts from what the operator said before; conditions that nobody has set yet become Unknown. */
+  /** Returns a draft of what the operator wrote before; conditions that nobody has set yet become Unknown. */
   static from(session: Stored<GameSession>, now: Date): StatusDraft {
     const draft = new StatusDraft(session, now);
     draft.status.startedAt ??= now.toISOString();
     for (const type of gameSessionConditions.operator) {
-      if (!findCondition(draft.status.conditions, type)) draft.set(type, "Unknown", "Pending", "The session has not come so far yet.");
+      if (!findCondition(draft.status.conditions, type)) draft.#set({ type, status: "Unknown", reason: unsetReasons.pending, message: "The session has not come so far yet." });
     }
     for (const type of gameSessionConditions.nodeAgent) {
       if (!findCondition(session.status?.conditions, type)) draft.#standIn(type, "The node agent has not reported yet.");
@@ -41,24 +40,29 @@ export class StatusDraft {
     return draft;
   }
 
-  /** Sets one of the operator's conditions; gives whether that is news. */
-  set(type: OperatorConditionType, status: Condition["status"], reason: string, message: string): boolean {
+  /** Sets one of the operator's conditions; returns whether that changes it. */
+  set<T extends Exclude<OperatorConditionType, "Finished">>(type: T, status: Condition["status"], reason: OperatorReasons[T], message: string): boolean {
     return this.#set({ type, status, reason, message });
   }
 
-  /** Takes the node agent's conditions back, as another node's agent has to earn them anew. */
+  /** Sets Finished. Its reason is the one that the status has for the end, which an operator of another release may have written. */
+  setFinished(reason: string, message: string): void {
+    this.#set({ type: "Finished", status: "True", reason, message });
+  }
+
+  /** Sets the node agent's conditions back to Unknown, as the agent of another node has to set them anew. */
   resetAgentConditions(): void {
     for (const type of gameSessionConditions.nodeAgent) this.#standIn(type, "The session has moved to another node.");
   }
 
   /** Notes an event that is recorded when the status has been written. */
-  event(type: EventNote["type"], reason: string, action: string, note: string): void {
+  event(type: EventNote["type"], reason: GameSessionEventReason, action: string, note: string): void {
     this.events.push({ type, reason, action, note });
   }
 
   /**
-   * The whole status to apply, or undefined when nothing changed that is worth a write: phase and observedGeneration
-   * alone are not, as every keepalive that moves expiresAt would cost one.
+   * Returns the whole status to apply, or undefined when nothing changed that is worth a write. Phase and observedGeneration alone are
+   * not: every keepalive that moves expiresAt would cost a write.
    */
   close(): OperatorStatus | undefined {
     if (isDeepStrictEqual(essence(this.status), essence(ownPart(this.#session.status)))) return undefined;
@@ -66,7 +70,7 @@ export class StatusDraft {
   }
 
   #standIn(type: NodeAgentConditionType, message: string): void {
-    this.#set({ type, status: "Unknown", reason: placeholderReason, message });
+    this.#set({ type, status: "Unknown", reason: unsetReasons.nodeAgentSilent, message });
   }
 
   #set(update: Omit<Condition, "lastTransitionTime">): boolean {
@@ -79,7 +83,7 @@ export class StatusDraft {
   }
 }
 
-/** Phase is a summary for printing; nothing decides by it. */
+/** Returns the summary for printing; no decision uses it. */
 function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase {
   if (isConditionTrue(status.conditions, "Finished")) return "Finished";
   const isStopping = status.stoppingAt !== undefined || session.spec.desiredState === "Stopped" || session.metadata.deletionTimestamp !== undefined;
@@ -92,9 +96,9 @@ function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase
 function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
   const own = structuredClone(status ?? {});
   delete own.save;
-  const ours = (own.conditions ?? []).filter(({ type, reason }) => isOperatorCondition(type) || reason === placeholderReason);
-  if (ours.length === 0) delete own.conditions;
-  else own.conditions = ours;
+  const owned = (own.conditions ?? []).filter(({ type, reason }) => isOperatorCondition(type) || reason === unsetReasons.nodeAgentSilent);
+  if (owned.length === 0) delete own.conditions;
+  else own.conditions = owned;
   return own;
 }
 
@@ -102,7 +106,7 @@ function isOperatorCondition(type: string): boolean {
   return gameSessionConditions.operator.some((own) => own === type);
 }
 
-/** What counts in a comparison, in a fixed order. */
+/** Returns what counts in a comparison, in a fixed order. */
 function essence(status: OperatorStatus): OperatorStatus {
   const counting = structuredClone(status);
   delete counting.phase;

@@ -1,49 +1,49 @@
 import type { Pod } from "#kube/builtin.ts";
-import { type Clock, slept } from "#kube/clock.ts";
+import { type Clock, slept } from "#runtime/clock.ts";
 import { isDeleting } from "#kube/finalizers.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import type { Source } from "#kube/source.ts";
-import type { Change, Store } from "#kube/store.ts";
-import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "./podState.ts";
+import type { Change, ObjectCache } from "#kube/cache.ts";
+import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "../../sessionPods/podState.ts";
 
-/** The first question follows at once; later ones come ever more slowly, and the kubelet's word comes in the end. */
+/** The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod as ready. */
 const pauses = { firstMs: 25, growth: 1.25, longestMs: 1000 };
 
 export interface StreamsDeps {
-  pods: Pick<Store<Pod>, "list" | "subscribe">;
-  /** Whether the streamer at that address takes viewers and its game runs; rejects without an answer. */
+  pods: Pick<ObjectCache<Pod>, "list" | "subscribe">;
+  /** Returns whether the streamer at that address takes viewers and its game runs; rejects without a response. */
   askStreamer: (podIp: string, signal: AbortSignal) => Promise<boolean>;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Asks the streamers of starting sessions whether their game runs. The kubelet looks at containers once a second and would
- * tell of it up to a second later; where it is quicker, or no answer comes, its word counts. What is known here is lost with
- * the process, and asked for again by the next.
+ * Asks the streamers of starting sessions whether their game runs. The kubelet looks at containers once a second and would report it up to
+ * a second later; where it is quicker, or the streamer does not respond, its report counts. What is known here is lost with the process,
+ * and asked for again by the next.
  */
 export class Streams implements Source {
   readonly #deps: StreamsDeps;
-  /** By uid of the pod: the question under way. */
+  /** By uid of the pod: aborts the requests to its streamer. */
   readonly #asking = new Map<string, AbortController>();
-  /** Uids of pods whose streamer said yes. */
+  /** Uids of pods whose streamer is playable. */
   readonly #playable = new Set<string>();
 
   constructor(deps: StreamsDeps) {
     this.#deps = deps;
   }
 
-  /** Whether the pod's streamer has said that the game can be played. */
+  /** Returns whether the pod's streamer has said that the game can be played. */
   isPlayable({ metadata: { uid } }: Stored<Pod>): boolean {
     return this.#playable.has(uid);
   }
 
   async waitForSync(): Promise<void> {
-    // The pods are waited for by the source that they are themselves.
+    // The pods are a source of their own, which waits for them.
   }
 
-  /** Begins to ask, and tells of each session that became playable. */
+  /** Starts to ask, and enqueues each session that became playable. Returns the function that ends it. */
   subscribe(enqueue: (key: string) => void): () => void {
     const { pods } = this.#deps;
     const follow = (change: Pick<Change<Pod>, "type" | "object">): void => this.#follow(change, enqueue);
@@ -83,7 +83,7 @@ export class Streams implements Source {
     this.#asking.delete(uid);
   }
 
-  /** Until the answer is yes, or the kubelet's word makes it needless. */
+  /** Asks until the streamer is playable; returns false when the signal is aborted before that. */
   async #ask(podIp: string, signal: AbortSignal): Promise<boolean> {
     const { askStreamer, clock, logger } = this.#deps;
     let pauseMs = pauses.firstMs;

@@ -2,11 +2,11 @@ import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
-import { gameAccount, gameTerminated } from "./podState.ts";
+import { gameTerminationReport, gameTerminated } from "../../sessionPods/podState.ts";
 
-/** The kubelet's times are whole seconds, cut off. */
+/** The kubelet cuts its times off to whole seconds. */
 const clockGrainMs = 1_000;
-/** Of a node that is gone: as many as a session can ask for. */
+/** Processors of a node that is gone: as many as a session can ask for. */
 const mostProcessors = 64;
 
 /** Where a session ran. */
@@ -17,31 +17,31 @@ export interface UsagePlace {
 }
 
 /**
- * What the session used, from the containers' last accounts; undefined when none was left, as on a lost node. The game's processes can
- * write its account, so no figure is more than its container could have used.
+ * Returns what the session used, by its containers' termination reports; undefined when there is none, as on a lost node. The game's
+ * processes can write the game's report, so each figure is limited to what its container could have used.
  */
 export function usageOf({ spec, status }: GameSession, { pod, node }: UsagePlace, endedAt: Date): SessionUsage | undefined {
-  const account = pod && gameAccount(pod);
-  if (!pod || !account) return status?.usage;
+  const report = pod && gameTerminationReport(pod);
+  if (!pod || !report) return status?.usage;
   const ended = gameTerminated(pod);
   const end = ended?.finishedAt ?? endedAt.toISOString();
   const durationMs = status?.readyAt === undefined ? 0 : Date.parse(end) - Date.parse(status.readyAt);
   const wallMs = Date.parse(end) - Date.parse(ended?.startedAt ?? pod.metadata.creationTimestamp) + clockGrainMs;
   return {
-    // The kubelet's times may lie just before ours.
+    // The kubelet's times may lie just before the operator's.
     durationSeconds: Math.max(0, Math.round(durationMs / 100) / 10),
-    cpuSeconds: Math.min(account.cpuSeconds, Math.max(0, wallMs / 1_000 * processorsOf(pod, node))),
-    peakMemoryBytes: Math.min(account.peakMemoryBytes, spec.resources.memoryBytes + spec.saveVolumeBytes),
+    cpuSeconds: Math.min(report.cpuSeconds, Math.max(0, wallMs / 1_000 * processorsOf(pod, node))),
+    peakMemoryBytes: Math.min(report.peakMemoryBytes, spec.resources.memoryBytes + spec.saveVolumeBytes),
   };
 }
 
-/** Processors that the game's container can have kept busy: its limit's, else all of the node's. */
+/** Returns the processors that the game's container can have kept busy: those of its limit, else all of the node's. */
 function processorsOf({ spec }: Pod, node: Node | undefined): number {
   const limit = spec?.containers.find(({ name }) => name === containerNames.game)?.resources?.limits?.cpu;
   return readProcessors(limit) ?? readProcessors(node?.status?.capacity?.cpu) ?? mostProcessors;
 }
 
-/** Reads a quantity such as 4 or 3500m; undefined for none. */
+/** Returns the processors of a quantity such as 4 or 3500m; undefined for none. */
 function readProcessors(quantity: string | undefined): number | undefined {
   const [, number, milli] = /^(\d+(?:\.\d+)?)(m?)$/.exec(quantity ?? "") ?? [];
   return number === undefined ? undefined : Number(number) / (milli === "m" ? 1_000 : 1);

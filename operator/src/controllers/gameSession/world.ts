@@ -1,74 +1,65 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition, isConditionTrue } from "#kube/conditions.ts";
 import type { Stored } from "#kube/object.ts";
 import type { Timing } from "../../config.ts";
 import type { InternetPermission } from "../../networkProbe/networkProbe.ts";
-import type { NodeHealth } from "../../nodeHealth.ts";
-import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "./podState.ts";
+import type { NodeHealth } from "../../nodes/nodeHealth.ts";
+import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
-/** All that is observed about one session in a pass; decisions look at nothing else. */
+/** Everything that is observed about one session in a pass; decisions look at nothing else. */
 export interface SessionWorld {
   now: Date;
   session: Stored<GameSession>;
-  /** The pod of the session's name, whoever made it. */
+  /** The pod that has the session's name, whoever created it. */
   pod: Stored<Pod> | undefined;
   /** The node's agent lists the session's version as unpacked and verified. */
   isContentCached: boolean;
-  /** The streamer said that the stream can be opened and the game runs, before the kubelet did. */
+  /** The streamer has said that the stream can be opened and the game runs; the kubelet may not have reported it yet. */
   isPlayable: boolean;
-  /** Health of the session's node; Well before there is one. */
+  /** Health of the session's node; Healthy before there is one. */
   nodeHealth: NodeHealth;
-  /** Whether a game may have the internet; of no meaning to a session without network. */
+  /** Whether a game may have the internet; without meaning for a session without network. */
   internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
 }
 
-/** Whether the session's end is complete. */
-export function isFinished(session: GameSession): boolean {
-  return isConditionTrue(session.status?.conditions, "Finished");
-}
-
-/** Whether the node has the game's files ready, by its agent's word on the session or on the game. */
+/** Returns whether the node has the game's files ready, as its agent reports in the session or in the GameNode. */
 export function isContentUnpacked({ session, isContentCached }: Pick<SessionWorld, "session" | "isContentCached">): boolean {
   return isContentCached || isConditionTrue(session.status?.conditions, "ContentReady");
 }
 
-/** Whether the node still owes the pod its files, or has said that it cannot get the save. */
+/** Returns whether the node has not made the files ready yet, or reports that it cannot get the save. */
 export function isNodeBehind(world: Pick<SessionWorld, "session" | "isContentCached">): boolean {
   const save = findCondition(world.session.status?.conditions, "SaveRestored");
   return !isContentUnpacked(world) || save?.status === "False";
 }
 
-/** Whether the node has the game's files and the restored save ready. */
-export function isContentReady({ status }: GameSession): boolean {
-  return isConditionTrue(status?.conditions, "ContentReady") && isConditionTrue(status?.conditions, "SaveRestored");
-}
-
-/** What keeps the session's pod from being made because of the network that its game needs; one that was made may go on. */
+/** Returns what keeps the session's pod from being created because its game needs the internet; a pod that exists may go on. */
 export function internetObstacle(world: SessionWorld): Exclude<InternetPermission, "Allowed"> | undefined {
   const { session, internet } = world;
   const isStarted = session.status?.podRef !== undefined || currentPod(world) !== undefined;
   return session.spec.network === "None" || isStarted || internet === "Allowed" ? undefined : internet;
 }
 
-/** Whether there may be progress to save: the game starts when files and save are ready, and not with its container. */
+/** Returns whether there may be progress to save: the game starts when files and save are ready, not with its container. */
 export function mayHavePlayed(world: SessionWorld): boolean {
   const pod = currentPod(world);
-  return world.session.status?.podRef !== undefined || (isContentReady(world.session) && pod !== undefined && hasGameRun(pod));
+  return world.session.status?.podRef !== undefined || (isPrepared(world.session) && pod !== undefined && hasGameRun(pod));
 }
 
-/** Whether the agent has stored the session's last save. */
+/** Returns whether the agent has stored the session's last save. */
 export function isSavePersisted({ status }: GameSession): boolean {
   return isConditionTrue(status?.conditions, "SavePersisted");
 }
 
-/** The session's own pod at the place it has now; a pod of a former place or of another session is not. */
+/** Returns the session's own pod at the place that it has now; undefined when there is only one of a former place or of another session. */
 export function currentPod({ session, pod }: SessionWorld): Stored<Pod> | undefined {
   return pod !== undefined && isPodOf(pod, session) && isAtPlace(pod, session) ? pod : undefined;
 }
 
-/** A pod that stands in the way of the session's own: made for a former place, or for a former session of the name. */
+/** Returns a pod that has the name of the session's own, but was created for a former place or a former session. */
 export function obsoletePod(world: SessionWorld): Stored<Pod> | undefined {
   return world.pod !== undefined && currentPod(world) === undefined ? world.pod : undefined;
 }

@@ -2,22 +2,22 @@ import { expect } from "chai";
 import { createHash } from "node:crypto";
 import type { Browser } from "playwright-core";
 import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal } from "../../../support/apiClient.ts";
-import { launchBrowser, openWindow } from "../../../support/browser.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse } from "../../../support/http/apiClient.ts";
+import { launchBrowser, openWindow } from "../../../support/browser/browser.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { WildIssuer } from "../../../support/oidc/wildIssuer.ts";
+import { FaultyIssuer } from "../../../support/oidc/faultyIssuer.ts";
 
 describe("the plain sign-in page", () => {
   let api: TestApi;
-  let issuer: WildIssuer;
+  let issuer: FaultyIssuer;
   let browser: Browser;
 
   before(async function () {
     this.timeout(60_000);
-    issuer = await WildIssuer.start();
+    issuer = await FaultyIssuer.start();
     api = await TestApi.start({ env: providersEnv([
-      { id: "wild", name: "<Wild> & Co", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true },
+      { id: "faulty", name: "<Faulty> & Co", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true },
     ]) });
     browser = await launchBrowser();
   });
@@ -38,7 +38,7 @@ describe("the plain sign-in page", () => {
     const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? "";
     expect(policy).to.contain(`style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`);
     expect(page.text).to.not.match(/<script|<img|<link|\son\w+=|javascript:/i);
-    expect(page.text).to.contain("do not match an account").and.contain("&lt;Wild&gt; &amp; Co");
+    expect(page.text).to.contain("do not match an account").and.contain("&lt;Faulty&gt; &amp; Co");
     expect(page.setCookies).to.have.length(1);
   });
 
@@ -62,15 +62,15 @@ describe("the plain sign-in page", () => {
     }
   });
 
-  it("never signs out by a GET: it asks first", async () => {
+  it("never signs out by a GET, but asks for confirmation", async () => {
     const user = await aUser(api.deps);
     const client = api.as(user);
     expect((await client.get("/api/auth/signout")).text).to.contain('method="post" action="/api/auth/signout"');
     expect((await client.get("/api/games")).status).to.equal(200);
-    expectRefusal(await client.get("/api/auth/callback/credentials"), 405, "method_not_allowed");
+    expectErrorResponse(await client.get("/api/auth/callback/credentials"), 405, "method_not_allowed");
   });
 
-  it("works in a browser: by password with the keyboard alone, by provider, and out again", async function () {
+  it("signs a browser in by password with the keyboard alone and by provider, and signs it out", async function () {
     this.timeout(60_000);
     const user = await aUser(api.deps);
     const tab = await openWindow(browser, { baseUrl: api.url, name: "plain sign-in page" });
@@ -98,9 +98,9 @@ describe("the plain sign-in page", () => {
       expect(await session()).to.equal("{}");
 
       await page.goto(`/api/auth/signin?callbackUrl=${callbackUrl}`);
-      await page.getByRole("button", { name: "Sign in with <Wild> & Co" }).click();
+      await page.getByRole("button", { name: "Sign in with <Faulty> & Co" }).click();
       await page.waitForURL("**/api/auth/session");
-      expect(await session()).to.contain("wild@example.test");
+      expect(await session()).to.contain("faulty@example.test");
       expect(tab.messages.filter((message) => /Content Security Policy|uncaught/.test(message))).to.deep.equal([]);
       failed = false;
     } finally {
@@ -110,7 +110,7 @@ describe("the plain sign-in page", () => {
 });
 
 describe("a configured sign-in page", () => {
-  it("is where navigations are sent, with the reason as one word", async () => {
+  it("receives failed navigations, with the reason as one word", async () => {
     const api = await TestApi.start({ env: { SIGN_IN_PAGE_URL: "https://front.test/enter" } });
     try {
       const client = api.anonymous();

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import jsonwebtoken from "jsonwebtoken";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiClient } from "../../../support/apiClient.ts";
-import { postSignIn, postSignOut } from "../../../support/authForms.ts";
-import { FakeClock } from "../../../support/fakeClock.ts";
-import { startRedis, type TestRedis } from "../../../support/redis.ts";
-import { createTestDatabase, type TestDatabase } from "../../../support/postgres.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../../support/http/apiClient.ts";
+import { postSignIn, postSignOut } from "../../../support/http/authForms.ts";
+import { FakeClock } from "../../../support/clocks/fakeClock.ts";
+import { startRedis, type TestRedis } from "../../../support/stores/redis.ts";
+import { createTestDatabase, type TestDatabase } from "../../../support/stores/postgres.ts";
 
 const cookieName = "auth.session-token";
 const dayMs = 24 * 3600 * 1000;
@@ -44,7 +44,7 @@ describe("auth sessions", () => {
     return browser;
   }
 
-  it("are believed for a minute once the database was asked, and their end for as long as a token may live", async () => {
+  it("are cached for a minute after a database read, and their end for the life of a token", async () => {
     const browser = await signedIn();
     const seen = async () => (await api.deps.postgres.prisma.authSession.findFirstOrThrow({ where: { userId: user.id }, orderBy: { createdAt: "desc" } }));
     await browser.get("/api/games");
@@ -57,7 +57,7 @@ describe("auth sessions", () => {
     expect(await api.deps.redis.ttl(`joypod:authSession:${id}`)).to.be.within(30 * dayMs / 1000 - 60, 30 * dayMs / 1000);
   });
 
-  it("renews the cookie with every answer, refusals included", async () => {
+  it("have their cookie renewed with every response, error responses included", async () => {
     const browser = await signedIn();
     const { etag } = Object.fromEntries((await browser.get("/api/games")).headers);
     const requests: [string, number, Record<string, string>][] = [
@@ -74,20 +74,20 @@ describe("auth sessions", () => {
     }
   });
 
-  it("lasts for 30 days without use, and for ever with it", async () => {
+  it("last for 30 days without use, and indefinitely with it", async () => {
     const browser = await signedIn();
     const idle = browser.cookies.get(cookieName)!;
     await clock.advance(29 * dayMs);
     expect((await browser.get("/api/games")).status).to.equal(200);
     await clock.advance(29 * dayMs);
     expect((await browser.get("/api/games")).status).to.equal(200);
-    expectRefusal(await browserWith(idle).get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await browserWith(idle).get("/api/games"), 401, "unauthorized");
     await clock.advance(31 * dayMs);
-    expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
     expect(browser.cookies.has(cookieName)).to.be.false;
   });
 
-  it("ends for good with the sign-out: every cookie of it, after a flush of Redis, and for a restarted API", async () => {
+  it("end for good with the sign-out: for every cookie, after a flush of Redis, and for a restarted API", async () => {
     const browser = await signedIn();
     const issued = [browser.cookies.get(cookieName)!];
     await clock.advance(2000);
@@ -96,34 +96,34 @@ describe("auth sessions", () => {
     const out = await postSignOut(browser, { json: "true", callbackUrl: "https://evil.test/" });
     expect(out.json()).to.deep.equal({ url: `${api.url}/` });
     expect(out.setCookies).to.deep.equal([`${cookieName}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`]);
-    for (const token of issued) expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    for (const token of issued) expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
     const restarted = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}` } });
     try {
-      expectRefusal(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
       await restarted.deps.redis.flushall();
-      expectRefusal(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
       expect((await browserWith(issued[0]!, restarted).get("/api/auth/session")).json()).to.deep.equal({});
     } finally {
       await restarted.stop();
     }
   });
 
-  it("signs out a browser that has no session, by redirect too", async () => {
-    const answer = await postSignOut(api.anonymous(), { callbackUrl: "/bye" });
-    expect(answer.status).to.equal(302);
-    expect(answer.headers.get("location")).to.equal(`${api.url}/bye`);
-    expectRefusal(await api.anonymous().post("/api/auth/signout", new URLSearchParams({ json: "true" })), 403, "csrf");
+  it("let a browser without a session sign out, by redirect too", async () => {
+    const response = await postSignOut(api.anonymous(), { callbackUrl: "/bye" });
+    expect(response.status).to.equal(302);
+    expect(response.headers.get("location")).to.equal(`${api.url}/bye`);
+    expectErrorResponse(await api.anonymous().post("/api/auth/signout", new URLSearchParams({ json: "true" })), 403, "csrf");
   });
 
-  it("ends every session of a user at once", async () => {
+  it("of one user can all be ended at once", async () => {
     const [one, two] = [await signedIn(), await signedIn()];
     await one.get("/api/games");
     await two.get("/api/games");
     await api.deps.authSessions.revokeAllOf(user.id);
-    for (const browser of [one, two]) expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+    for (const browser of [one, two]) expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
   });
 
-  it("works from the database while Redis is dead, and keeps what was revoked revoked", async () => {
+  it("work from the database while Redis is down, and stay revoked once revoked", async () => {
     const [kept, ended] = [await signedIn(), await signedIn()];
     await kept.get("/api/games");
     await ended.get("/api/games");
@@ -132,14 +132,14 @@ describe("auth sessions", () => {
     try {
       expect((await kept.get("/api/games")).status).to.equal(200);
       await postSignOut(ended);
-      expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
     } finally {
       await redis.server.start();
     }
-    expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
   });
 
-  it("does not resurrect a sign-out that a frozen Redis did not hear of", async () => {
+  it("stay ended when Redis was frozen during the sign-out", async () => {
     const browser = await signedIn();
     await browser.get("/api/games");
     const token = browser.cookies.get(cookieName)!;
@@ -149,10 +149,10 @@ describe("auth sessions", () => {
     } finally {
       redis.server.signal("SIGCONT");
     }
-    expectRefusal(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
   });
 
-  it("ends after an absolute lifetime, where one is configured, however often it is used", async () => {
+  it("end after an absolute lifetime, where one is configured, however often they are used", async () => {
     const days = 180;
     const capped = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}`, SESSION_MAX_SECONDS: String(days * 86_400) } });
     try {
@@ -170,14 +170,14 @@ describe("auth sessions", () => {
       await clock.advance(endsAt - clock.now().getTime() - 1000);
       expect((await browser.get("/api/games")).status).to.equal(200);
       await clock.advance(60_000);
-      expectRefusal(await browserWith(kept, capped).get("/api/games"), 401, "unauthorized");
-      expectRefusal(await browser.get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(kept, capped).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
     } finally {
       await capped.stop();
     }
   });
 
-  it("renews under the newest key, and forgets a key that is removed", async () => {
+  it("are renewed under the newest key, and refused under a removed one", async () => {
     const token = (await signedIn()).cookies.get(cookieName)!;
     const rotated = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)},one:${key(1)}` } });
     try {
@@ -185,10 +185,10 @@ describe("auth sessions", () => {
       expect((await browser.get("/api/games")).status).to.equal(200);
       const renewed = browser.cookies.get(cookieName)!;
       expect(jsonwebtoken.decode(renewed, { complete: true })?.header.kid).to.equal("two");
-      expectRefusal(await browserWith(renewed).get("/api/games"), 401, "unauthorized");
+      expectErrorResponse(await browserWith(renewed).get("/api/games"), 401, "unauthorized");
       const drained = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)}` } });
       try {
-        expectRefusal(await browserWith(token, drained).get("/api/games"), 401, "unauthorized");
+        expectErrorResponse(await browserWith(token, drained).get("/api/games"), 401, "unauthorized");
         expect((await browserWith(renewed, drained).get("/api/games")).status).to.equal(200);
       } finally {
         await drained.stop();
@@ -198,23 +198,23 @@ describe("auth sessions", () => {
     }
   });
 
-  it("uses the names and attributes of production when it is reached by https", async () => {
+  it("use the cookie names and attributes of production over https", async () => {
     const secure = await TestApi.start({ database, redisUrl: redis.url, env: { BASE_URL: "https://play.test" } });
     try {
       const browser = secure.anonymous();
-      const answer = await postSignIn(browser, user, { json: "true", callbackUrl: "/x" });
-      expect(answer.json()).to.deep.equal({ url: "https://play.test/x" });
-      expect(answer.setCookies[0]).to.match(/^__Secure-auth\.session-token=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
+      const response = await postSignIn(browser, user, { json: "true", callbackUrl: "/x" });
+      expect(response.json()).to.deep.equal({ url: "https://play.test/x" });
+      expect(response.setCookies[0]).to.match(/^__Secure-auth\.session-token=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
       expect((await secure.anonymous().get("/api/auth/csrf")).setCookies[0])
         .to.match(/^__Host-auth\.csrf-token=[0-9a-f]{64}\|[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
-      expect(answer.headers.get("strict-transport-security")).to.equal("max-age=31536000; includeSubDomains");
+      expect(response.headers.get("strict-transport-security")).to.equal("max-age=31536000; includeSubDomains");
       expect((await browser.get("/api/games")).status).to.equal(200);
     } finally {
       await secure.stop();
     }
   });
 
-  it("re-hashes a password of another cost at the next sign-in", async () => {
+  it("begin with a new hash of the password when its cost has changed", async () => {
     const costlier = await TestApi.start({ database, redisUrl: redis.url, env: { BCRYPT_COST: "5" } });
     try {
       expect((await postSignIn(costlier.anonymous(), user)).status).to.equal(200);

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
-import { csrfToken } from "../../../support/authForms.ts";
-import { mannWhitneyZ, medianErrorOf, medianOf } from "../../../support/mannWhitney.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { csrfToken } from "../../../support/http/authForms.ts";
+import { mannWhitneyZ, medianErrorOf, medianOf } from "../../../bench/mannWhitney.ts";
 
 const kinds = ["known", "unknown", "withoutPassword"] as const;
 type Kind = (typeof kinds)[number];
@@ -44,24 +44,24 @@ describe("whether an address has an account", function () {
     return email;
   }
 
-  it("is not in any byte of the answer, locked or not", async () => {
+  it("cannot be told from any byte of the response, locked or not", async () => {
     const seen = new Map<number, Set<string>>();
     for (const kind of kinds) {
       const email = await addressOf(kind);
       for (let failure = 1; failure <= 6; failure += 1) {
-        const answer = await attempt(email);
-        expectRefusal(answer, failure <= 5 ? 401 : 429, failure <= 5 ? "invalid_credentials" : "locked");
-        const headers = [...answer.headers].filter(([name]) => name !== "date" && name !== "x-request-id");
-        const { requestId, ...body } = answer.json();
+        const response = await attempt(email);
+        expectErrorResponse(response, failure <= 5 ? 401 : 429, failure <= 5 ? "invalid_credentials" : "locked");
+        const headers = [...response.headers].filter(([name]) => name !== "date" && name !== "x-request-id");
+        const { requestId, ...body } = response.json();
         expect(requestId).to.be.a("string");
-        const whole = JSON.stringify([answer.status, headers, body, answer.text.length]);
+        const whole = JSON.stringify([response.status, headers, body, response.text.length]);
         seen.set(failure, (seen.get(failure) ?? new Set()).add(whole));
       }
     }
-    for (const [failure, answers] of seen) expect([...answers], `failure ${failure}`).to.have.length(1);
+    for (const [failure, responses] of seen) expect([...responses], `failure ${failure}`).to.have.length(1);
   });
 
-  it("is not in the time that the answer takes", async () => {
+  it("cannot be told from the time of the response", async () => {
     const times: Record<Kind, number[]> = { known: [], unknown: [], withoutPassword: [] };
     let report = "";
     // A busy machine can make a few samples look uneven; more of them tell a leak from chance.
@@ -79,7 +79,7 @@ describe("whether an address has an account", function () {
     expect.fail(`Answers take their own time: ${report}`);
   });
 
-  it("would be seen in the time if no password were checked", async () => {
+  it("could be told from the time if no password were checked", async () => {
     const [checked, unchecked]: [number[], number[]] = [[], []];
     for (let index = 0; index < 20; index += 1) {
       checked.push(await timed(await addressOf("unknown")));

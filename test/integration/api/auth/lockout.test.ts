@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
-import { csrfToken, postSignIn } from "../../../support/authForms.ts";
-import { FakeClock } from "../../../support/fakeClock.ts";
-import { startRedis, type TestRedis } from "../../../support/redis.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { csrfToken, postSignIn } from "../../../support/http/authForms.ts";
+import { FakeClock } from "../../../support/clocks/fakeClock.ts";
+import { startRedis, type TestRedis } from "../../../support/stores/redis.ts";
 
 const minuteMs = 60_000;
 
@@ -33,14 +33,14 @@ describe("lockout", () => {
   }
 
   async function fail(times: number): Promise<void> {
-    for (let attempt = 0; attempt < times; attempt += 1) expectRefusal(await signIn("wrong"), 401, "invalid_credentials");
+    for (let attempt = 0; attempt < times; attempt += 1) expectErrorResponse(await signIn("wrong"), 401, "invalid_credentials");
     await forgetAddress();
   }
 
   it("locks after five failures, refuses even the right password, and says for how long", async () => {
     await fail(5);
     const locked = await signIn(user.password);
-    expectRefusal(locked, 429, "locked");
+    expectErrorResponse(locked, 429, "locked");
     expect(locked.headers.get("retry-after")).to.equal("60");
     expect(new URL(locked.json<{ url: string }>().url).search).to.equal("?error=CredentialsSignin&code=locked");
     const plain = await postSignIn(api.anonymous(), user, {});
@@ -49,20 +49,20 @@ describe("lockout", () => {
     expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "signIn.locked" } })).to.equal(2);
   });
 
-  it("remembers for all replicas how often it locked, for a day", async () => {
+  it("counts its locks for all replicas, for a day", async () => {
     await fail(5);
     const [key = ""] = await api.deps.redis.keys("joypod:lockout:*");
     expect(await api.deps.redis.hget(key, "level")).to.equal("1");
     expect(await api.deps.redis.ttl(key)).to.be.within(24 * 3600 - 60, 24 * 3600);
   });
 
-  it("opens again in time, is not prolonged by tries meanwhile, and grows from lock to lock", async () => {
+  it("ends after its time, is not prolonged by attempts meanwhile, and grows from lock to lock", async () => {
     for (const [index, minutes] of [1, 5, 15, 30, 60, 60].entries()) {
       await fail(5);
       const locked = await signIn("wrong");
       expect(locked.headers.get("retry-after"), `lock ${index + 1}`).to.equal(String(minutes * 60));
       await clock.advance(minutes * minuteMs - 1);
-      expectRefusal(await signIn(user.password), 429, "locked");
+      expectErrorResponse(await signIn(user.password), 429, "locked");
       await clock.advance(1);
     }
     expect((await signIn(user.password)).status).to.equal(200);
@@ -82,49 +82,49 @@ describe("lockout", () => {
   it("counts every spelling of the address together, and other accounts apart", async () => {
     const other = await aUser(api.deps);
     for (const email of [user.email, ` ${user.email}`, user.email.toUpperCase(), `${user.email} `, user.email]) await signIn("wrong", { email });
-    expectRefusal(await signIn(user.password), 429, "locked");
+    expectErrorResponse(await signIn(user.password), 429, "locked");
     expect((await signIn(other.password, other)).status).to.equal(200);
   });
 
   it("locks an address that has no account just the same", async () => {
     const nobody = { email: `nobody-${user.email}` };
-    for (let attempt = 0; attempt < 5; attempt += 1) expectRefusal(await signIn("wrong", nobody), 401, "invalid_credentials");
+    for (let attempt = 0; attempt < 5; attempt += 1) expectErrorResponse(await signIn("wrong", nobody), 401, "invalid_credentials");
     const locked = await signIn("wrong", nobody);
-    expectRefusal(locked, 429, "locked");
+    expectErrorResponse(locked, 429, "locked");
     expect(locked.headers.get("retry-after")).to.equal("60");
   });
 
-  it("limits failures per place over all accounts; right passwords do not count", async () => {
+  it("limits failures per network over all accounts, not counting right passwords", async () => {
     for (let index = 0; index < 10; index += 1) expect((await signIn(user.password)).status).to.equal(200);
-    const answers = await Promise.all(Array.from({ length: 24 }, (_, index) => signIn("wrong", { email: `spray-${index}@example.test` })));
-    const limited = answers.filter(({ status }) => status === 429);
+    const responses = await Promise.all(Array.from({ length: 24 }, (_, index) => signIn("wrong", { email: `spray-${index}@example.test` })));
+    const limited = responses.filter(({ status }) => status === 429);
     expect(limited).to.have.length(4);
-    expectRefusal(limited[0]!, 429, "rate_limited");
+    expectErrorResponse(limited[0]!, 429, "rate_limited");
     expect(Number(limited[0]!.headers.get("retry-after"))).to.be.within(800, 900);
-    expectRefusal(await signIn(user.password), 429, "rate_limited");
+    expectErrorResponse(await signIn(user.password), 429, "rate_limited");
   });
 
-  it("stays locked when Redis is emptied", async () => {
+  it("outlives a flush of Redis", async () => {
     await fail(5);
     await api.deps.redis.flushdb();
-    expectRefusal(await signIn(user.password), 429, "locked");
+    expectErrorResponse(await signIn(user.password), 429, "locked");
   });
 });
 
-describe("many tries at once, from as many places", () => {
-  it("are no more than five checks", async () => {
+describe("parallel attempts from many networks", () => {
+  it("are checked no more than five times", async () => {
     const api = await TestApi.start({ env: { TRUSTED_PROXIES: "1" } });
     try {
       const user = await aUser(api.deps);
-      const answers = await Promise.all(Array.from({ length: 50 }, async (_, index) => {
+      const responses = await Promise.all(Array.from({ length: 50 }, async (_, index) => {
         const browser = api.anonymous();
         const form = { email: user.email, password: "wrong", csrfToken: await csrfToken(browser), json: "true" };
         return browser.post("/api/auth/callback/credentials", new URLSearchParams(form), { "x-forwarded-for": `198.51.100.${index}` });
       }));
-      expect(answers.filter(({ status }) => status === 401)).to.have.length(5);
-      const locked = answers.filter(({ status }) => status === 429);
+      expect(responses.filter(({ status }) => status === 401)).to.have.length(5);
+      const locked = responses.filter(({ status }) => status === 429);
       expect(locked).to.have.length(45);
-      for (const answer of locked) expectRefusal(answer, 429, "locked");
+      for (const response of locked) expectErrorResponse(response, 429, "locked");
     } finally {
       await api.stop();
     }
@@ -150,24 +150,24 @@ describe("lockout without Redis", () => {
   async function expectLockout(): Promise<void> {
     expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      expectRefusal(await postSignIn(api.anonymous(), { ...user, password: "wrong" }), 401, "invalid_credentials");
+      expectErrorResponse(await postSignIn(api.anonymous(), { ...user, password: "wrong" }), 401, "invalid_credentials");
     }
-    expectRefusal(await postSignIn(api.anonymous(), user), 429, "locked");
+    expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "locked");
     const other = await aUser(api.deps);
     expect((await postSignIn(api.anonymous(), other)).status).to.equal(200);
   }
 
-  it("locks and signs in while Redis is dead, and stays locked when it is back", async () => {
+  it("locks and signs in while Redis is down, and stays locked afterwards", async () => {
     await redis.server.stop();
     try {
       await expectLockout();
     } finally {
       await redis.server.start();
     }
-    expectRefusal(await postSignIn(api.anonymous(), user), 429, "locked");
+    expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "locked");
   });
 
-  it("locks and signs in while Redis hangs, without waiting for it each time", async () => {
+  it("locks and signs in while Redis hangs, without waiting for it on every attempt", async () => {
     redis.server.signal("SIGSTOP");
     try {
       const started = performance.now();

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { build } from "vite";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../../support/browser.ts";
-import { freePort } from "../../../support/childProgram.ts";
-import { eventually } from "../../../support/eventually.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../../support/browser/browser.ts";
+import { freePort } from "../../../support/processes/childProgram.ts";
+import { eventually } from "../../../support/clocks/eventually.ts";
 import { clientId, clientSecret, IdentityProvider } from "../../../support/oidc/identityProvider.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { repositoryRoot } from "../../../support/programs.ts";
+import { repositoryRoot } from "../../../support/processes/programs.ts";
 
 interface SignInResult {
   error: string | null;
@@ -32,7 +32,7 @@ describe("the unmodified next-auth client", function () {
 
   before(async () => {
     await build({
-      root: join(repositoryRoot, "test/support/page/nextAuth"), configFile: false, logLevel: "error",
+      root: join(repositoryRoot, "test/support/browser/page/nextAuth"), configFile: false, logLevel: "error",
       // It is written for a bundler that fills these in.
       define: { "process.env.NEXTAUTH_URL": "undefined", "process.env.NEXTAUTH_URL_INTERNAL": "undefined", "process.env.VERCEL_URL": "undefined" },
       build: { outDir: webRoot, emptyOutDir: true, reportCompressedSize: false },
@@ -99,7 +99,7 @@ describe("the unmodified next-auth client", function () {
     expect(await signIn(user.password)).to.deep.equal({ error: "CredentialsSignin", status: 429, ok: false, url: null });
   });
 
-  it("goes on by itself to the wished page, and to the sign-in page after a wrong password", async () => {
+  it("redirects to the requested page, and to the sign-in page after a wrong password", async () => {
     await page.evaluate(`void nextAuth.signIn("credentials", ${JSON.stringify({ email: user.email, password: "wrong", callbackUrl: "/library" })})`);
     await page.waitForURL(`${api.url}/signin?error=CredentialsSignin&code=credentials`);
     await page.evaluate(`void nextAuth.signIn("credentials", ${JSON.stringify({ email: user.email, password: user.password, callbackUrl: `${api.url}/library` })})`);
@@ -150,7 +150,7 @@ describe("the unmodified next-auth client", function () {
     expect(await page.evaluate("document.cookie")).to.equal("");
   });
 
-  it("may report its own errors, which are not kept", async () => {
+  it("may report its own errors, which are not stored", async () => {
     await page.route("**/api/auth/providers", (route) => route.abort());
     const reported = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/auth/_log");
     await call("getProviders");

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
-import { postProviderSignIn, postSignOut } from "../../../support/authForms.ts";
-import { freePort } from "../../../support/childProgram.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { postProviderSignIn, postSignOut } from "../../../support/http/authForms.ts";
+import { freePort } from "../../../support/processes/childProgram.ts";
 import { clientId, clientSecret, IdentityProvider, type ProviderAccount } from "../../../support/oidc/identityProvider.ts";
 import { ProviderVisitor } from "../../../support/oidc/providerPages.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
@@ -42,9 +42,9 @@ describe("sign-in through an OpenID provider", () => {
   }
 
   async function begin(browser: ApiClient, id = "example", callbackUrl = "/library"): Promise<string> {
-    const answer = await postProviderSignIn(browser, id, { json: "true", callbackUrl });
-    expect(answer.status, answer.text).to.equal(200);
-    return answer.json<{ url: string }>().url;
+    const response = await postProviderSignIn(browser, id, { json: "true", callbackUrl });
+    expect(response.status, response.text).to.equal(200);
+    return response.json<{ url: string }>().url;
   }
 
   /** What the browser then asks of the API. */
@@ -58,9 +58,9 @@ describe("sign-in through an OpenID provider", () => {
     return browser.get(await passed(await begin(browser, id), login));
   }
 
-  function expectRefused(answer: ApiResponse, reason: string): void {
-    expect(answer.status, answer.text).to.equal(302);
-    expect(answer.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=${reason}`);
+  function expectRefused(response: ApiResponse, reason: string): void {
+    expect(response.status, response.text).to.equal(302);
+    expect(response.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=${reason}`);
   }
 
   async function userOf(browser: ApiClient): Promise<{ id: string; name: string; email: string } | undefined> {
@@ -87,8 +87,8 @@ describe("sign-in through an OpenID provider", () => {
 
   it("asks the provider with proof of everything, and keeps it in one sealed cookie", async () => {
     const browser = api.anonymous();
-    const answer = await postProviderSignIn(browser, "example", { json: "true" }, "?login_hint=ada&prompt=login&scope=everything&redirect_uri=https://evil.test");
-    const url = new URL(answer.json<{ url: string }>().url);
+    const response = await postProviderSignIn(browser, "example", { json: "true" }, "?login_hint=ada&prompt=login&scope=everything&redirect_uri=https://evil.test");
+    const url = new URL(response.json<{ url: string }>().url);
     expect(url.origin).to.equal(provider.issuer);
     const query = Object.fromEntries(url.searchParams);
     expect(query).to.include({
@@ -96,7 +96,7 @@ describe("sign-in through an OpenID provider", () => {
       code_challenge_method: "S256", login_hint: "ada", prompt: "login",
     });
     for (const name of ["state", "nonce", "code_challenge"]) expect(query[name], name).to.have.length.of.at.least(43);
-    const [cookie = ""] = answer.setCookies;
+    const [cookie = ""] = response.setCookies;
     expect(cookie).to.match(/^auth\.oauth\.[A-Za-z0-9_-]{22}=[A-Za-z0-9_-]+; Path=\/; HttpOnly; SameSite=Lax; Expires=/);
     for (const secret of [query["state"], query["nonce"]]) expect(cookie).to.not.contain(secret);
     const ends = Date.parse(/Expires=([^;]+)/.exec(cookie)?.[1] ?? "");
@@ -106,9 +106,9 @@ describe("sign-in through an OpenID provider", () => {
   it("makes an account of a verified address, signs in, and finds the same account again", async () => {
     const login = anAccount({ picture: "https://pictures.test/ada.png" });
     const browser = api.anonymous();
-    const answer = await signIn(browser, login);
-    expect(answer.status, answer.text).to.equal(302);
-    expect(answer.headers.get("location")).to.equal(`${api.url}/library`);
+    const response = await signIn(browser, login);
+    expect(response.status, response.text).to.equal(302);
+    expect(response.headers.get("location")).to.equal(`${api.url}/library`);
     expect([...browser.cookies.keys()].filter((name) => name.startsWith(transactionPrefix))).to.be.empty;
     const user = await userOf(browser);
     expect(user).to.include({ name: "Ada at Example", email: `${login}@example.test`, image: "https://pictures.test/ada.png" });
@@ -136,11 +136,11 @@ describe("sign-in through an OpenID provider", () => {
     accounts[login] = {};
     expectRefused(await signIn(api.anonymous(), login), "OAuthCreateAccount");
     expect(await userCount()).to.equal(before);
-    const refusals = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "signIn.refused" }, orderBy: { id: "desc" }, take: 1 });
-    expect(refusals[0]?.details).to.deep.equal({ provider: "example", reason: "OAuthCreateAccount" });
+    const events = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "signIn.refused" }, orderBy: { id: "desc" }, take: 1 });
+    expect(events[0]?.details).to.deep.equal({ provider: "example", reason: "OAuthCreateAccount" });
   });
 
-  it("joins an account by its address only when provider, trust and account all vouch for it", async () => {
+  it("links an account by its address only when the provider verified it, is trusted, and the account proved it", async () => {
     const verified = await aVerifiedUser();
     const unproven = await aUser(api.deps);
     const before = await userCount();
@@ -163,7 +163,7 @@ describe("sign-in through an OpenID provider", () => {
     expect((await userOf(browser))?.id).to.equal(user.id);
     const thief = api.anonymous();
     thief.cookies.set(sessionCookie, earlier);
-    expectRefusal(await thief.get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await thief.get("/api/games"), 401, "unauthorized");
     const elsewhere = api.anonymous();
     await signIn(elsewhere, login);
     expect((await userOf(elsewhere))?.id).to.equal(user.id);
@@ -172,7 +172,7 @@ describe("sign-in through an OpenID provider", () => {
     expect((await userOf(others))?.id).to.equal(other.id);
   });
 
-  it("tells players how they can sign in", async () => {
+  it("lists each player's ways to sign in", async () => {
     const ways = (example: boolean) => [{ id: "example", name: "Example", isLinked: example }, { id: "cautious", name: "Not trusted", isLinked: example }];
     const browser = api.as(await aUser(api.deps));
     expect((await browser.get("/api/auth/methods")).json()).to.deep.equal({ hasPassword: true, providers: ways(false) });
@@ -214,7 +214,7 @@ describe("sign-in through an OpenID provider", () => {
     expect((await browser.get(backs[0] ?? "")).headers.get("location")).to.equal(`${api.url}/one`);
   });
 
-  it("keeps five ways out at most, giving up the oldest", async () => {
+  it("keeps at most five pending sign-ins per browser, evicting the oldest", async () => {
     const browser = api.anonymous();
     const first = await begin(browser);
     for (let index = 0; index < 5; index += 1) await begin(browser);
@@ -224,7 +224,7 @@ describe("sign-in through an OpenID provider", () => {
     expectRefused(await browser.get(await passed(first, anAccount())), "OAuthCallback");
   });
 
-  it("lets two arrivals of one new identity be one account", async () => {
+  it("makes one account of a new identity that arrives twice at once", async () => {
     const login = anAccount();
     const browsers = [api.anonymous(), api.anonymous(), api.anonymous()];
     const backs = await Promise.all(browsers.map(async (browser) => passed(await begin(browser), login)));
@@ -234,12 +234,12 @@ describe("sign-in through an OpenID provider", () => {
     expect(ids[0]).to.be.a("string");
   });
 
-  it("tells a declined sign-in", async () => {
+  it("reports a declined sign-in on the sign-in page", async () => {
     const browser = api.anonymous();
     expectRefused(await browser.get(await passed(await begin(browser), "", true)), "AccessDenied");
   });
 
-  describe("on the way back", () => {
+  describe("on its callback", () => {
     let browser: ApiClient;
     let back: URL;
 
@@ -255,7 +255,7 @@ describe("sign-in through an OpenID provider", () => {
       expect(await userCount()).to.equal(before);
     }
 
-    it("refuses another state, and none", async () => {
+    it("refuses a wrong state and a missing one", async () => {
       for (const state of [`${back.searchParams.get("state") ?? ""}x`, ""]) {
         const path = new URL(back);
         path.searchParams.set("state", state);
@@ -276,14 +276,14 @@ describe("sign-in through an OpenID provider", () => {
       await expectNoSignIn(browser, back.pathname + back.search);
     });
 
-    it("refuses the answer of one provider at another's address", () => expectNoSignIn(browser, `/api/auth/callback/cautious${back.search}`));
+    it("refuses the response of one provider at another's callback", () => expectNoSignIn(browser, `/api/auth/callback/cautious${back.search}`));
 
-    it("refuses an answer in another issuer's name", async () => {
+    it("refuses a response in another issuer's name", async () => {
       back.searchParams.set("iss", "https://evil.test");
       await expectNoSignIn(browser, back.pathname + back.search);
     });
 
-    it("takes a code once, even with its cookie put back", async () => {
+    it("takes a code once, even with its cookie restored", async () => {
       const cookies = [...browser.cookies];
       expect((await browser.get(back.pathname + back.search)).headers.get("location")).to.equal(`${api.url}/library`);
       await postSignOut(browser);
@@ -297,45 +297,45 @@ describe("sign-in through an OpenID provider", () => {
       back.searchParams.set("iss", "https://evil.test");
       await browser.get(back.pathname + back.search);
       const log = api.logLines.join("");
-      expect(log).to.contain("a sign-in through a provider was refused");
+      expect(log).to.contain("The API refused a sign-in through a provider.");
       for (const secret of [back.searchParams.get("code"), back.searchParams.get("state"), clientSecret, ...cookies]) expect(log).to.not.contain(secret);
     });
   });
 
-  it("wants the form's token, a known provider, and a post", async () => {
+  it("requires the form's token, a known provider, and a POST", async () => {
     const browser = api.anonymous();
-    expectRefusal(await browser.post("/api/auth/signin/example", new URLSearchParams({ json: "true" })), 403, "csrf");
+    expectErrorResponse(await browser.post("/api/auth/signin/example", new URLSearchParams({ json: "true" })), 403, "csrf");
     const plain = await browser.post("/api/auth/signin/example", new URLSearchParams());
     expect(plain.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=MissingCSRF&csrf=true`);
     const unknown = await postProviderSignIn(browser, "nowhere");
-    expectRefusal(unknown, 404, "not_found");
+    expectErrorResponse(unknown, 404, "not_found");
     expect(unknown.json()["url"]).to.equal(`${api.url}/api/auth/signin?error=OAuthSignin`);
-    expectRefusal(await browser.get("/api/auth/signin/example"), 405, "method_not_allowed");
-    expectRefusal(await browser.post("/api/auth/callback/example", new URLSearchParams({ code: "c", state: "s" })), 405, "method_not_allowed");
+    expectErrorResponse(await browser.get("/api/auth/signin/example"), 405, "method_not_allowed");
+    expectErrorResponse(await browser.post("/api/auth/callback/example", new URLSearchParams({ code: "c", state: "s" })), 405, "method_not_allowed");
     expect((await postProviderSignIn(browser, "credentials")).json()["url"]).to.match(/\/api\/auth\/signin\?callbackUrl=/);
     expect((await browser.get("/api/auth/callback/nowhere?state=x")).headers.get("location")).to.contain("error=OAuthCallback");
   });
 
   it("redirects a plain form to the provider", async () => {
-    const answer = await postProviderSignIn(api.anonymous(), "example", {});
-    expect(answer.status).to.equal(302);
-    expect(new URL(answer.headers.get("location") ?? "").origin).to.equal(provider.issuer);
+    const response = await postProviderSignIn(api.anonymous(), "example", {});
+    expect(response.status).to.equal(302);
+    expect(new URL(response.headers.get("location") ?? "").origin).to.equal(provider.issuer);
   });
 
-  it("goes home instead of to another site", async () => {
+  it("redirects to the home page instead of to another site", async () => {
     const browser = api.anonymous();
     const back = await passed(await begin(browser, "example", "https://evil.test/"), anAccount());
     expect((await browser.get(back)).headers.get("location")).to.equal(`${api.url}/`);
   });
 
-  it("uses the names and attributes of production when it is reached by https", async () => {
+  it("uses the cookie names and attributes of production over https", async () => {
     const secure = await TestApi.start({ env: { BASE_URL: "https://play.test", ...providersEnv([
       { type: "oidc", issuer: provider.issuer, clientId, clientSecret, allowInsecure: true, id: "example", name: "Example" },
     ]) } });
     try {
-      const answer = await postProviderSignIn(secure.anonymous(), "example");
-      expect(answer.setCookies[0]).to.match(/^__Host-auth\.oauth\.[A-Za-z0-9_-]{22}=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
-      expect(new URL(answer.json<{ url: string }>().url).searchParams.get("redirect_uri")).to.equal("https://play.test/api/auth/callback/example");
+      const response = await postProviderSignIn(secure.anonymous(), "example");
+      expect(response.setCookies[0]).to.match(/^__Host-auth\.oauth\.[A-Za-z0-9_-]{22}=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
+      expect(new URL(response.json<{ url: string }>().url).searchParams.get("redirect_uri")).to.equal("https://play.test/api/auth/callback/example");
     } finally {
       await secure.stop();
     }

@@ -1,29 +1,29 @@
 import { expect } from "chai";
-import { OAuthFailure } from "../../../../api/src/auth/oauth/oauthFailure.ts";
-import { OAuthProvider } from "../../../../api/src/auth/oauth/oauthProvider.ts";
-import type { Profile } from "../../../../api/src/auth/oauth/profile.ts";
-import { readProviders } from "../../../../api/src/auth/oauth/providerConfig.ts";
-import { FakeClock } from "../../../support/fakeClock.ts";
+import { OAuthFailure } from "#api/auth/oauth/oauthFailure.ts";
+import { OAuthProvider } from "#api/auth/oauth/oauthProvider.ts";
+import type { Profile } from "#api/auth/oauth/profile.ts";
+import { readProviders } from "#api/auth/oauth/providerConfig.ts";
+import { FakeClock } from "../../../support/clocks/fakeClock.ts";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { WildIssuer, type Misbehaviour } from "../../../support/oidc/wildIssuer.ts";
+import { FaultyIssuer, type Misbehaviour } from "../../../support/oidc/faultyIssuer.ts";
 
 const metadata = "/.well-known/openid-configuration";
 const hourMs = 3600_000;
 
 describe("OAuthProvider", () => {
-  let issuer: WildIssuer;
+  let issuer: FaultyIssuer;
   let clock: FakeClock;
   let provider: OAuthProvider;
 
   beforeEach(async () => {
-    issuer = await WildIssuer.start();
+    issuer = await FaultyIssuer.start();
     clock = new FakeClock();
     provider = newProvider();
   });
   afterEach(() => issuer.stop());
 
   function newProvider(): OAuthProvider {
-    const { AUTH_PROVIDERS_FILE } = providersEnv([{ id: "wild", name: "Wild", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]);
+    const { AUTH_PROVIDERS_FILE } = providersEnv([{ id: "faulty", name: "Faulty", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]);
     const [config] = readProviders(AUTH_PROVIDERS_FILE);
     if (config === undefined) throw new Error("The provider's configuration was not read.");
     return new OAuthProvider({ config, baseUrl: "https://play.test", clock });
@@ -36,11 +36,11 @@ describe("OAuthProvider", () => {
   /** Who comes back from the provider. */
   async function wayBack(): Promise<Profile> {
     const proof = provider.createProof();
-    const answer = await fetch(await provider.authorizationUrl(proof, new URLSearchParams()), { redirect: "manual" });
-    return provider.profileOf(new URL(answer.headers.get("location") ?? "").search, proof);
+    const response = await fetch(await provider.authorizationUrl(proof, new URLSearchParams()), { redirect: "manual" });
+    return provider.profileOf(new URL(response.headers.get("location") ?? "").search, proof);
   }
 
-  it("asks nothing before it is needed, and then once for all who need it", async () => {
+  it("reads the provider's metadata when first needed, once for all parallel sign-ins", async () => {
     expect(issuer.requests).to.be.empty;
     const urls = await Promise.all(Array.from({ length: 5 }, ask));
     await ask();
@@ -48,7 +48,7 @@ describe("OAuthProvider", () => {
     expect(new Set(urls.map((url) => new URL(url).searchParams.get("state"))).size).to.equal(5);
   });
 
-  it("reads what the provider says of itself anew every hour, and goes on with what it knows while the provider is away", async () => {
+  it("refreshes the provider's metadata every hour, and keeps the old while the provider is unavailable", async () => {
     await ask();
     await clock.advance(hourMs);
     await ask();
@@ -58,21 +58,21 @@ describe("OAuthProvider", () => {
     expect(await ask()).to.contain("/authorize?");
   });
 
-  describe("goes by https alone where the provider says to go, but for the loopback:", () => {
+  describe("uses the provider's endpoints by https alone, but for the loopback:", () => {
     /** The issuer, at an address of the loopback that is not known for one: what is sent there arrives. */
     function elsewhere(path: string): string {
       return issuer.url.replace("127.0.0.1", "0.0.0.0") + path;
     }
 
-    async function expectRefusal(work: Promise<unknown>, reason: string): Promise<void> {
-      const refusal = await work.then(() => undefined, (error: unknown) => error);
-      expect(refusal).to.be.instanceOf(OAuthFailure).and.have.property("reason", reason);
+    async function expectErrorResponse(work: Promise<unknown>, reason: string): Promise<void> {
+      const failure = await work.then(() => undefined, (error: unknown) => error);
+      expect(failure).to.be.instanceOf(OAuthFailure).and.have.property("reason", reason);
     }
 
     it("no browser is sent elsewhere", async () => {
       for (const authorization_endpoint of [elsewhere("/authorize"), "http://id.test/authorize", "javascript:alert(1)", "/authorize", ""]) {
         issuer.misbehaviour = { metadata: { authorization_endpoint } };
-        await expectRefusal(newProvider().authorizationUrl(provider.createProof(), new URLSearchParams()), "OAuthSignin");
+        await expectErrorResponse(newProvider().authorizationUrl(provider.createProof(), new URLSearchParams()), "OAuthSignin");
       }
     });
 
@@ -84,7 +84,7 @@ describe("OAuthProvider", () => {
     for (const [what, path, misbehaviour] of ends) {
       it(`no ${what} is sent elsewhere`, async () => {
         issuer.misbehaviour = misbehaviour();
-        await expectRefusal(wayBack(), "OAuthCallback");
+        await expectErrorResponse(wayBack(), "OAuthCallback");
         expect(issuer.requests).to.not.include(path);
         issuer.misbehaviour = { ...misbehaviour(), metadata: {} };
         provider = newProvider();

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { AuthSession, ProvidersResponse } from "#contracts/http/auth.ts";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
-import { csrfToken, postSignIn, postSignOut } from "../../../support/authForms.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { csrfToken, postSignIn, postSignOut } from "../../../support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
 
@@ -22,12 +22,12 @@ describe("sign-in", () => {
     return new URL(response.json<{ url: string }>().url);
   }
 
-  it("gives a session that the pages can read, equal to the cookie's end", async () => {
+  it("returns a session that ends when its cookie does", async () => {
     const browser = api.anonymous();
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
-    const answer = await postSignIn(browser, user, { json: "true", callbackUrl: `${api.url}/games/x?y=1` });
-    expect(answer.status, answer.text).to.equal(200);
-    expect(answer.json()).to.deep.equal({ url: `${api.url}/games/x?y=1` });
+    const signInResponse = await postSignIn(browser, user, { json: "true", callbackUrl: `${api.url}/games/x?y=1` });
+    expect(signInResponse.status, signInResponse.text).to.equal(200);
+    expect(signInResponse.json()).to.deep.equal({ url: `${api.url}/games/x?y=1` });
     const response = await browser.get("/api/auth/session", { "content-type": "application/json" });
     const session = AuthSession.parse(response.json());
     expect(session.user).to.deep.equal({ id: user.id, name: "Grace", email: user.email, image: "https://pictures.test/grace.png" });
@@ -39,7 +39,7 @@ describe("sign-in", () => {
     expect(JSON.parse(Buffer.from(claims, "base64url").toString())).to.have.property("exp", Date.parse(session.expires) / 1000);
   });
 
-  it("redirects a plain form, and asks nothing of scripts", async () => {
+  it("redirects a plain form without scripts", async () => {
     const browser = api.anonymous();
     const right = await postSignIn(browser, user, { callbackUrl: "/library" });
     expect(right.status).to.equal(302);
@@ -49,7 +49,7 @@ describe("sign-in", () => {
     expect(wrong.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=CredentialsSignin&code=credentials`);
   });
 
-  it("takes the newer client's header, JSON bodies and Accept as the wish for JSON", async () => {
+  it("responds with JSON to the newer client's header, JSON bodies and Accept", async () => {
     const browser = api.anonymous();
     const body = new URLSearchParams({ ...user, csrfToken: await csrfToken(browser) });
     for (const headers of [{ "x-auth-return-redirect": "1" }, { accept: "application/json" }]) {
@@ -69,7 +69,7 @@ describe("sign-in", () => {
       { email: user.email, password: "y".repeat(5000) },
     ]) {
       const response = await postSignIn(api.anonymous(), credentials);
-      expectRefusal(response, 401, "invalid_credentials");
+      expectErrorResponse(response, 401, "invalid_credentials");
       expect(urlOf(response).search).to.equal("?error=CredentialsSignin&code=credentials");
       expect(response.setCookies).to.be.empty;
       bodies.add(JSON.stringify({ ...response.json(), requestId: "" }));
@@ -89,27 +89,27 @@ describe("sign-in", () => {
   it("refuses a disabled account, and ends its session", async () => {
     const disabled = await aUser(api.deps);
     await api.deps.postgres.prisma.user.update({ where: { id: disabled.id }, data: { disabledAt: new Date() } });
-    expectRefusal(await postSignIn(api.anonymous(), disabled), 401, "invalid_credentials");
+    expectErrorResponse(await postSignIn(api.anonymous(), disabled), 401, "invalid_credentials");
     const browser = api.as(disabled);
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
     expect(browser.cookies.has(cookieName)).to.be.false;
   });
 
-  it("wants the token of the form and of the same browser, and counts no failure without", async () => {
+  it("requires the form's token of the same browser, and counts no failure without it", async () => {
     const browser = api.anonymous();
     const other = await csrfToken(api.anonymous());
     await csrfToken(browser);
     for (const form of [{ ...user }, { ...user, csrfToken: "" }, { ...user, csrfToken: other }, { ...user, csrfToken: "0".repeat(64) }]) {
       for (let attempt = 0; attempt < 2; attempt += 1) {
         const response = await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...form, json: "true" }));
-        expectRefusal(response, 403, "csrf");
+        expectErrorResponse(response, 403, "csrf");
         expect(urlOf(response).searchParams.get("error")).to.equal("MissingCSRF");
         expect(urlOf(response).searchParams.get("csrf")).to.equal("true");
         expect(response.setCookies).to.be.empty;
       }
     }
     browser.cookies.set("auth.csrf-token", `${"0".repeat(64)}|${"0".repeat(64)}`);
-    expectRefusal(await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user, csrfToken: "0".repeat(64), json: "true" })), 403, "csrf");
+    expectErrorResponse(await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user, csrfToken: "0".repeat(64), json: "true" })), 403, "csrf");
     const plain = await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user }));
     expect(plain.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=MissingCSRF&csrf=true`);
     expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
@@ -132,12 +132,12 @@ describe("sign-in", () => {
     "https://evil.test/", "//evil.test", "/\\evil.test", "\\\\evil.test", "https:evil.test", "http://user@127.0.0.1/", "javascript:alert(1)",
     "data:text/html,x", "https://evil.test\r\nSet-Cookie: a=b", "/a\tb", "http://[", " ", "%", "x".repeat(3000), "http:///evil.test",
   ]) {
-    it(`goes home instead of to ${JSON.stringify(callbackUrl).slice(0, 40)}`, async () => {
+    it(`redirects to the home page instead of to ${JSON.stringify(callbackUrl).slice(0, 40)}`, async () => {
       expect((await postSignIn(api.anonymous(), user, { json: "true", callbackUrl })).json()).to.deep.equal({ url: `${api.url}/` });
     });
   }
 
-  it("never takes the address of its own answers from the request", async () => {
+  it("never takes its own address in responses from the request", async () => {
     const browser = api.anonymous();
     const headers = { "x-forwarded-host": "evil.test", "x-forwarded-proto": "https" };
     const body = new URLSearchParams({ ...user, csrfToken: await csrfToken(browser), json: "true" });
@@ -153,12 +153,12 @@ describe("sign-in", () => {
     await postSignIn(browser, user);
     const thief = api.anonymous();
     thief.cookies.set(cookieName, planted);
-    expectRefusal(await thief.get("/api/games"), 401, "unauthorized");
+    expectErrorResponse(await thief.get("/api/games"), 401, "unauthorized");
     expect(thief.cookies.has(cookieName)).to.be.false;
     expect((await browser.get("/api/games")).status).to.equal(200);
   });
 
-  it("lists its one provider, and takes a page's error log without keeping it", async () => {
+  it("lists its one provider, and accepts a page's error log without storing it", async () => {
     const browser = api.anonymous();
     const providers = ProvidersResponse.parse((await browser.get("/api/auth/providers")).json());
     expect(providers).to.deep.equal({ credentials: {
@@ -173,48 +173,48 @@ describe("sign-in", () => {
     const browser = api.as(user);
     const update = await browser.post("/api/auth/session", { csrfToken: await csrfToken(browser), data: { user: { id: "root" } } });
     expect(AuthSession.parse(update.json()).user.id).to.equal(user.id);
-    expectRefusal(await browser.post("/api/auth/session", { csrfToken: "x" }), 403, "csrf");
+    expectErrorResponse(await browser.post("/api/auth/session", { csrfToken: "x" }), 403, "csrf");
   });
 
-  it("bounds the form and takes only forms and JSON, by POST", async () => {
+  it("limits the form's size and accepts only forms and JSON, by POST", async () => {
     const browser = api.anonymous();
     const path = "/api/auth/callback/credentials";
     const refused = async (body: unknown, status: number, code: string, headers?: Record<string, string>): Promise<void> => {
-      const answer = await browser.post(path, body, headers);
-      expectRefusal(answer, status, code);
-      expect(urlOf(answer).searchParams.get("code"), "for the client's form").to.equal(code);
+      const signInResponse = await browser.post(path, body, headers);
+      expectErrorResponse(signInResponse, status, code);
+      expect(urlOf(signInResponse).searchParams.get("code"), "for the client's form").to.equal(code);
     };
     await refused(new URLSearchParams({ email: "x".repeat(9000) }), 413, "payload_too_large");
     await refused("email=a", 415, "unsupported_media_type", { "content-type": "text/plain" });
     await refused("{", 400, "invalid_request", { "content-type": "application/json" });
     const get = await browser.get(path);
-    expectRefusal(get, 405, "method_not_allowed");
+    expectErrorResponse(get, 405, "method_not_allowed");
     expect(get.headers.get("allow")).to.equal("POST, OPTIONS");
   });
 
-  it("limits posts per address", async () => {
+  it("limits POST requests per network address", async () => {
     const browser = api.anonymous();
     // Nobody in front of this API is believed, whatever address they name.
-    const answers = await Promise.all(Array.from({ length: 62 }, (_, index) =>
+    const responses = await Promise.all(Array.from({ length: 62 }, (_, index) =>
       browser.post("/api/auth/signout", new URLSearchParams({ json: "true" }), { "x-forwarded-for": `203.0.113.${index}` })));
-    const limited = answers.filter(({ status }) => status === 429);
+    const limited = responses.filter(({ status }) => status === 429);
     expect(limited).to.have.length(2);
-    expectRefusal(limited[0]!, 429, "rate_limited");
+    expectErrorResponse(limited[0]!, 429, "rate_limited");
     expect(Number(limited[0]!.headers.get("retry-after"))).to.be.within(1, 60);
     expect(urlOf(limited[0]!).pathname).to.equal("/api/auth/signin");
     const unreadable = await browser.post("/api/auth/signout", "json=true", { "content-type": "text/plain" });
-    expectRefusal(unreadable, 429, "rate_limited");
+    expectErrorResponse(unreadable, 429, "rate_limited");
     expect(urlOf(unreadable).pathname).to.equal("/api/auth/signin");
   });
 
-  it("limits reads per address", async () => {
+  it("limits GET requests per network address", async () => {
     const browser = api.anonymous();
     const paths = ["/api/auth/session", "/api/auth/csrf", "/api/auth/providers", "/api/auth/signin"];
-    const answers = await Promise.all(Array.from({ length: 123 }, (_, index) => browser.get(paths[index % paths.length] ?? "")));
-    expect(answers.filter(({ status }) => status === 429)).to.have.length(3);
+    const responses = await Promise.all(Array.from({ length: 123 }, (_, index) => browser.get(paths[index % paths.length] ?? "")));
+    expect(responses.filter(({ status }) => status === 429)).to.have.length(3);
   });
 
-  it("gives a picture to those who have none, where one is configured", async () => {
+  it("shows the configured picture for users without one", async () => {
     const pictured = await TestApi.start({ database: api.database, env: { DEFAULT_AVATAR_URL: "https://pictures.test/nobody.png" } });
     try {
       const browser = pictured.as(await aUser(pictured.deps));
@@ -225,7 +225,7 @@ describe("sign-in", () => {
     }
   });
 
-  it("takes the wished page from the form, then from the address", async () => {
+  it("takes the callback URL from the form, then from the query", async () => {
     const browser = api.anonymous();
     const post = async (fields: Record<string, string>): Promise<ApiResponse> => browser.post("/api/auth/callback/credentials?callbackUrl=/by-address",
       new URLSearchParams({ email: user.email, password: user.password, csrfToken: await csrfToken(browser), json: "true", ...fields }));
@@ -233,7 +233,7 @@ describe("sign-in", () => {
     expect((await post({})).json()).to.deep.equal({ url: `${api.url}/by-address` });
   });
 
-  it("leaves a trail, and no secret in it or in the log", async () => {
+  it("is recorded in the audit trail, without secrets there or in the log", async () => {
     const browser = api.anonymous();
     await postSignIn(browser, { email: user.email, password: "canary-password" });
     await postSignIn(browser, user);
@@ -245,7 +245,7 @@ describe("sign-in", () => {
     for (const secret of ["canary-password", user.password, user.email, browser.cookies.get("auth.csrf-token")!]) expect(written).to.not.contain(secret);
   });
 
-  it("lets nobody rewrite the trail", async () => {
+  it("does not let the API rewrite the audit trail", async () => {
     const error = await api.deps.postgres.pool.query("DELETE FROM audit_events").catch((failure: unknown) => failure);
     expect(String(error)).to.contain("append-only");
   });

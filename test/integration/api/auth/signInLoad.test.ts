@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal } from "../../../support/apiClient.ts";
-import { postSignIn } from "../../../support/authForms.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse } from "../../../support/http/apiClient.ts";
+import { postSignIn } from "../../../support/http/authForms.ts";
 
 const signIns = 20;
 
-describe("many sign-ins at once", () => {
+describe("a burst of sign-ins", () => {
   let api: TestApi;
 
   before(async () => {
@@ -16,7 +16,7 @@ describe("many sign-ins at once", () => {
   });
   after(() => api.stop());
 
-  it("keep no player who polls waiting, not even for the time of one password", async () => {
+  it("does not delay a polling player, not even by the time of one password", async () => {
     const user = await aUser(api.deps);
     const { prisma } = api.deps.postgres;
     const { passwordHash } = await prisma.user.findUniqueOrThrow({ where: { id: user.id } });
@@ -24,7 +24,7 @@ describe("many sign-ins at once", () => {
     await prisma.user.createMany({ data: users });
     const player = api.as(user);
     const poll = () => player.get("/api/game/session-status?sessionId=gs-00000000000000000000");
-    expectRefusal(await poll(), 404, "not_found");
+    expectErrorResponse(await poll(), 404, "not_found");
 
     const loop = monitorEventLoopDelay({ resolution: 5 });
     loop.enable();
@@ -35,7 +35,7 @@ describe("many sign-ins at once", () => {
     const delaysMs: number[] = [];
     while (!progress.isDone) {
       const askedMs = performance.now();
-      expectRefusal(await poll(), 404, "not_found");
+      expectErrorResponse(await poll(), 404, "not_found");
       delaysMs.push(performance.now() - askedMs);
     }
     loop.disable();

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { repositoryRoot } from "../../../support/programs.ts";
+import { repositoryRoot } from "../../../support/processes/programs.ts";
 
 const environment = {
   DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1", S3_ENDPOINT: "http://127.0.0.1:1", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import jsonwebtoken, { type SignOptions } from "jsonwebtoken";
 import { generateKeyPairSync, randomBytes, createHmac } from "node:crypto";
-import { deriveKey } from "../../../../api/src/auth/tokens.ts";
+import { deriveKey } from "#api/auth/tokens.ts";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
-import { postSignIn } from "../../../support/authForms.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { postSignIn } from "../../../support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
 const masterKey = randomBytes(32);
@@ -42,7 +42,7 @@ describe("session tokens", () => {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const without = (name: string): Claims => Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
 
-  it("say who signed in and no more, signed with HS256 under a named key", async () => {
+  it("name the user and the sign-in and no more, signed with HS256 under a named key", async () => {
     expect(jsonwebtoken.decode(good, { complete: true })?.header).to.deep.equal({ alg: "HS256", typ: "JWT", kid: "one" });
     expect(claims).to.have.all.keys("sub", "name", "email", "sid", "iat", "exp");
     expect(claims).to.include({ sub: user.id, name: user.name, email: user.email });
@@ -96,23 +96,23 @@ describe("session tokens", () => {
     it(`are refused when ${what}`, async () => {
       await api.deps.redis.flushdb(); // So that the database is asked too.
       const response = await present(forge());
-      expectRefusal(response, 401, "unauthorized");
+      expectErrorResponse(response, 401, "unauthorized");
       expect(response.json()).to.have.all.keys("error", "requestId");
       expect(response.setCookies).to.deep.equal([`${cookieName}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`]);
     });
   }
 
-  it("of other purposes do not sign in: a form's token, a way to a provider", async () => {
+  it("of other purposes do not sign in: a form's token, a pending sign-in at a provider", async () => {
     const csrf = api.deps.csrfTokens.create();
     const { value } = api.deps.oauthTransactions.seal(cookieName, { provider: "p", state: "s", verifier: "v", callbackUrl: api.url });
-    for (const token of [csrf.token, csrf.cookie, value]) expectRefusal(await present(token), 401, "unauthorized");
+    for (const token of [csrf.token, csrf.cookie, value]) expectErrorResponse(await present(token), 401, "unauthorized");
     expect(api.deps.csrfTokens.read(good)).to.equal(undefined);
     expect(api.deps.oauthTransactions.open(cookieName, good)).to.equal(undefined);
   });
 
-  it("count as a cookie only: no Bearer, no Basic", async () => {
+  it("are accepted as a cookie only: not as Bearer, not as Basic", async () => {
     for (const authorization of [`Bearer ${good}`, `Basic ${Buffer.from("a:b").toString("base64")}`]) {
-      expectRefusal(await api.anonymous().get("/api/games", { authorization }), 401, "unauthorized");
+      expectErrorResponse(await api.anonymous().get("/api/games", { authorization }), 401, "unauthorized");
     }
     const browser = api.anonymous();
     browser.cookies.set(cookieName, good);

@@ -1,17 +1,17 @@
 import { expect } from "chai";
-import type { Route } from "../../../../api/src/routing/route.ts";
+import type { Route } from "#api/http/route.ts";
 import { aPartner, aUser, type TestPartner, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import { ApiClient, expectRefusal, type ApiResponse } from "../../../support/apiClient.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { ApiClient, expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
 import { checkAgainstDocument } from "../../../support/openapi/documentCheck.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, unknownNames, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { ownedThings, unknownNames, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest, type KnownValues } from "../../../support/openapi/sampleRequest.ts";
 
 /** Names of things that belong to somebody: for anybody else they do not exist. */
 const ownNames: Record<"user" | "partner", readonly string[]> = { user: ["sessionId", "saveSlotId"], partner: ["slug"] };
 
-describe("who may call what", function () {
+describe("access to routes:", function () {
   this.timeout(60_000);
   let api: TestApi;
   let other: { user: TestUser; partner: TestPartner };
@@ -24,12 +24,12 @@ describe("who may call what", function () {
 
   const { routes } = wholeInterface();
   for (const route of routes.filter(({ access }) => access !== "public")) {
-    it(`${route.method} ${route.path}`, async () => {
+    it(`${route.method} ${route.path} accepts its own credential only`, async () => {
       const own = await ownedThings(api);
       const own2 = await ownedThings(api);
       const isUser = route.access === "user";
-      expectRefusal(await call(api.anonymous(), route, own.known), 401, "unauthorized");
-      expectRefusal(await call(isUser ? api.asPartner(own.partner) : api.as(own.user), route, own.known), 401, "unauthorized");
+      expectErrorResponse(await call(api.anonymous(), route, own.known), 401, "unauthorized");
+      expectErrorResponse(await call(isUser ? api.asPartner(own.partner) : api.as(own.user), route, own.known), 401, "unauthorized");
       const stranger = isUser ? api.as(other.user) : api.asPartner(other.partner);
       await expectStranger(route, stranger, own);
       expectServed(await call(isUser ? api.as(own.user) : api.asPartner(own.partner), route, own.known));
@@ -38,7 +38,7 @@ describe("who may call what", function () {
   }
 
   for (const route of routes.filter(({ access }) => access === "public")) {
-    it(`${route.method} ${route.path}, whatever the credential`, async () => {
+    it(`${route.method} ${route.path} serves any credential alike`, async () => {
       const own = await ownedThings(api);
       for (const client of [api.anonymous(), api.as(own.user), api.asPartner(own.partner), await withBoth(own)]) {
         const response = await call(client, route, own.known);
@@ -54,7 +54,7 @@ describe("who may call what", function () {
       expectServed(theirs);
       return;
     }
-    expectRefusal(theirs, 404, "not_found");
+    expectErrorResponse(theirs, 404, "not_found");
     const unknown = await call(client, route, unknownNames);
     expect(withoutNames(theirs, own.known)).to.equal(withoutNames(unknown, unknownNames));
     expect([...theirs.headers.keys()]).to.deep.equal([...unknown.headers.keys()]);
@@ -66,7 +66,7 @@ describe("who may call what", function () {
     return ownNames[route.access === "user" ? "user" : "partner"].some((name) => known[name] !== undefined && sent.includes(known[name]));
   }
 
-  /** The words of a refusal apart from what the client itself named. */
+  /** The text of an error response apart from what the client itself named. */
   function withoutNames({ text }: ApiResponse, known: KnownValues): string {
     const plain = text.replace(/"requestId":"[^"]*"/, "");
     return ownNames.partner.reduce((words, name) => words.replaceAll(known[name] ?? "", name), plain);

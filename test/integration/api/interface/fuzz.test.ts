@@ -1,18 +1,18 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import type { Route } from "../../../../api/src/routing/route.ts";
-import { TestApi } from "../../../support/api.ts";
-import type { ApiClient, ApiResponse } from "../../../support/apiClient.ts";
-import { csrfToken } from "../../../support/authForms.ts";
+import type { Route } from "#api/http/route.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import type { ApiClient, ApiResponse } from "../../../support/http/apiClient.ts";
+import { csrfToken } from "../../../support/http/authForms.ts";
 import { validRequests } from "../../../support/openapi/arbitraries.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { mutationsOf } from "../../../support/openapi/mutations.ts";
-import { isPlayed, PlayedPlatform, type Sender } from "../../../support/openapi/playedPlatform.ts";
+import { isPlatformRoute, FakePlatform, type Sender } from "../../../support/openapi/fakePlatform.ts";
 import { sampleRequest, type SampleRequest } from "../../../support/openapi/sampleRequest.ts";
 import { stateOf } from "../../../support/openapi/storedState.ts";
 
-/** It waits for a cluster that is away. */
+/** It waits for a cluster that is unavailable. */
 const slow = new Set(["stopGameSession"]);
 /** The same requests in every run, unless a seed is given; a failure names its seed and its smallest request. */
 const seed = Number(process.env.JOYPOD_FUZZ_SEED ?? 20_261_121);
@@ -24,17 +24,17 @@ const env = {
   PARTNER_UPLOADS_PER_HOUR: many, TRUSTED_PROXIES: "1", STOP_WAIT_SECONDS: "1",
 };
 
-describe("requests made of the document", function () {
+describe("generated requests", function () {
   this.timeout(60_000);
   let api: TestApi;
-  let platform: PlayedPlatform;
+  let platform: FakePlatform;
   let own: Owned;
   let addresses = 0;
-  /** By route, the statuses that were no refusal. */
+  /** The statuses below 400, by route. */
   const served = new Map<string, Set<number>>();
 
   before(async () => {
-    [api, platform] = await Promise.all([TestApi.start({ env }), PlayedPlatform.start(env)]);
+    [api, platform] = await Promise.all([TestApi.start({ env }), FakePlatform.start(env)]);
   });
   beforeEach(async () => {
     own = await ownedThings(api);
@@ -47,7 +47,7 @@ describe("requests made of the document", function () {
   const { routes } = wholeInterface();
 
   for (const route of routes) {
-    it(`${route.method} ${route.path} answers valid ones as documented`, async () => {
+    it(`to ${route.method} ${route.path} get documented responses when they are valid`, async () => {
       const { client, known, goodBody } = await senderOf(route);
       const simplest = sampleRequest(route, known);
       const first = goodBody === undefined ? simplest : { ...simplest, body: goodBody };
@@ -60,7 +60,7 @@ describe("requests made of the document", function () {
   }
 
   for (const route of routes.filter(({ access }) => access !== "public")) {
-    it(`${route.method} ${route.path} refuses what was tampered with, and changes nothing`, async () => {
+    it(`to ${route.method} ${route.path} are refused when mutated, and change nothing`, async () => {
       const client = clientOf(route);
       const before = await stateOf(api);
       await fc.assert(fc.asyncProperty(validRequests(route, own.known), mutationsOf(route), async (request, { what, statuses, change }) => {
@@ -71,17 +71,17 @@ describe("requests made of the document", function () {
     });
   }
 
-  it("get through to what every route does, rather than only to its refusals", () => {
-    for (const { name, answers } of routes) {
-      const successes = Object.keys(answers).map(Number).filter((status) => status < 300);
-      const wanted = successes.length > 0 ? successes : Object.keys(answers).map(Number);
+  it("reach every documented success of each route, not only error responses", () => {
+    for (const { name, responses } of routes) {
+      const successes = Object.keys(responses).map(Number).filter((status) => status < 300);
+      const wanted = successes.length > 0 ? successes : Object.keys(responses).map(Number);
       expect([...served.get(name) ?? []].filter((status) => wanted.includes(status)), name).to.not.be.empty;
     }
   });
 
   /** Some routes need more than stores: a cluster, an object store, a streamer, or a browser with its form's token. */
   async function senderOf(route: Route): Promise<Sender> {
-    if (isPlayed(route.name)) return platform.senderOf(route.name);
+    if (isPlatformRoute(route.name)) return platform.senderOf(route.name);
     const client = clientOf(route);
     if (!route.path.startsWith("/api/auth/") || route.method === "GET") return { client: () => Promise.resolve(client), known: own.known };
     const token = await csrfToken(client);

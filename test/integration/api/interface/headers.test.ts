@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TestApi } from "../../../support/api.ts";
-import { type ApiClient, type ApiResponse } from "../../../support/apiClient.ts";
-import { eventually } from "../../../support/eventually.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { eventually } from "../../../support/clocks/eventually.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { answersIn } from "../../../support/rawAnswers.ts";
-import { exchange, RawClient } from "../../../support/rawHttp.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { responsesIn } from "../../../support/http/rawResponses.ts";
+import { exchange, RawClient } from "../../../support/http/rawHttp.ts";
+import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
 
 const always = {
@@ -25,7 +25,7 @@ const always = {
 };
 const names = Object.keys(always);
 
-describe("headers", function () {
+describe("response headers", function () {
   this.timeout(60_000);
   let api: TestApi;
   let own: Owned;
@@ -43,7 +43,7 @@ describe("headers", function () {
   });
 
   for (const route of wholeInterface().routes) {
-    it(`${route.method} ${route.path} has those of every answer, signed in or not`, async () => {
+    it(`of ${route.method} ${route.path} include the common ones, signed in or not`, async () => {
       const { method, path, body, headers } = sampleRequest(route, own.known);
       for (const client of clients()) {
         const response = await client.request(method, path, { body, headers });
@@ -52,7 +52,7 @@ describe("headers", function () {
     });
   }
 
-  it("are the same for what is refused, unchanged, or broken", async () => {
+  it("are the same on error responses, 304 and 500", async () => {
     const player = api.as(own.user);
     const etag = (await player.get("/api/games")).headers.get("etag") ?? "";
     const seen = {
@@ -90,11 +90,11 @@ describe("headers", function () {
     ["a head without an end", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: ${"b".repeat(130_000)}`],
   ];
   for (const [what, status, code, text] of unread) {
-    it(`are the same for what never becomes a request: ${what}`, async () => {
+    it(`are the same for input that is no HTTP request: ${what}`, async () => {
       const received = await exchange(api.url, text);
-      const [answer] = answersIn(received, []);
-      expect(answer, received).to.include({ status, isWhole: true });
-      const { headers, text: body } = answer!;
+      const [response] = responsesIn(received, []);
+      expect(response, received).to.include({ status, isWhole: true });
+      const { headers, text: body } = response!;
       expectSafe({ headers, status, setCookies: headers.getSetCookie() }, what);
       const requestId = headers.get("x-request-id");
       expect(JSON.parse(body)).to.deep.equal({ error: code, requestId });
@@ -116,7 +116,7 @@ describe("headers", function () {
     expect(partners).to.match(/^HTTP\/1\.1 401 [^]*"unauthorized"/);
   });
 
-  it("tell where the caller stands in every limit that the request counts under", async () => {
+  it("state what is left of every limit that the request counts under", async () => {
     const { partner: owner, game } = await ownedThings(api);
     const partner = api.asPartner(owner);
     const games = await partner.get("/api/partners/games");
@@ -130,13 +130,13 @@ describe("headers", function () {
     expect([...launch.headers.keys()].filter((name) => name.startsWith("x-ratelimit"))).to.deep.equal([]);
   });
 
-  it("leave the web page its own policy", async () => {
+  it("keep the web page's own security policy", async () => {
     const page = await api.anonymous().get("/games/some-game");
     expect(page.headers.get("content-security-policy")).to.contain("script-src 'self'").and.contain("frame-ancestors 'none'");
     for (const name of ["x-content-type-options", "referrer-policy", "x-frame-options"] as const) expect(page.headers.get(name)).to.equal(always[name]);
   });
 
-  it("tell browsers in production to stay with https", async () => {
+  it("include HSTS in production", async () => {
     const secure = await TestApi.start({ env: { BASE_URL: "https://joypod.test" } });
     try {
       const hsts = "max-age=31536000; includeSubDomains";
@@ -149,7 +149,7 @@ describe("headers", function () {
     }
   });
 
-  it("never repeat what the request said about the host", async () => {
+  it("never repeat the request's Host and forwarding headers", async () => {
     const forged = { "x-forwarded-host": "evil.test", "x-forwarded-proto": "https", "forwarded": "host=evil.test", "x-original-url": "/evil", "host": "evil.test" };
     for (const route of wholeInterface().routes) {
       const { method, path, body, headers } = sampleRequest(route, own.known);

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/api.ts";
-import type { ApiClient, ApiResponse } from "../../../support/apiClient.ts";
-import { sendTraffic } from "../../../support/traffic.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import type { ApiClient, ApiResponse } from "../../../support/http/apiClient.ts";
+import { sendTraffic } from "../../../support/http/traffic.ts";
 
 const session = { sessionId: "gs-0000000000000000000a" };
 
@@ -21,7 +21,7 @@ describe("limits of a player", () => {
     return (await sendTraffic(requests, send)).statuses;
   }
 
-  it("let a busy catalogue stop neither the polls nor the stop of a session, nor busy polls its stop", async () => {
+  it("let a busy catalogue block neither the polls nor the stop of a session, nor busy polls its stop", async () => {
     expect(await statusesOf(125, () => player.get("/api/games"))).to.deep.equal({ 200: 120, 429: 5 });
     const poll = (index: number): Promise<ApiResponse> => (index % 2 === 0
       ? player.post("/api/game/keepalive", session) : player.get(`/api/game/session-status?sessionId=${session.sessionId}`));

@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import { request } from "node:http";
-import { documentPath } from "../../../../api/src/openapi/document.ts";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal } from "../../../support/apiClient.ts";
-import { answerTo } from "../../../support/httpAnswer.ts";
+import { documentPath } from "#api/http/openapi/document.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse } from "../../../support/http/apiClient.ts";
+import { responseTo } from "../../../support/http/httpResponse.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceStage.ts";
+import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
 
 const verbs = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "QUERY", "TRACE"];
 
-describe("methods and addresses", function () {
+describe("methods and paths:", function () {
   this.timeout(60_000);
   let api: TestApi;
   let own: Owned;
@@ -23,7 +23,7 @@ describe("methods and addresses", function () {
 
   const paths = Map.groupBy(wholeInterface().routes, ({ path }) => documentPath(path));
   for (const [path, routes] of paths) {
-    it(`${path} knows its own methods, and says which`, async () => {
+    it(`${path} accepts its own methods only, and lists them in Allow`, async () => {
       const { path: address } = sampleRequest(routes[0]!, own.known);
       const allowed = new Set<string>(routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])));
       for (const verb of verbs.filter((name) => !allowed.has(name))) {
@@ -41,7 +41,7 @@ describe("methods and addresses", function () {
       }
     });
 
-    it(`${path} is this address only`, async () => {
+    it(`${path} is not found in another spelling`, async () => {
       const { path: address } = sampleRequest(routes[0]!, own.known);
       const [bare = ""] = address.split("?");
       for (const spelling of [`${bare}/`, bare.toUpperCase(), `/${bare}`, `${bare}//`, `${bare};x=1`, `${bare}%20`]) {
@@ -54,7 +54,7 @@ describe("methods and addresses", function () {
     });
   }
 
-  it("HEAD is GET without the body", async () => {
+  it("HEAD returns GET's headers without the body", async () => {
     const player = api.as(own.user);
     for (const path of ["/api/games", `/api/games/${own.game.slug}`, "/api/game/sessions", "/healthz", "/openapi.json", "/api/games/no-such-game"]) {
       const [head, get] = [await player.request("HEAD", path), await player.get(path)];
@@ -67,12 +67,12 @@ describe("methods and addresses", function () {
     }
   });
 
-  it("OPTIONS on the upload tells the largest archive", async () => {
+  it("OPTIONS on the upload states the largest archive", async () => {
     const { headers } = await raw("OPTIONS", `/api/partners/games/${own.game.slug}/upload`);
     expect(headers["upload-limit"]).to.equal(`max-size=${api.deps.config.partner.uploadMaxBytes}`);
   });
 
-  it("an unknown address is 404 for every verb", async () => {
+  it("an unknown path is 404 for every method", async () => {
     for (const verb of verbs.filter((name) => name !== "HEAD")) {
       const { status, body } = await raw(verb, "/api/nothing");
       expect(status, verb).to.equal(404);
@@ -83,7 +83,7 @@ describe("methods and addresses", function () {
   describe("other sites' pages", () => {
     const preflight = { "access-control-request-method": "POST", "access-control-request-headers": "content-type" };
 
-    it("get no permission: not by a preflight, and not for an answer", async () => {
+    it("get no CORS permission: not by a preflight, and not for a response", async () => {
       for (const origin of ["https://evil.test", "null", "http://127.0.0.1.evil.test"]) {
         for (const path of ["/api/game/launch", "/api/partners/games", "/api/auth/session"]) {
           for (const response of [await api.anonymous().request("OPTIONS", path, { headers: { origin, ...preflight } }), await api.anonymous().get(path, { origin })]) {
@@ -93,7 +93,7 @@ describe("methods and addresses", function () {
       }
     });
 
-    it("get it by name only, and never for partners' routes", async () => {
+    it("get CORS permission by configured origin only, and never for partners' routes", async () => {
       const open = await TestApi.start({ env: { ALLOWED_ORIGINS: "https://play.joypod.test" } });
       try {
         const named = { origin: "https://play.joypod.test" };
@@ -102,7 +102,7 @@ describe("methods and addresses", function () {
         expect(allowed.headers.get("access-control-allow-credentials")).to.equal("true");
         expect(allowed.headers.get("access-control-allow-headers")).to.match(/Content-Type/);
         const refused = await open.anonymous().get("/api/games", named);
-        expectRefusal(refused, 401, "unauthorized");
+        expectErrorResponse(refused, 401, "unauthorized");
         expect(refused.headers.get("access-control-allow-origin")).to.equal("https://play.joypod.test");
         expect(refused.headers.get("vary")).to.contain("Origin");
         for (const [path, headers] of [["/api/partners/games", named], ["/api/games", { origin: "https://evil.test" }], ["/api/games", { origin: "null" }]] as const) {
@@ -117,7 +117,7 @@ describe("methods and addresses", function () {
   /** As it stands: fetch would refuse some verbs and tidy some addresses. */
   async function raw(method: string, path: string): Promise<{ status: number; headers: Record<string, string | undefined>; body: string }> {
     const { hostname, port } = new URL(api.url);
-    const { status, headers, text } = await answerTo(request({ method, path, hostname, port }).end());
+    const { status, headers, text } = await responseTo(request({ method, path, hostname, port }).end());
     return { status, headers: Object.fromEntries(headers), body: text };
   }
 });

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { TestApi } from "../../../support/api.ts";
-import { expectRefusal } from "../../../support/apiClient.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse } from "../../../support/http/apiClient.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings } from "../../../support/openapi/interfaceStage.ts";
+import { ownedThings } from "../../../support/openapi/interfaceFixture.ts";
 import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
 import { stateOf } from "../../../support/openapi/storedState.ts";
 
@@ -21,30 +21,30 @@ describe("writes with a player's cookie", function () {
   const routes = wholeInterface().routes.filter(({ access, method }) => access === "user" && method !== "GET");
 
   for (const route of routes) {
-    it(`${route.method} ${route.path} is not for other sites' pages`, async () => {
+    it(`to ${route.method} ${route.path} are refused from other sites' pages`, async () => {
       const { user, known } = await ownedThings(api);
       const { method, path, body, headers } = sampleRequest(route, known);
       const before = await stateOf(api);
       for (const sign of foreign) {
-        expectRefusal(await api.as(user).request(method, path, { body, headers: { ...headers, ...sign } }), 403, "forbidden");
+        expectErrorResponse(await api.as(user).request(method, path, { body, headers: { ...headers, ...sign } }), 403, "forbidden");
       }
       expect(await stateOf(api)).to.deep.equal(before);
     });
 
     if (route.schemas.body === undefined) continue;
-    it(`${route.method} ${route.path} takes nothing that a form of another site could send`, async () => {
+    it(`to ${route.method} ${route.path} are refused with a content type that another site's form could send`, async () => {
       const { user, known } = await ownedThings(api);
       const { method, path, body } = sampleRequest(route, known);
       const before = await stateOf(api);
       for (const type of ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/plain;application/json", ""]) {
         const sent = type === "application/x-www-form-urlencoded" ? new URLSearchParams(body as Record<string, string>) : JSON.stringify(body);
-        expectRefusal(await api.as(user).request(method, path, { body: sent, headers: { "content-type": type } }), 415, "unsupported_media_type");
+        expectErrorResponse(await api.as(user).request(method, path, { body: sent, headers: { "content-type": type } }), 415, "unsupported_media_type");
       }
       expect(await stateOf(api)).to.deep.equal(before);
     });
   }
 
-  it("are taken from the service's own page, and from a program that names no origin", async () => {
+  it("are accepted from the service's own page, and from a program that names no origin", async () => {
     const { user, known } = await ownedThings(api);
     for (const headers of [{}, { origin: api.url }, { origin: api.url, "sec-fetch-site": "same-origin" }, { "sec-fetch-site": "none" }]) {
       const response = await api.as(user).post("/api/favorites", { gameId: known["gameId"] }, headers);
@@ -52,7 +52,7 @@ describe("writes with a player's cookie", function () {
     }
   });
 
-  it("are never done by GET or HEAD", async () => {
+  it("are never made by GET or HEAD", async () => {
     const { user, partner, known } = await ownedThings(api);
     const before = await stateOf(api);
     for (const route of wholeInterface().routes) {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { callbackUrlOf, signInPageUrl } from "../../../../api/src/auth/callbackUrl.ts";
+import { callbackUrlOf, signInPageUrl } from "#api/auth/callbackUrl.ts";
 
 const config = { baseUrl: "https://play.test", allowedOrigins: new Set(["https://play.test", "https://front.test:8443"]) };
 
@@ -8,7 +8,7 @@ describe("callbackUrlOf", () => {
     ["/", "https://play.test/"], ["/games/x?a=1#b", "https://play.test/games/x?a=1#b"], ["https://play.test/games", "https://play.test/games"],
     ["HTTPS://PLAY.TEST/A", "https://play.test/A"], ["https://front.test:8443/x", "https://front.test:8443/x"], ["/a/../b", "https://play.test/b"],
   ] as const) {
-    it(`goes to ${wished}`, () => expect(callbackUrlOf(wished, config)).to.equal(expected));
+    it(`accepts ${wished}`, () => expect(callbackUrlOf(wished, config)).to.equal(expected));
   }
 
   for (const wished of [
@@ -17,7 +17,7 @@ describe("callbackUrlOf", () => {
     "/%0d%0a\r\nX: y", "/a b", "\u0000/", "javascript:alert(1)//https://play.test/", "blob:https://play.test/x", "https://pl\u0430y.test/",
     "https://", "https://[::1", `/${"a".repeat(2100)}`,
   ]) {
-    it(`goes home instead of to ${JSON.stringify(wished ?? "").slice(0, 50)}`, () => {
+    it(`returns the home page instead of ${JSON.stringify(wished ?? "").slice(0, 50)}`, () => {
       expect(callbackUrlOf(wished, config)).to.equal("https://play.test/");
     });
   }
@@ -26,13 +26,13 @@ describe("callbackUrlOf", () => {
 describe("signInPageUrl", () => {
   const baseUrl = "https://play.test";
 
-  it("carries only what is given, encoded", () => {
+  it("carries only the given parameters, encoded", () => {
     const signInPage = { baseUrl, signInPageUrl: "https://play.test/signin" };
     expect(signInPageUrl(signInPage, { error: "A&b=c", code: undefined })).to.equal("https://play.test/signin?error=A%26b%3Dc");
     expect(signInPageUrl(signInPage)).to.equal("https://play.test/signin");
   });
 
-  it("is the plain form where there is no page", () => {
+  it("is the plain form's address where no page is configured", () => {
     expect(signInPageUrl({ baseUrl, signInPageUrl: undefined }, { error: "X" })).to.equal("https://play.test/api/auth/signin?error=X");
   });
 });

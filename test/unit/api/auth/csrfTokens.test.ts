@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { CsrfTokens } from "../../../../api/src/auth/csrfTokens.ts";
+import { CsrfTokens } from "#api/auth/csrfTokens.ts";
 
 const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 
@@ -15,7 +15,7 @@ describe("CsrfTokens", () => {
     expect(tokens.matches(undefined, token)).to.be.false;
   });
 
-  it("reads no cookie that it has not made", () => {
+  it("refuses a cookie that it has not issued", () => {
     const { token, cookie } = tokens.create();
     const signature = cookie.slice(65);
     for (const forged of ["", token, `${token}|`, `${token}|${"0".repeat(64)}`, `${"0".repeat(64)}|${signature}`, `${cookie}x`, cookie.toUpperCase()]) {
@@ -23,7 +23,7 @@ describe("CsrfTokens", () => {
     }
   });
 
-  it("still reads cookies of an older key, and none of a removed one", () => {
+  it("accepts cookies of an older key, and none of a removed one", () => {
     const { token, cookie } = tokens.create();
     expect(new CsrfTokens(new Map([["new", newKey], ["old", oldKey]])).read(cookie)).to.equal(token);
     expect(new CsrfTokens(new Map([["new", newKey]])).read(cookie)).to.be.undefined;

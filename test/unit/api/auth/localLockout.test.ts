@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { LocalLockout } from "../../../../api/src/auth/localLockout.ts";
+import { LocalLockout } from "#api/auth/localLockout.ts";
 
 const rules = { failures: 3, windowMs: 1000, lockMs: [100, 500], memoryMs: 10_000 };
 
@@ -13,20 +13,20 @@ describe("LocalLockout", () => {
 
   const begin = (now: number, subject = "a"): number => lockout.begin(subject, `attempt-${attempts++}`, now);
 
-  it("lets so many attempts through and locks with the last of them", () => {
+  it("allows the configured number of attempts and locks with the last of them", () => {
     expect([begin(0), begin(1), begin(2)]).to.deep.equal([0, 0, 0]);
     expect([begin(3), begin(101)]).to.deep.equal([99, 1]);
     expect(begin(3, "b")).to.equal(0);
   });
 
-  it("gives all attempts again after a lock, and locks longer the next time, up to the last duration", () => {
+  it("allows all attempts again after a lock, and locks longer the next time, up to the last duration", () => {
     for (const [start, lock] of [[0, 100], [100, 500], [600, 500]] as const) {
       expect([begin(start), begin(start), begin(start)]).to.deep.equal([0, 0, 0]);
       expect(begin(start)).to.equal(lock);
     }
   });
 
-  it("forgets failures outside the window, and the level after its memory", () => {
+  it("forgets failures outside the window, and the lock level after its own time", () => {
     begin(0);
     begin(0);
     expect([begin(1000), begin(1000)]).to.deep.equal([0, 0]);
@@ -36,7 +36,7 @@ describe("LocalLockout", () => {
     expect(begin(11_000)).to.equal(100);
   });
 
-  it("does not count what is taken back, not even when it locked", () => {
+  it("does not count an attempt that is taken back, not even when it locked", () => {
     begin(0);
     begin(0);
     lockout.begin("a", "last", 0);

@@ -1,17 +1,17 @@
 import bcrypt from "bcryptjs";
 import { expect } from "chai";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { Passwords } from "../../../../api/src/auth/passwords.ts";
-import { importedHash } from "../../../../api/src/auth/storedHash.ts";
-import { HttpError } from "../../../../api/src/errors.ts";
-import { medianOf } from "../../../support/mannWhitney.ts";
+import { Passwords } from "#api/auth/passwords.ts";
+import { importedHash } from "#api/auth/storedHash.ts";
+import { DomainError } from "#api/errors.ts";
+import { medianOf } from "../../../bench/mannWhitney.ts";
 
 describe("Passwords", function () {
   this.timeout(60_000);
   const passwords = new Passwords({ pepper: "some pepper of tests", cost: 4, workers: 2 });
   after(() => passwords.close());
 
-  it("knows the password that a hash is of, all of it", async () => {
+  it("compares every byte of the password with its hash", async () => {
     const long = "a".repeat(72);
     const hash = await passwords.hash(`${long}x`);
     expect(hash).to.match(/^\$2b\$04\$/);
@@ -22,7 +22,7 @@ describe("Passwords", function () {
     expect(await passwords.hash(`${long}x`)).to.not.equal(hash);
   });
 
-  it("is of no use without the pepper", async () => {
+  it("accepts no password under another pepper", async () => {
     const other = new Passwords({ pepper: "another pepper, same cost", cost: 4, workers: 1 });
     try {
       expect((await other.check("secret", await passwords.hash("secret"))).isEqual).to.be.false;
@@ -31,7 +31,7 @@ describe("Passwords", function () {
     }
   });
 
-  it("asks for a new hash when the cost has changed, and never without the right password", async () => {
+  it("requests a new hash when the cost has changed, and never for a wrong password", async () => {
     const costlier = new Passwords({ pepper: "some pepper of tests", cost: 5, workers: 1 });
     try {
       const old = await passwords.hash("secret");
@@ -45,7 +45,7 @@ describe("Passwords", function () {
   describe("of another platform", () => {
     const importing = async (password: string, cost = 4): Promise<string> => importedHash(await bcrypt.hash(password, cost))!.stored;
 
-    it("are compared as they are, and are to be made anew by the pepper", async () => {
+    it("are compared without the pepper, and request a new hash with it", async () => {
       for (const password of ["correct horse", "x", "\u{1f3ae}".repeat(18)]) {
         const stored = await importing(password);
         expect(await passwords.check(password, stored)).to.deep.equal({ isEqual: true, shouldRehash: true });
@@ -53,7 +53,7 @@ describe("Passwords", function () {
       }
     });
 
-    it("let nobody in by the first 72 bytes, or by what stands before a NUL", async () => {
+    it("do not match by their first 72 bytes alone, or by the bytes before a NUL", async () => {
       const stored = await importing("a".repeat(72));
       expect((await passwords.check("a".repeat(72), stored)).isEqual).to.be.true;
       for (const longer of [`${"a".repeat(72)}b`, "a".repeat(73), `${"a".repeat(71)}\u00e4`]) expect((await passwords.check(longer, stored)).isEqual).to.be.false;
@@ -61,7 +61,7 @@ describe("Passwords", function () {
       expect((await passwords.check("ab\u0000ab", await importing("ab"))).isEqual).to.be.false;
     });
 
-    it("may be written as any of bcrypt's three kinds, and nothing else is one", async () => {
+    it("are accepted in bcrypt's three formats, and in no other", async () => {
       const hash = await bcrypt.hash("correct horse", 4);
       for (const kind of ["$2a$", "$2b$", "$2y$"]) {
         expect((await passwords.check("correct horse", importedHash(hash.replace("$2b$", kind))!.stored)).isEqual, kind).to.be.true;
@@ -71,7 +71,7 @@ describe("Passwords", function () {
       }
     });
 
-    it("are refused no sooner than others when they are of a lower cost", async () => {
+    it("are refused no sooner than others when their cost is lower", async () => {
       const costlier = new Passwords({ pepper: "some pepper of tests", cost: 9, workers: 1 });
       try {
         const [cheap, own] = [await importing("secret", 5), await costlier.hash("secret")];
@@ -91,18 +91,18 @@ describe("Passwords", function () {
     });
   });
 
-  it("says no for an account without a hash, and not because of a broken one", async () => {
+  it("refuses an account without a hash, and one with a broken hash", async () => {
     expect(await passwords.check("", null)).to.deep.equal({ isEqual: false, shouldRehash: false });
     expect((await passwords.check("x", "not a hash")).isEqual).to.be.false;
   });
 
-  it("refuses what does not fit into the queue with 503, and does the rest", async () => {
+  it("refuses work beyond the queue's length with 503, and does the rest", async () => {
     const pool = new Passwords({ pepper: "some pepper of tests", cost: 8, workers: 1 });
     try {
       const outcomes = await Promise.allSettled(Array.from({ length: 40 }, () => pool.hash("secret")));
       const refused = outcomes.filter((outcome) => outcome.status === "rejected");
       expect(refused).to.have.length(7); // One at work, 32 waiting.
-      for (const { reason } of refused) expect(reason).to.be.instanceOf(HttpError).and.include({ code: "unavailable", status: 503 });
+      for (const { reason } of refused) expect(reason).to.be.instanceOf(DomainError).and.include({ code: "unavailable" });
     } finally {
       await pool.close();
     }

@@ -4,8 +4,8 @@ import Koa from "koa";
 import { randomBytes } from "node:crypto";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import { createSid, deriveKey, Tokens, type TokenContext } from "../../../../api/src/auth/tokens.ts";
-import { FakeClock } from "../../../support/fakeClock.ts";
+import { createSid, deriveKey, Tokens, type TokenContext } from "#api/auth/tokens.ts";
+import { FakeClock } from "../../../support/clocks/fakeClock.ts";
 
 describe("Tokens", () => {
   const cookie = "auth.session-token";
@@ -24,7 +24,7 @@ describe("Tokens", () => {
     return new Tokens({ signingKeys: new Map([["one", key]]), lifetimeSeconds: 60, cookie, clock }).verify(ctx);
   }
 
-  it("believe no key that the request's state holds", async () => {
+  it("ignore a key in the request's state", async () => {
     const sign = (secret: Buffer): string => jsonwebtoken.sign(claims, secret, { algorithm: "HS256", keyid: "one" });
     expect(await verify(contextWith(sign(deriveKey(key, "session"))))).to.deep.equal(claims);
     const foreign = randomBytes(32);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { offeredSlots } from "../../../../api/src/cluster/capacity.ts";
+import { offeredSlots } from "#api/cluster/capacity.ts";
 import { aCondition, aGameSession, aRunningStatus } from "../../../factories/gameSession.ts";
 import { aGameNode } from "../../../factories/gameNode.ts";
 
@@ -13,7 +13,7 @@ describe("offeredSlots", () => {
     expect(offeredSlots([aNode(2), aNode(3), aNode(5, false), aGameNode("new")], [])).to.equal(5);
   });
 
-  it("leaves out what an admin's own sessions hold, until they end", () => {
+  it("excludes slots of an admin's own sessions, until they end", () => {
     const foreign = aGameSession({ metadata: { finalizers: [] }, status: aRunningStatus() });
     const finished = aGameSession({ metadata: { finalizers: [] }, status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
     expect(offeredSlots([aNode(3)], [foreign, finished, aGameSession()])).to.equal(2);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { resourcesFor } from "../../../../api/src/gameSessions/resourceProfile.ts";
+import { resourcesFor } from "#api/gameSessions/resourceProfile.ts";
 
 const { cpuMillicores, memoryMb } = limits.resources;
 
@@ -11,7 +11,7 @@ describe("resourcesFor", () => {
     });
   });
 
-  it("asks for some more than was used", () => {
+  it("returns some more than was used", () => {
     expect(resourcesFor({ cpuMillicores: 800, peakMemoryMb: 1000 })).to.deep.equal({ cpuMillicores: 1000, memoryBytes: 1500 * 2 ** 20 });
   });
 

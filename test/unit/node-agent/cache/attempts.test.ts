@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { afterFailure, quarantineCheckMs, type Attempts, type Failure } from "../../../../node-agent/src/cache/attempts.ts";
+import { afterFailure, quarantineCheckMs, type Attempts, type Failure } from "#node-agent/cache/attempts.ts";
 
 const mismatch: Failure = { reason: "ChecksumMismatch", message: "", etag: "1", isFinal: false };
 const failing = (...failures: Failure[]): Attempts => {
@@ -15,23 +15,23 @@ describe("afterFailure", () => {
     expect(failing(mismatch, mismatch).retryAtMs).to.equal(2000);
   });
 
-  it("gives the same object up at the third strike", () => {
+  it("quarantines the same object at the third strike", () => {
     expect(failing(mismatch, mismatch).isQuarantined).to.equal(false);
     const given = failing(mismatch, mismatch, mismatch);
     expect(given.isQuarantined).to.equal(true);
     expect(given.retryAtMs).to.equal(1000 + quarantineCheckMs);
   });
 
-  it("starts to count anew when the object was replaced", () => {
+  it("counts from zero when the object was replaced", () => {
     expect(failing(mismatch, mismatch, { ...mismatch, etag: "2" })).to.include({ strikes: 1, isQuarantined: false });
   });
 
-  it("never gives up for a store that cannot be reached", () => {
-    const away: Failure = { ...mismatch, reason: "StoreUnreachable" };
-    expect(failing(...Array.from({ length: 20 }, () => away))).to.include({ strikes: 0, isQuarantined: false });
+  it("never quarantines for an unreachable store", () => {
+    const unavailable: Failure = { ...mismatch, reason: "StoreUnreachable" };
+    expect(failing(...Array.from({ length: 20 }, () => unavailable))).to.include({ strikes: 0, isQuarantined: false });
   });
 
-  it("gives up at once when the right bytes break the rules", () => {
+  it("quarantines at once when intact bytes break the archive's rules", () => {
     expect(failing({ ...mismatch, reason: "ArchiveRefused", isFinal: true }).isQuarantined).to.equal(true);
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { chooseVictims, reserveBytes, type Evictable } from "../../../../node-agent/src/cache/eviction.ts";
+import { chooseVictims, reserveBytes, type Evictable } from "#node-agent/cache/eviction.ts";
 
 function aVersion(digest: string, overrides: Partial<Evictable> = {}): Evictable {
   return { digest, bytes: 10, priority: 0, isPinned: false, lastUsedMs: 0, isInUse: false, ...overrides };
@@ -15,7 +15,7 @@ describe("chooseVictims", () => {
     expect(chooseVictims([aVersion("a", { priority: undefined })], launch(10), room(80))).to.deep.equal([]);
   });
 
-  it("gives up what no policy wants first, then lower priority, then what was unused longest", () => {
+  it("evicts games that no policy wants first, then lower priority, then the longest unused", () => {
     const versions = [
       aVersion("late", { lastUsedMs: 9 }), aVersion("early", { lastUsedMs: 1 }), aVersion("high", { priority: 9 }), aVersion("unwanted", { priority: undefined, lastUsedMs: 99 }),
     ];
@@ -24,24 +24,24 @@ describe("chooseVictims", () => {
     expect(digests(chooseVictims(versions, launch(40), room(100)))).to.deep.equal(["unwanted", "early", "late", "high"]);
   });
 
-  it("goes down to the low mark only by what nobody wants", () => {
+  it("reaches the low mark only by games that no policy wants", () => {
     const versions = [aVersion("a", { priority: undefined }), aVersion("b", { priority: undefined }), aVersion("c", { priority: undefined }), aVersion("wanted")];
     expect(digests(chooseVictims(versions, launch(5), room(96)))).to.deep.equal(["a", "b", "c"]);
     expect(digests(chooseVictims([aVersion("wanted")], launch(5), room(90)))).to.deep.equal([]);
   });
 
-  it("never touches what is in use or pinned, and says when nothing else would do", () => {
+  it("never evicts games in use or pinned, and reports when nothing else would do", () => {
     const versions = [aVersion("used", { isInUse: true, priority: undefined }), aVersion("pinned", { isPinned: true })];
     expect(chooseVictims(versions, launch(50), room(60))).to.equal(undefined);
   });
 
-  it("lets a fill push out only what matters less", () => {
+  it("evicts for a fill only games of lower priority", () => {
     const versions = [aVersion("equal", { priority: 5 }), aVersion("less", { priority: 4 })];
     expect(digests(chooseVictims(versions, fill(10, 5), room(100)))).to.deep.equal(["less"]);
     expect(chooseVictims(versions, fill(20, 5), room(100))).to.equal(undefined);
   });
 
-  it("counts the file system besides the budget", () => {
+  it("respects the file system's free space besides the budget", () => {
     const versions = [aVersion("a")];
     expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal(["a"]);
     expect(chooseVictims(versions, launch(30), room(10, 2 ** 40, reserveBytes + 5))).to.equal(undefined);

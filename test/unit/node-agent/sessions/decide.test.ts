@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
 import type { SpoolManifest } from "#contracts/spool.ts";
-import { stepFor, type StepName } from "../../../../node-agent/src/sessions/decide.ts";
-import type { SessionRecord } from "../../../../node-agent/src/sessions/record.ts";
-import type { SessionWorld } from "../../../../node-agent/src/sessions/world.ts";
+import { stepFor, type StepName } from "#node-agent/sessions/decide.ts";
+import type { SessionRecord } from "#node-agent/sessions/record.ts";
+import type { SessionWorld } from "#node-agent/sessions/world.ts";
 import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
 
@@ -83,7 +83,7 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ["nothing at all", nothing, "nothing"],
 ];
 
-describe("What a node does next for a session", () => {
+describe("The next step of a node for a session", () => {
   for (const [title, world, step] of cases) it(`is ${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
 
   it("needs the spool's volume to take a pod for one of this release", () => expect(runningPod.spec?.volumes).to.deep.equal([{ name: podVolumes.spool }]));

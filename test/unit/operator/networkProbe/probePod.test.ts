@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
-import { isSessionPod } from "../../../../operator/src/controllers/gameSession/podState.ts";
-import { buildProbePod, outcomeOf, type ProbeRole } from "../../../../operator/src/networkProbe/probePod.ts";
+import { isSessionPod } from "#operator/sessionPods/podState.ts";
+import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
 const config = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", nodeSelector: { gpu: "true" }, target: { host: "10.0.0.9", port: 8081 } } as const;
 const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config);

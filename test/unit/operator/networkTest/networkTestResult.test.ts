@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { networkTestResult } from "../../../../operator/src/networkTest/networkTestResult.ts";
+import { networkTestResult } from "#operator/networkTest/networkTestResult.ts";
 
 describe("networkTestResult", () => {
   it("is good only where what is allowed opens and what is denied does not", () => {
@@ -9,7 +9,7 @@ describe("networkTestResult", () => {
     expect(networkTestResult(false, false)).to.include({ isEnforced: false });
   });
 
-  it("says which it was", () => {
+  it("says what was found", () => {
     expect(networkTestResult(true, true).sentence).to.contain("does not enforce NetworkPolicies");
     expect(networkTestResult(false, false).sentence).to.contain("is not known");
   });

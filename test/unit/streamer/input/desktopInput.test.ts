@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { createDesktopInput, type DesktopInput } from "../../../../streamer/src/input/desktopInput.ts";
-import { keyCodeOf } from "../../../../streamer/src/input/keyCodes.ts";
+import { createDesktopInput, type DesktopInput } from "#streamer/input/desktopInput.ts";
+import { keyCodeOf } from "#streamer/input/keyCodes.ts";
 
 const keyPress = 2, keyRelease = 3, buttonPress = 4, buttonRelease = 5, motion = 6;
 
-describe("desktop input", () => {
+describe("createDesktopInput", () => {
   let injected: number[][];
   let desktop: DesktopInput;
 
@@ -17,19 +17,19 @@ describe("desktop input", () => {
     desktop = createDesktopInput({ xtest, root: 1 }, 1_280, 720);
   });
 
-  it("presses keys by their place on the keyboard", () => {
+  it("presses keys by their position on the keyboard", () => {
     desktop.key("KeyA", true);
     desktop.key("KeyA", false);
     expect(injected).to.deep.equal([[keyPress, 38, 0, 0], [keyRelease, 38, 0, 0]]);
   });
 
-  it("ignores keys that no keyboard has", () => {
+  it("ignores unknown key codes", () => {
     desktop.key("LaunchMail", true);
     desktop.key("__proto__", true);
     expect(injected).to.deep.equal([]);
   });
 
-  it("knows the kernel's numbers of keys from every row", () => {
+  it("maps a key of every keyboard row to the kernel's number", () => {
     const expected: Record<string, number> = {
       Escape: 9, Digit0: 19, Backspace: 22, KeyP: 33, Enter: 36, Quote: 48, Backslash: 51, ShiftRight: 62, F10: 76, NumpadDecimal: 91,
       IntlBackslash: 94, F12: 96, NumpadEnter: 104, AltRight: 108, ArrowUp: 111, Delete: 119, Pause: 127, MetaLeft: 133,
@@ -37,21 +37,21 @@ describe("desktop input", () => {
     for (const [code, keyCode] of Object.entries(expected)) expect(keyCodeOf(code), code).to.equal(keyCode);
   });
 
-  it("maps the picture's corners to the screen's", () => {
+  it("maps the corners of the picture to the corners of the screen", () => {
     desktop.movePointer(0, 0);
     desktop.movePointer(65_535, 65_535);
     desktop.movePointerBy(-3, 4);
     expect(injected).to.deep.equal([[motion, 0, 0, 0], [motion, 0, 1_279, 719], [motion, 1, -3, 4]]);
   });
 
-  it("turns the wheel by clicks of its buttons", () => {
+  it("turns wheel notches into clicks of the wheel buttons", () => {
     desktop.wheel(-1, 2);
     expect(injected.map(([type, detail]) => [type, detail])).to.deep.equal([
       [buttonPress, 6], [buttonRelease, 6], [buttonPress, 5], [buttonRelease, 5], [buttonPress, 5], [buttonRelease, 5],
     ]);
   });
 
-  it("lets go of what is held, once", () => {
+  it("releases each held key and button once", () => {
     desktop.key("KeyW", true);
     desktop.key("KeyA", true);
     desktop.key("KeyA", false);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { gamepadButtons } from "#contracts/stream.ts";
-import { encodeChanges, readGamepad, restingGamepad } from "../../../../streamer/src/input/gamepadState.ts";
+import { encodeChanges, readGamepad, restingGamepad } from "#streamer/input/gamepadState.ts";
 
 const resting = { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 } as const;
 const pressed = (name: (typeof gamepadButtons)[number]) => 1 << gamepadButtons.indexOf(name);
@@ -11,30 +11,30 @@ function events(buffer: Buffer): number[][] {
     .map((at) => [buffer.readUInt16LE(at + 16), buffer.readUInt16LE(at + 18), buffer.readInt32LE(at + 20)]);
 }
 
-describe("gamepad state", () => {
+describe("gamepadState", () => {
   const changes = (input: Parameters<typeof readGamepad>[0]) => events(encodeChanges(restingGamepad, readGamepad(input), 1_500));
 
-  it("says nothing about a pad at rest", () => {
+  it("encodes no events for a pad that stays at rest", () => {
     expect(changes({ ...resting, s: [0, 0, 0, 0] })).to.deep.equal([]);
   });
 
-  it("moves sticks and triggers on the axes of an Xbox pad", () => {
+  it("encodes sticks and triggers as the axes of an Xbox pad", () => {
     expect(changes({ ...resting, s: [1, -2, 3, -4], l: 5, r: 6 })).to.deep.equal([
       [3, 0, 1], [3, 1, -2], [3, 3, 3], [3, 4, -4], [3, 2, 5], [3, 5, 6], [0, 0, 0],
     ]);
   });
 
-  it("presses buttons by the kernel's names for their places", () => {
+  it("encodes buttons as the kernel's codes for their positions", () => {
     expect(changes({ ...resting, s: [0, 0, 0, 0], b: pressed("south") | pressed("west") | pressed("guide") })).to.deep.equal([
       [1, 0x130, 1], [1, 0x133, 1], [1, 0x13c, 1], [0, 0, 0],
     ]);
   });
 
-  it("makes a hat of the four directions", () => {
+  it("encodes the four directions as a hat", () => {
     expect(changes({ ...resting, s: [0, 0, 0, 0], b: pressed("up") | pressed("right") })).to.deep.equal([[3, 16, 1], [3, 17, -1], [0, 0, 0]]);
   });
 
-  it("leads back to rest, with the time in every record", () => {
+  it("encodes the return to rest, with the time in every record", () => {
     const back = encodeChanges(readGamepad({ ...resting, s: [9, 0, 0, 0], b: pressed("east") }), restingGamepad, 1_500);
     expect(events(back)).to.deep.equal([[3, 0, 0], [1, 0x131, 0], [0, 0, 0]]);
     expect([back.readBigInt64LE(0), back.readBigInt64LE(8)]).to.deep.equal([1n, 500_000n]);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { gamepadButtons } from "#contracts/stream.ts";
-import { createInputPacer, type GameInput, type InputPacer } from "../../../../streamer/src/input/inputPacer.ts";
+import { createInputPacer, type GameInput, type InputPacer } from "#streamer/input/inputPacer.ts";
 
-describe("input pacer", () => {
+describe("createInputPacer", () => {
   let now: number;
   let timer: { at: number; callback: () => void } | undefined;
   let applied: [at: number, input: string][];
@@ -43,7 +43,7 @@ describe("input pacer", () => {
     now = end;
   }
 
-  it("lets through at once whatever was held as long as games need", () => {
+  it("applies input at once when keys were held for the minimum time", () => {
     key("KeyW", true);
     pass(60);
     key("KeyW", false);
@@ -53,7 +53,7 @@ describe("input pacer", () => {
     expect(timer).to.equal(undefined);
   });
 
-  it("keeps a tap that came in one moment pressed, and everything after it in order", () => {
+  it("holds a tap that arrived at once for the minimum time, and later input after it in order", () => {
     key("KeyW", true);
     key("KeyW", false);
     pacer.push({ t: "rel", x: 1, y: 1 });
@@ -62,7 +62,7 @@ describe("input pacer", () => {
     expect(applied).to.deep.equal([[0, "KeyW+"], [50, "KeyW-"], [50, "rel"], [70, "KeyW+"]]);
   });
 
-  it("does the same for the pad's buttons, but lets its sticks move", () => {
+  it("holds gamepad buttons for the minimum time, but not stick movements", () => {
     pad(0, "south");
     pad(5, "south", "east");
     pad(9, "east");
@@ -71,7 +71,7 @@ describe("input pacer", () => {
     expect(applied).to.deep.equal([[0, "pad 1 0"], [0, "pad 3 5"], [50, "pad 2 9"], [50, "pad 0 9"]]);
   });
 
-  it("waits for nothing when too much has piled up", () => {
+  it("applies everything at once when the queue is full", () => {
     for (let count = 0; count < 40; count++) {
       key("KeyW", true);
       key("KeyW", false);
@@ -82,7 +82,7 @@ describe("input pacer", () => {
     expect(applied.filter(([, input]) => input === "KeyW+")).to.have.length(40);
   });
 
-  it("knows nothing of keys that nobody has", () => {
+  it("does not pace keys without a key code", () => {
     key("Nonsense", true);
     key("Nonsense", false);
     expect(applied).to.have.length(2);

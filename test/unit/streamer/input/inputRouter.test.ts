@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import { createDesktopInput } from "../../../../streamer/src/input/desktopInput.ts";
-import type { GamepadState } from "../../../../streamer/src/input/gamepadState.ts";
-import { createInputRouter, type InputRouter } from "../../../../streamer/src/input/inputRouter.ts";
+import { createDesktopInput } from "#streamer/input/desktopInput.ts";
+import type { GamepadState } from "#streamer/input/gamepadState.ts";
+import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
 
-describe("input router", () => {
+describe("createInputRouter", () => {
   let injected: number[][];
   let pad: GamepadState;
   let pongs: number[];
@@ -29,7 +29,7 @@ describe("input router", () => {
   });
   const handle = (message: StreamInput) => router.handle(JSON.stringify(message), (n) => pongs.push(n));
 
-  it("applies what is well formed", () => {
+  it("applies well-formed messages to desktop and gamepad", () => {
     handle({ t: "key", c: "Space", d: 1 });
     handle({ t: "btn", b: 0, d: 1 });
     handle({ t: "ping", n: 5 });
@@ -38,7 +38,7 @@ describe("input router", () => {
     expect(router.state()).to.deep.equal({ accepted: 3, rejected: 0, lastInputAt: 1_000 });
   });
 
-  it("takes a ping or a release for no sign of a player", () => {
+  it("does not count a ping or a release as the player's last input", () => {
     handle({ t: "ping", n: 1 });
     handle({ t: "release" });
     expect(router.state().lastInputAt).to.equal(null);
@@ -48,7 +48,7 @@ describe("input router", () => {
     expect(router.state().lastInputAt).to.equal(1_000);
   });
 
-  it("counts and drops everything else", () => {
+  it("counts and drops malformed messages", () => {
     const bad: (string | Buffer)[] = [
       "", "nonsense", "{}", '{"t":"fire"}', '{"t":"btn","b":9,"d":1}', '{"t":"rel","x":0.5,"y":0}', '{"t":"move","x":-1,"y":0}',
       `{"t":"key","c":"${"K".repeat(600)}","d":1}`, Buffer.from([1, 2, 3]),
@@ -58,7 +58,7 @@ describe("input router", () => {
     expect(injected).to.deep.equal([]);
   });
 
-  it("lets go of keys and pad together", () => {
+  it("releases keys and gamepad together", () => {
     handle({ t: "key", c: "KeyW", d: 1 });
     handle({ t: "pad", s: [1, 2, 3, 4], l: 0, r: 255, b: 1 });
     expect(pad.get("1 304")).to.equal(1);
@@ -67,7 +67,7 @@ describe("input router", () => {
     expect(pad.size).to.equal(0);
   });
 
-  it("forgets a tap that still waits when everything is let go", () => {
+  it("discards a queued tap when everything is released", () => {
     handle({ t: "key", c: "KeyW", d: 1 });
     handle({ t: "key", c: "KeyW", d: 0 });
     handle({ t: "key", c: "KeyA", d: 1 });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { InvalidOffer } from "../../../../streamer/src/errors.ts";
-import { announceAddress } from "../../../../streamer/src/transport/answer.ts";
-import { parseOffer } from "../../../../streamer/src/transport/offer.ts";
+import { InvalidOffer } from "#streamer/errors.ts";
+import { announceAddress } from "#streamer/transport/sdpAnswer.ts";
+import { parseOffer } from "#streamer/transport/offer.ts";
 
 const chromium = `v=0
 o=- 4611731400430051336 2 IN IP4 127.0.0.1
@@ -35,8 +35,8 @@ m=application 9 UDP/DTLS/SCTP webrtc-datachannel
 a=mid:2
 `.replaceAll("\n", "\r\n");
 
-describe("offer", () => {
-  it("gives the codecs that can be sent, the extensions and the audio", () => {
+describe("parseOffer", () => {
+  it("returns the codecs that can be sent, the header extensions and the audio", () => {
     const { video, audio } = parseOffer(chromium);
     expect(video).to.deep.equal({
       mid: "0",
@@ -49,38 +49,38 @@ describe("offer", () => {
     expect(audio).to.deep.equal({ mid: "1", extensions: {}, payloadType: 111 });
   });
 
-  it("hands the transport no candidate to aim at", () => {
+  it("removes the browser's candidates", () => {
     expect(parseOffer(chromium).sdp).not.to.contain("a=candidate");
   });
 
-  it("takes an offer without audio", () => {
+  it("accepts an offer without audio", () => {
     expect(parseOffer(chromium.replace("m=audio", "m=text")).audio).to.equal(undefined);
   });
 
   for (const [what, from, to] of [
-    ["a body that is no description", "v=0", "hello"],
+    ["a body that is not a session description", "v=0", "hello"],
     ["control characters", "s=-", "s=\u0007"],
-    ["no ICE password", "a=ice-pwd", "a=x"],
-    ["no video", "m=video", "m=text"],
-    ["a second video", "m=audio", "m=video"],
-    ["a mid that is no token", "a=mid:0", "a=mid:0 injected"],
+    ["an offer without an ICE password", "a=ice-pwd", "a=x"],
+    ["an offer without video", "m=video", "m=text"],
+    ["an offer with two videos", "m=audio", "m=video"],
+    ["a mid that is not a token", "a=mid:0", "a=mid:0 injected"],
     ["audio without Opus", "opus/48000/2", "PCMU/8000"],
   ] as const) {
-    it(`refuses ${what}`, () => {
+    it(`rejects ${what}`, () => {
       expect(() => parseOffer(chromium.replace(from, to))).to.throw(InvalidOffer);
     });
   }
 });
 
-describe("answer", () => {
-  it("announces one candidate, in the first media section", () => {
+describe("announceAddress", () => {
+  it("puts one candidate into the first media section", () => {
     const gathered = ["v=0", "m=video 9 x", "a=mid:0", "a=candidate:1 1 UDP 1 10.0.0.1 5 typ host", "a=end-of-candidates", "m=audio 9 x", "a=mid:1", ""].join("\r\n");
     expect(announceAddress(gathered, "203.0.113.9", 30_001).split("\r\n")).to.deep.equal([
       "v=0", "m=video 9 x", "a=mid:0", "a=candidate:1 1 UDP 2122317823 203.0.113.9 30001 typ host", "a=end-of-candidates", "m=audio 9 x", "a=mid:1", "",
     ]);
   });
 
-  it("does the same when there is but one section", () => {
+  it("puts the candidate into the only media section", () => {
     expect(announceAddress("v=0\r\nm=video 9 x\r\n", "2001:db8::1", 7)).to.match(/m=video 9 x\r\na=candidate:.* 2001:db8::1 7 typ host\r\na=end-of-candidates\r\n$/);
   });
 });

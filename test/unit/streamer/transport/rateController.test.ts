@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { createRateController } from "../../../../streamer/src/transport/rateController.ts";
-import type { TransportFeedback } from "../../../../streamer/src/transport/transportFeedback.ts";
+import { createRateController } from "#streamer/transport/rateController.ts";
+import type { TransportFeedback } from "#streamer/rtp/transportFeedback.ts";
 
 const packetBytes = 1_200;
 const feedbackEveryMs = 66;
@@ -62,14 +62,14 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
   };
 }
 
-describe("rate controller", () => {
-  it("climbs to the most that is allowed on a wide way, and no further", () => {
+describe("createRateController", () => {
+  it("increases the rate to the maximum on a path with spare capacity", () => {
     const way = simulate({ startKbps: 2_000, maxKbps: 6_000 });
     way.run(30);
     expect(way.rate()).to.be.within(5_700, 6_000);
   });
 
-  it("falls below a bottleneck within two seconds and empties its queue", () => {
+  it("falls below a bottleneck's capacity within two seconds, so that its queue drains", () => {
     const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
     way.run(3);
     way.setWidth(2_500);
@@ -79,7 +79,7 @@ describe("rate controller", () => {
     expect(way.queueMs()).to.be.below(100);
   });
 
-  it("then stays near the bottleneck's width and comes back when it is gone", () => {
+  it("stays near a bottleneck's capacity, and recovers when the bottleneck is gone", () => {
     const way = simulate();
     way.setWidth(2_500);
     way.run(20);
@@ -89,7 +89,7 @@ describe("rate controller", () => {
     expect(way.rate()).to.be.above(4_000);
   });
 
-  it("takes a longer way for what it is, and regains its rate", () => {
+  it("does not take a longer path for congestion, and regains its rate", () => {
     const way = simulate();
     way.run(5);
     way.setPropagation(120);
@@ -98,7 +98,7 @@ describe("rate controller", () => {
     expect(way.controller.state().queueMs).to.be.below(10);
   });
 
-  it("does not take a standing queue for a longer way", () => {
+  it("does not take a standing queue for a longer path", () => {
     const way = simulate();
     way.setWidth(1_000);
     way.run(15);
@@ -106,7 +106,7 @@ describe("rate controller", () => {
     expect(way.queueMs()).to.be.below(150);
   });
 
-  it("slows down when every fifth packet is lost", () => {
+  it("decreases the rate when every fifth packet is lost", () => {
     const way = simulate();
     way.run(2);
     way.setLoss(0.2);
@@ -115,14 +115,14 @@ describe("rate controller", () => {
     expect(way.controller.state().loss).to.be.within(0.15, 0.25);
   });
 
-  it("shrugs off a loss of one percent", () => {
+  it("keeps the rate at a loss of one percent", () => {
     const way = simulate();
     way.setLoss(0.01);
     way.run(10);
     expect(way.rate()).to.be.at.least(4_000);
   });
 
-  it("keeps most of its rate when a still picture meets a hiccup", () => {
+  it("keeps most of the rate when a short congestion meets a still picture", () => {
     const way = simulate();
     way.setContent(400);
     way.run(5);
@@ -131,7 +131,7 @@ describe("rate controller", () => {
     expect(way.rate()).to.be.above(1_500);
   });
 
-  it("regains half its starting rate under a still picture after many hiccups", () => {
+  it("regains half the starting rate with a still picture after many short congestions", () => {
     const way = simulate();
     way.setContent(400);
     for (let hiccup = 0; hiccup < 6; hiccup++) {
@@ -143,14 +143,14 @@ describe("rate controller", () => {
     expect(way.rate()).to.be.within(1_900, 2_000);
   });
 
-  it("never goes below its floor", () => {
+  it("never falls below the minimum rate", () => {
     const way = simulate();
     way.setWidth(50);
     way.run(30);
     expect(way.rate()).to.equal(300);
   });
 
-  it("passes over packets it never sent and reports that repeat", () => {
+  it("ignores packets that were never sent and repeated reports", () => {
     const way = simulate();
     way.run(1);
     const before = way.controller.state();

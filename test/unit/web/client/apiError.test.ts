@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import { ErrorCode } from "#contracts/http/errors.ts";
-import { ApiError, isApiError, sentenceFor, waitText } from "../../../../web/src/client/apiError.ts";
+import { ApiError, isApiError, sentenceFor, waitText } from "#web/client/apiError.ts";
 
 describe("sentenceFor", () => {
-  it("has a sentence for every error and never shows the server's own words", () => {
+  it("returns a sentence for every error code and never the server's own message", () => {
     for (const code of [...ErrorCode.options, "unreachable", "unexpected"] as const) {
       expect(sentenceFor(new ApiError(code, "internal words")), code).to.match(/^[A-Z].*\.$/).and.not.include("internal");
     }
     expect(sentenceFor(new TypeError("x is undefined"))).to.not.include("undefined");
   });
 
-  it("says how long to wait when the server does", () => {
+  it("says how long to wait when the response has a Retry-After", () => {
     expect(sentenceFor(new ApiError("locked", "", { retryAfterSeconds: 300 }))).to.include("in 5 minutes");
     expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10 }))).to.include("in 10 seconds");
     expect([1, 119, 121].map(waitText)).to.deep.equal(["1 second", "119 seconds", "3 minutes"]);
@@ -18,7 +18,7 @@ describe("sentenceFor", () => {
 });
 
 describe("isApiError", () => {
-  it("tells the codes apart", () => {
+  it("is true only for an ApiError with one of the codes", () => {
     const error: unknown = new ApiError("not_found", "");
     expect(isApiError(error, "locked", "not_found")).to.equal(true);
     expect(isApiError(error, "locked")).to.equal(false);

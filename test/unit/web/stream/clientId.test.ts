@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WhepClientId } from "#contracts/stream.ts";
-import { takeClientId } from "../../../../web/src/stream/clientId.ts";
+import { takeClientId } from "#web/stream/clientId.ts";
 
 describe("takeClientId", () => {
   function aTab(copied: [string, string][] = []): { storage: Map<string, string>; page: EventTarget; load: () => string } {
@@ -15,7 +15,7 @@ describe("takeClientId", () => {
     return { storage: items, page, load: () => takeClientId({ storage, page, randomId: () => `made-here-${(made += 1)}` }) };
   }
 
-  it("is the same after a reload", () => {
+  it("returns the same id after a reload", () => {
     const tab = aTab();
     const id = tab.load();
     tab.page.dispatchEvent(new Event("pagehide"));
@@ -23,7 +23,7 @@ describe("takeClientId", () => {
     expect(WhepClientId.safeParse(id).success).to.equal(true);
   });
 
-  it("is not copied by a tab made of this one", () => {
+  it("leaves no id that a duplicated tab would copy", () => {
     const tab = aTab();
     tab.load();
     expect([...tab.storage]).to.deep.equal([]);

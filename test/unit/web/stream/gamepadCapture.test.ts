@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { PadInput, type StreamInput } from "#contracts/stream.ts";
-import { GamepadCapture, padMessage, type PadSample } from "../../../../web/src/stream/gamepadCapture.ts";
+import { GamepadCapture, padMessage, type PadSample } from "#web/stream/gamepadCapture.ts";
 
 function aPad({ index = 0, axes = [0, 0, 0, 0], pressed = [] as number[] } = {}): PadSample {
   return { index, axes, buttons: Array.from({ length: 17 }, (_button, place) => ({ pressed: pressed.includes(place), value: pressed.includes(place) ? 1 : 0 })) };
@@ -12,26 +12,26 @@ function capture(): { gamepad: GamepadCapture; sent: StreamInput[] } {
 }
 
 describe("padMessage", () => {
-  it("leaves the triggers out of the bits and gives their pressure", () => {
+  it("leaves the triggers out of the button bits and sends their pressure", () => {
     const message = padMessage(aPad({ pressed: [0, 7, 8, 16], axes: [1, -1, 0.01, 0.5] }));
     expect(message).to.deep.equal({ t: "pad", s: [32_767, -32_767, 0, 16_384], l: 0, r: 255, b: 1 | (1 << 6) | (1 << 14) });
     expect(PadInput.safeParse(message).success).to.equal(true);
   });
 
-  it("survives a gamepad with few parts", () => {
+  it("accepts a gamepad with fewer axes and buttons than the standard layout", () => {
     expect(padMessage({ index: 0, axes: [Number.NaN], buttons: [] })).to.deep.equal({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 });
   });
 });
 
 describe("GamepadCapture", () => {
-  it("sends nothing of a gamepad that lies on the table", () => {
+  it("sends nothing for a gamepad that nobody moves", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([null, aPad({ index: 1 })]);
     gamepad.sample([null, aPad({ index: 1 })]);
     expect(sent).to.deep.equal([]);
   });
 
-  it("follows the gamepad that moves, and only its changes", () => {
+  it("sends the changes of the gamepad that moved first, and of no other", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([aPad(), aPad({ index: 1 })]);
     gamepad.sample([aPad(), aPad({ index: 1, pressed: [0] })]);
@@ -48,7 +48,7 @@ describe("GamepadCapture", () => {
     expect(sent.slice(1)).to.deep.equal([{ t: "release" }]);
   });
 
-  it("tells the state anew after everything was released", () => {
+  it("sends the state again after a reset", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([aPad()]);
     gamepad.sample([aPad({ pressed: [0] })]);

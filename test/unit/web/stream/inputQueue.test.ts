@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { StreamInput } from "#contracts/stream.ts";
-import { InputQueue } from "../../../../web/src/stream/inputQueue.ts";
+import { InputQueue } from "#web/stream/inputQueue.ts";
 
 function drain(queue: InputQueue): StreamInput[] {
   const messages: StreamInput[] = [];
@@ -19,16 +19,16 @@ const key = (code: string, down: 0 | 1): StreamInput => ({ t: "key", c: code, d:
 const pad = (bits: number, x = 0): StreamInput => ({ t: "pad", s: [x, 0, 0, 0], l: 0, r: 0, b: bits });
 
 describe("InputQueue", () => {
-  it("keeps only the last of several places of the pointer", () => {
+  it("keeps only the last of several pointer positions", () => {
     expect(drain(queueOf([{ t: "move", x: 1, y: 1 }, { t: "move", x: 2, y: 2 }]))).to.deep.equal([{ t: "move", x: 2, y: 2 }]);
   });
 
-  it("adds up relative movements and notches, within what a message may say", () => {
+  it("adds up relative movements and notches, within the limits of a message", () => {
     expect(drain(queueOf([{ t: "rel", x: 3, y: -1 }, { t: "rel", x: 4, y: -1 }, { t: "wheel", x: 0, y: 12 }, { t: "wheel", x: 0, y: 12 }])))
       .to.deep.equal([{ t: "rel", x: 7, y: -2 }, { t: "wheel", x: 0, y: 16 }]);
   });
 
-  it("does not move a click to another place", () => {
+  it("does not move a click to another position", () => {
     const messages: StreamInput[] = [{ t: "move", x: 1, y: 1 }, { t: "btn", b: 0, d: 1 }, { t: "move", x: 2, y: 2 }];
     expect(drain(queueOf(messages))).to.deep.equal(messages);
   });
@@ -42,7 +42,7 @@ describe("InputQueue", () => {
     expect(drain(queue)).to.deep.equal([key("KeyA", 1), key("KeyA", 0), key("KeyB", 1)]);
   });
 
-  it("releases everything rather than play back old presses", () => {
+  it("replaces old presses by one release of everything when it is full", () => {
     expect(drain(queueOf([key("KeyA", 1), key("KeyB", 1), key("KeyC", 1)], 2))).to.deep.equal([{ t: "release" }]);
   });
 

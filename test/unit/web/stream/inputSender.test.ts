@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { InputSender, type InputChannel } from "../../../../web/src/stream/inputSender.ts";
+import { InputSender, type InputChannel } from "#web/stream/inputSender.ts";
 
-/** A channel whose buffer fills as bytes are sent and empties when told to. */
+/** A channel whose buffer fills with each message and empties on drain(). */
 class SlowChannel extends EventTarget implements InputChannel {
   readyState: RTCDataChannelState = "open";
   bufferedAmount = 0;
@@ -20,13 +20,13 @@ class SlowChannel extends EventTarget implements InputChannel {
 }
 
 describe("InputSender", () => {
-  it("sends at once while the channel keeps up", () => {
+  it("sends at once while the channel's buffer is not full", () => {
     const channel = new SlowChannel();
     new InputSender(channel).send({ t: "key", c: "Space", d: 1 });
     expect(channel.sent).to.deep.equal(['{"t":"key","c":"Space","d":1}']);
   });
 
-  it("merges what waits for a full channel and sends it when that has drained", () => {
+  it("merges messages while the channel's buffer is full and sends them when it has drained", () => {
     const channel = new SlowChannel();
     const sender = new InputSender(channel);
     channel.bufferedAmount = 100_000;
@@ -37,7 +37,7 @@ describe("InputSender", () => {
     expect(channel.sent).to.deep.equal(['{"t":"move","x":9,"y":9}']);
   });
 
-  it("drops what comes while the channel is not open", () => {
+  it("drops messages while the channel is not open", () => {
     const channel = new SlowChannel();
     const sender = new InputSender(channel);
     channel.readyState = "connecting";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { KeyInput, type StreamInput } from "#contracts/stream.ts";
-import { KeyboardCapture, isMenuChord, type KeyPress } from "../../../../web/src/stream/keyboardCapture.ts";
+import { KeyboardCapture, isMenuChord, type KeyPress } from "#web/stream/keyboardCapture.ts";
 
 const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, repeat: false, ctrlKey: false, altKey: false, ...more });
 
@@ -18,21 +18,21 @@ describe("KeyboardCapture", () => {
     expect(sent.every((message) => KeyInput.safeParse(message).success)).to.equal(true);
   });
 
-  it("leaves repeating to the game's display", () => {
+  it("sends no repeats of a held key, because the game's display makes them", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("KeyQ"));
     keyboard.down(press("KeyQ", { repeat: true }));
     expect(sent).to.have.length(1);
   });
 
-  it("ignores keys without a place, as on-screen keyboards send them", () => {
+  it("ignores keys without a code, which on-screen keyboards send", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press(""));
     keyboard.up(press(""));
     expect(sent).to.deep.equal([]);
   });
 
-  it("releases what was held when a Meta key goes up", () => {
+  it("releases all held keys when a Meta key goes up", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("MetaLeft"));
     keyboard.down(press("KeyC"));
@@ -40,7 +40,7 @@ describe("KeyboardCapture", () => {
     expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "MetaLeft", d: 0 }, { t: "key", c: "KeyC", d: 0 }]);
   });
 
-  it("knows the way to the controls", () => {
+  it("isMenuChord is true for Ctrl+Alt+M only", () => {
     expect(isMenuChord(press("KeyM", { ctrlKey: true, altKey: true }))).to.equal(true);
     expect(isMenuChord(press("KeyM", { ctrlKey: true }))).to.equal(false);
   });

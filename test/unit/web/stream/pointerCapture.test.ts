@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import { PointerCapture, type PointerSample } from "../../../../web/src/stream/pointerCapture.ts";
+import { PointerCapture, type PointerSample } from "#web/stream/pointerCapture.ts";
 
 const at = (clientX: number, clientY: number, buttons = 0): PointerSample => ({ clientX, clientY, movementX: 0, movementY: 0, buttons });
 const by = (movementX: number, movementY: number): PointerSample => ({ clientX: 0, clientY: 0, movementX, movementY, buttons: 0 });
@@ -13,13 +13,13 @@ function capture(): { pointer: PointerCapture; sent: StreamInput[] } {
 }
 
 describe("PointerCapture", () => {
-  it("goes to the place before it presses there", () => {
+  it("sends the position before the press at it", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(640, 0, 1), false);
     expect(sent).to.deep.equal([{ t: "move", x: 65_535, y: 0 }, { t: "btn", b: 0, d: 1 }]);
   });
 
-  it("tells a second button that comes as a mere movement", () => {
+  it("sends a second button whose press the browser reports as a movement", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(0, 0, 1), false);
     pointer.sample(at(0, 0, 3), false);
@@ -27,27 +27,27 @@ describe("PointerCapture", () => {
     expect(sent.slice(2)).to.deep.equal([{ t: "btn", b: 2, d: 1 }, { t: "btn", b: 0, d: 0 }]);
   });
 
-  it("maps every button by its number", () => {
+  it("sends every button by its number", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(0, 0, 31), false);
     expect(sent.slice(1).map((message) => message.t === "btn" && message.b)).to.deep.equal([0, 1, 2, 3, 4]);
   });
 
-  it("says nothing when the pointer stays", () => {
+  it("sends nothing when the pointer has not moved", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(100, 100), false);
     pointer.sample(at(100, 100), false);
     expect(sent).to.have.length(1);
   });
 
-  it("sends locked movement in pixels of the game and keeps the fractions", () => {
+  it("sends movement of a locked pointer in pixels of the game and carries the fractions over", () => {
     const { pointer, sent } = capture();
     pointer.sample(by(0.25, -3), true);
     pointer.sample(by(0.25, 0), true);
     expect(sent).to.deep.equal([{ t: "rel", x: 0, y: -6 }, { t: "rel", x: 1, y: 0 }]);
   });
 
-  it("presses again after everything was released", () => {
+  it("sends a held button again after a reset", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(0, 0, 1), false);
     pointer.reset();

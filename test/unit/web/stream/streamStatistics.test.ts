@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { readCounters, statisticsBetween } from "../../../../web/src/stream/streamStatistics.ts";
+import { readCounters, statisticsBetween } from "#web/stream/streamStatistics.ts";
 
 function aReport(more: Record<string, unknown> = {}): Record<string, unknown>[] {
   return [
@@ -14,7 +14,7 @@ function aReport(more: Record<string, unknown> = {}): Record<string, unknown>[] 
 }
 
 describe("statisticsBetween", () => {
-  it("gives rates over the last interval", () => {
+  it("returns rates over the last interval", () => {
     const before = readCounters(aReport());
     const now = readCounters(aReport({ timestamp: 2_000, framesDecoded: 90, bytesReceived: 600_000, jitterBufferDelay: 0.9, jitterBufferEmittedCount: 90, totalDecodeTime: 0.12 }));
     expect(statisticsBetween(before, now)).to.deep.equal({
@@ -23,14 +23,14 @@ describe("statisticsBetween", () => {
     });
   });
 
-  it("knows no rates at the first reading, nor across two connections", () => {
+  it("has no rates at the first reading, nor across two connections", () => {
     const now = readCounters(aReport());
     expect(statisticsBetween(undefined, now)).to.include({ framesPerSecond: null, bitrateKbps: null, codec: "H264" });
     const ofLongerConnection = readCounters(aReport({ timestamp: 500, framesDecoded: 5_000, bytesReceived: 9e9 }));
     expect(statisticsBetween(ofLongerConnection, now)).to.include({ framesPerSecond: null, bitrateKbps: null });
   });
 
-  it("is empty where the browser says nothing", () => {
+  it("is null for every figure that the browser does not report", () => {
     expect(statisticsBetween(undefined, readCounters([]))).to.include({ width: null, roundTripMs: null, codec: null });
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import { WheelCapture } from "../../../../web/src/stream/wheelCapture.ts";
+import { WheelCapture } from "#web/stream/wheelCapture.ts";
 
 function sentFor(samples: { deltaX?: number; deltaY?: number; deltaMode?: number }[]): StreamInput[] {
   const sent: StreamInput[] = [];
@@ -10,19 +10,19 @@ function sentFor(samples: { deltaX?: number; deltaY?: number; deltaMode?: number
 }
 
 describe("WheelCapture", () => {
-  it("gathers the small steps of a touch pad into notches", () => {
+  it("adds up the small steps of a touch pad to notches", () => {
     expect(sentFor([{ deltaY: 40 }, { deltaY: 40 }, { deltaY: 40 }])).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
   });
 
-  it("understands lines, as Firefox reports them", () => {
+  it("converts lines, which Firefox reports, to notches", () => {
     expect(sentFor([{ deltaY: -3, deltaMode: 1 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
   });
 
-  it("forgets a half turned notch when the direction changes", () => {
+  it("discards a part of a notch when the direction changes", () => {
     expect(sentFor([{ deltaY: 90 }, { deltaY: -100 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
   });
 
-  it("keeps within what a message may say", () => {
+  it("sends no more notches than a message may hold", () => {
     expect(sentFor([{ deltaX: 10_000 }])).to.deep.equal([{ t: "wheel", x: 16, y: 0 }]);
   });
 });

@@ -2,11 +2,11 @@ import { isConflict, isNotFound } from "#kube/errors.ts";
 import { hasFinalizer, isDeleting, removeFinalizer as dropFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { deadlinesOf, isPast } from "../deadlines.ts";
-import { isPodOf } from "../podState.ts";
+import { isPodOf } from "../../../sessionPods/podState.ts";
 import type { Step, StepOutcome } from "./step.ts";
 
 /**
- * Lets the finished session's pod go. It is never deleted by force: on a node that cannot be reached the object stays, and
+ * Deletes the finished session's pod and removes its finalizer, but never by force: on a node that cannot be reached the object stays, and
  * with it slot and port, until the kubelet is back or the cluster has removed the node.
  */
 export const releasePod: Step = async ({ world: { pod, session }, deps, signal }): Promise<StepOutcome> => {
@@ -20,14 +20,14 @@ export const releasePod: Step = async ({ world: { pod, session }, deps, signal }
   return "done";
 };
 
-/** Lets a deleted session go, for which only the operator's finalizer was left. */
+/** Removes the operator's finalizer from a deleted session. */
 export const removeFinalizer: Step = async ({ world: { session }, deps, signal }): Promise<StepOutcome> => {
   if (!isDeleting(session) || !hasFinalizer(session, finalizers.operator)) return "done";
   await dropFinalizer(deps.sessions, session, finalizers.operator, { signal });
   return "wait";
 };
 
-/** Deletes the finished session when its time is over; the API's finalizer still keeps it until it is recorded. */
+/** Deletes the finished session when its time to live is over; the API's finalizer keeps it until it is recorded. */
 export const deleteExpired: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
   const { session, now } = world;
   if (isDeleting(session) || !isPast(deadlinesOf(world).expiry, now)) return "wait";

@@ -1,14 +1,15 @@
+import { failureReasons, gameSessionEventReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { addFinalizer as putFinalizer, hasFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { Assignment, NoPlace } from "../assignments.ts";
-import { contentFailed, failed, nodeLost, refusalOf, type Ending } from "../endings.ts";
+import { contentFailed, failed, nodeLost, podRejection, type StopCause } from "../stopCauses.ts";
 import type { SessionWorld } from "../world.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import { noteStopping } from "./stop.ts";
 import type { Step, StepOutcome } from "./step.ts";
 
-/** Makes sure that the session cannot vanish before its end is graceful; the API's own finalizer does as well. */
+/** Makes sure that the session stays until its stop is complete; a session of the API has the API's finalizer for that. */
 export const addFinalizer: Step = async ({ world, deps, signal }): Promise<StepOutcome> => {
   if (hasFinalizer(world.session, finalizers.recorder)) return "done";
   world.session = await putFinalizer(deps.sessions, world.session, finalizers.operator, { signal });
@@ -16,7 +17,7 @@ export const addFinalizer: Step = async ({ world, deps, signal }): Promise<StepO
   return "done";
 };
 
-/** Gives the session a node and a media port there, or says why there is none yet. */
+/** Assigns a node and a media port on it to the session, or reports why there is none yet. */
 export const assignNode: Step = ({ world, draft, deps }) => {
   const place = deps.assignments.assign(world.session);
   if (isNoPlace(place)) {
@@ -26,11 +27,11 @@ export const assignNode: Step = ({ world, draft, deps }) => {
   }
   const placement = { attempt: 1, assignedAt: world.now.toISOString(), triedNodes: [] };
   takePlace(draft, place, placement);
-  draft.event("Normal", "Scheduled", "Schedule", `Placed on node ${place.nodeName} with media port ${place.mediaPort}.`);
+  draft.event("Normal", gameSessionEventReasons.scheduled, "Schedule", `Placed on node ${place.nodeName} with media port ${place.mediaPort}.`);
   return "wait";
 };
 
-/** Gives the node up for another one, or ends the session when there is none. */
+/** Moves the session to another node, or stops it when there is none. */
 export const moveToAnotherNode: Step = (context) => {
   const { world, draft, deps } = context;
   const { status } = world.session;
@@ -44,7 +45,7 @@ export const moveToAnotherNode: Step = (context) => {
   }
   takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
   draft.resetAgentConditions();
-  draft.event("Warning", cause.failure?.reason ?? "Moved", "Schedule", `${cause.failure?.message ?? ""} Trying node ${place.nodeName}.`.trim());
+  draft.event("Warning", cause.failure?.reason ?? gameSessionEventReasons.moved, "Schedule", `${cause.failure?.message ?? ""} Trying node ${place.nodeName}.`.trim());
   return "wait";
 };
 
@@ -61,7 +62,7 @@ export const changePort: Step = (context) => {
   deps.assignments.quarantine(status.nodeName, [status.ports.media]);
   const { triedNodes = [] } = status.placement ?? {};
   takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
-  draft.event("Warning", "PortTaken", "Schedule", `Media port ${status.ports.media} is taken on the node; trying ${place.mediaPort}.`);
+  draft.event("Warning", gameSessionEventReasons.portTaken, "Schedule", `Media port ${status.ports.media} is taken on the node; trying ${place.mediaPort}.`);
   return "wait";
 };
 
@@ -73,21 +74,21 @@ function takePlace(draft: StatusDraft, place: Assignment, placement: NonNullable
   delete status.podIp; // of the pod at the former place
   if (place.address === undefined) delete status.address;
   else status.address = place.address;
-  draft.set("Scheduled", "True", "NodeAssigned", `Node ${place.nodeName} was chosen.`);
+  draft.set("Scheduled", "True", scheduledReasons.nodeAssigned, `Node ${place.nodeName} was chosen.`);
 }
 
 function nextAttempt({ session }: SessionWorld): number {
   return Math.min(limits.gameSession.placementAttempts, (session.status?.placement?.attempt ?? 1) + 1);
 }
 
-/** Looked at in the order of certainty: a refusal of the pod, the loss of the node, the passing of time. */
-function causeOfMove(world: SessionWorld, nodeName: string): Ending {
-  const refusal = refusalOf(world);
-  if (refusal) return failed("PodRefused", `Node ${nodeName} has no room for the pod: ${refusal.message}`);
+/** Returns the most certain cause: that the pod was refused, that the node is lost, or that time has passed. */
+function causeOfMove(world: SessionWorld, nodeName: string): StopCause {
+  const rejected = podRejection(world);
+  if (rejected) return failed(failureReasons.podRefused, `Node ${nodeName} has no room for the pod: ${rejected.message}`);
   return world.nodeHealth === "Lost" ? nodeLost(nodeName) : contentFailed(world);
 }
 
-function withoutAlternative(cause: Ending, { message }: NoPlace): Ending {
+function withoutAlternative(cause: StopCause, { message }: NoPlace): StopCause {
   if (!cause.failure) return cause;
   return { ...cause, failure: { ...cause.failure, message: `${cause.failure.message} No other node: ${message}`.slice(0, 1024) } };
 }

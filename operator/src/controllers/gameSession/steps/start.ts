@@ -1,19 +1,21 @@
 import { isAlreadyExists, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
+import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons } from "#contracts/crd/reasons.ts";
 import { buildPod } from "../pod.ts";
-import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../podState.ts";
-import { currentPod, isContentReady, isFinished, obsoletePod } from "../world.ts";
+import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
+import { currentPod, obsoletePod } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
-/** The node agent is at work; its report is the next change. */
+/** Waits for the node agent, whose report brings the next pass. */
 export const awaitContent: Step = () => "wait";
 
-/** The network probe is at work; its answer brings the next pass. */
+/** Waits for the network probe, whose result brings the next pass. */
 export const awaitNetwork: Step = () => "wait";
 
-/** Makes the session's pod at the place that its status names. */
+/** Creates the session's pod at the place that its status names. */
 export const createPod: Step = async (context): Promise<StepOutcome> => {
   const { world, draft, deps, signal, logger } = context;
   if (currentPod(world)) return "done";
@@ -22,21 +24,21 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   if (!await isStillWanted(context)) return "wait";
   const place = { nodeName: status.nodeName, mediaPort: status.ports.media, address: status.address };
   try {
-    delete draft.status.podIp; // of a pod that is gone; another session's may have it by now
+    delete draft.status.podIp; // That pod is gone: another session's pod may have its address by now.
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
     deps.cluster.pods.upsert(pod);
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
-    draft.event("Normal", "PodCreated", "Start", `The game's files are on node ${place.nodeName}; the pod is made.`);
+    draft.event("Normal", gameSessionEventReasons.podCreated, "Start", `The game's files are on node ${place.nodeName}; the pod is made.`);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    // Made by an earlier pass whose answer or watch event has not come: the next pass judges what is there.
+    // An earlier pass created it, and neither its response nor its watch event has come: the next pass sees what is there.
     const existing = await deps.pods.find(world.session.metadata, { signal });
     if (existing) deps.cluster.pods.upsert(existing);
   }
   return "wait";
 };
 
-/** A pod for a session that was stopped, moved or deleted a moment ago would run for nobody, so the API server is asked. */
+/** Asks the API server whether the session was stopped, moved or deleted a moment ago: nobody would play what its pod runs. */
 async function isStillWanted({ world, deps, signal }: StepContext): Promise<boolean> {
   const live = await deps.sessions.find(world.session.metadata, { signal });
   if (live) deps.cluster.gameSessions.upsert(live);
@@ -45,42 +47,42 @@ async function isStillWanted({ world, deps, signal }: StepContext): Promise<bool
     && live.status?.nodeName === world.session.status?.nodeName && live.status?.ports?.media === world.session.status?.ports?.media;
 }
 
-/** Tells in the status whether the stream can be opened. */
+/** Reports in the status whether the stream can be opened. */
 export const reportReadiness: Step = ({ world, draft, deps }) => {
   const pod = currentPod(world);
   if (!pod) return "wait";
   const { status } = draft;
-  // Told before the session is ready: the browser's connection is made while the game starts.
+  // The address is published before the session is ready: the browser connects while the game starts.
   if (isStreamerRunning(pod) && pod.status?.podIP !== undefined) status.podIp = pod.status.podIP;
-  // The streamer's own word is good for the first time only: after it the kubelet has caught up and tells of interruptions.
+  // The streamer is believed for the first time only: after that the kubelet has caught up, and it reports interruptions.
   const isPlayable = isReady(pod) || (world.isPlayable && status.readyAt === undefined);
-  if (!isPlayable || !isContentReady(world.session)) {
-    // Before the first time nothing is written: "not yet" is what the status says anyway.
+  if (!isPlayable || !isPrepared(world.session)) {
+    // Before the first time nothing is written: the status says "not yet" anyway.
     const wasReady = isConditionTrue(status.conditions, "Ready");
     if (wasReady && isInterrupted(pod)) reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });
     return "wait";
   }
   status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
-  draft.set("PodReady", "True", "ContainersReady", "Streamer and game run.");
-  draft.set("StreamReady", "True", "StreamerReady", "The streamer takes viewers.");
+  draft.set("PodReady", "True", podReadyReasons.containersReady, "Streamer and game run.");
+  draft.set("StreamReady", "True", streamReadyReasons.streamerReady, "The streamer takes viewers.");
   const wasReady = isConditionTrue(status.conditions, "Ready");
-  draft.set("Ready", "True", "Streaming", "The game can be played.");
+  draft.set("Ready", "True", readyReasons.streaming, "The game can be played.");
   if (status.readyAt === undefined) {
     status.readyAt = world.now.toISOString();
     deps.metrics.sessionReady((world.now.getTime() - Date.parse(world.session.metadata.creationTimestamp)) / 1000);
   }
-  if (!wasReady) draft.event("Normal", "Ready", "Start", `The stream is ready on ${status.address ?? ""}:${status.ports?.media ?? ""}.`);
+  if (!wasReady) draft.event("Normal", gameSessionEventReasons.ready, "Start", `The stream is ready on ${status.address ?? ""}:${status.ports?.media ?? ""}.`);
   return "wait";
 };
 
 function reportInterruption({ draft, isStreaming, why }: { draft: StepContext["draft"]; isStreaming: boolean; why: string }): void {
-  draft.set("PodReady", "False", "ContainersNotReady", why);
-  if (!isStreaming) draft.set("StreamReady", "False", "StreamerNotReady", why);
-  draft.set("Ready", "False", "Interrupted", why);
-  draft.event("Warning", "Interrupted", "Stream", why);
+  draft.set("PodReady", "False", podReadyReasons.containersNotReady, why);
+  if (!isStreaming) draft.set("StreamReady", "False", streamReadyReasons.streamerNotReady, why);
+  draft.set("Ready", "False", readyReasons.interrupted, why);
+  draft.event("Warning", readyReasons.interrupted, "Stream", why);
 }
 
-/** Clears the name for the session's own pod. A pod that is none of ours is left alone: the start deadline speaks for it. */
+/** Removes a pod that has the name of the session's own. A pod that no session made is left alone: the session then fails at its start deadline. */
 export const removeObsoletePod: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
   const pod = obsoletePod(world);
   if (!pod || !(isPodOf(pod, world.session) || isSessionPod(pod))) return "wait";

@@ -1,16 +1,16 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
-import type { Clock } from "#kube/clock.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { EventSink } from "#kube/eventRecorder.ts";
-import type { Logger } from "#kube/logger.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { Cluster } from "../../../cluster.ts";
+import type { Cluster } from "../../../cluster/cluster.ts";
 import type { Config } from "../../../config.ts";
 import type { OperatorMetrics } from "../../../metrics.ts";
 import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
-import type { Heartbeats } from "../../../nodeHealth.ts";
+import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
 import type { Assignments } from "../assignments.ts";
-import type { Ending } from "../endings.ts";
+import type { StopCause } from "../stopCauses.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import type { Streams } from "../streams.ts";
 import type { SessionWorld } from "../world.ts";
@@ -34,14 +34,14 @@ export interface SessionDeps {
 export interface StepContext {
   world: SessionWorld;
   draft: StatusDraft;
-  /** Why the session ends; the steps of an end have one. */
-  ending: Ending | undefined;
+  /** Why the session is stopped; undefined in the steps of a session that goes on. */
+  cause: StopCause | undefined;
   deps: SessionDeps;
   signal: AbortSignal;
   logger: Logger;
 }
 
-/** `done`: the next step may go on. `wait`: the pass ends here, and the cluster or a deadline brings the next one. */
+/** `done`: the next step may run. `wait`: the pass ends here, and a change in the cluster or a deadline brings the next one. */
 export type StepOutcome = "done" | "wait";
 
 export type Step = (context: StepContext) => StepOutcome | Promise<StepOutcome>;

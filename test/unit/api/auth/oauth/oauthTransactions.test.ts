@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
-import { OAuthTransactions, transactionIdOf } from "../../../../../api/src/auth/oauth/oauthTransactions.ts";
-import { FakeClock } from "../../../../support/fakeClock.ts";
+import { OAuthTransactions, transactionIdOf } from "#api/auth/oauth/oauthTransactions.ts";
+import { FakeClock } from "../../../../support/clocks/fakeClock.ts";
 
 const transaction = { provider: "p", state: "s", nonce: "n", verifier: "v", callbackUrl: "https://play.test/", linkTo: "l" };
 
@@ -26,7 +26,7 @@ describe("OAuthTransactions", () => {
     expect(transactions.open("x", value)).to.equal(undefined);
   });
 
-  it("tells nothing, and opens nothing that was changed or made up", () => {
+  it("reveals nothing, and opens nothing that was changed or forged", () => {
     const { value } = transactions.seal("x", transaction);
     expect(Buffer.from(value, "base64url").toString("latin1")).to.not.contain("play.test");
     for (let at = 0; at < value.length; at += 7) {
@@ -36,25 +36,25 @@ describe("OAuthTransactions", () => {
     for (const noise of ["", "a", value.slice(0, -4), `${value}AAAA`, "A".repeat(20_000)]) expect(transactions.open("x", noise)).to.equal(undefined);
   });
 
-  it("is of no use under another key, and outlives a rotation", () => {
+  it("opens nothing under another key, and survives a rotation", () => {
     const { value } = transactions.seal("x", transaction);
     const other = randomBytes(32);
     expect(new OAuthTransactions(new Map([["b", other]]), clock).open("x", value)).to.equal(undefined);
     expect(new OAuthTransactions(new Map([["b", other], ["a", key]]), clock).open("x", value)).to.deep.include(transaction);
   });
 
-  it("makes room by giving up the oldest, so that there are five at most and no more than a few kilobytes", async () => {
+  it("evicts the oldest, so that at most five and a few kilobytes remain", async () => {
     const cookies = new Map<string, string>([["broken", "x"]]);
     for (let index = 0; index < 6; index += 1) {
       cookies.set(`c${index}`, transactions.seal(`c${index}`, transaction).value);
       await clock.advance(1000);
     }
-    expect(transactions.superfluous(cookies, 300)).to.have.members(["broken", "c0", "c1"]);
+    expect(transactions.cookiesToEvict(cookies, 300)).to.have.members(["broken", "c0", "c1"]);
     const wide = new Map(["w0", "w1", "w2"].map((name) => [name, transactions.seal(name, { ...transaction, callbackUrl: "u".repeat(2000) }).value]));
-    expect(transactions.superfluous(wide, 300)).to.have.length(1);
+    expect(transactions.cookiesToEvict(wide, 300)).to.have.length(1);
   });
 
-  it("names a cookie by its state without telling it", () => {
+  it("names a cookie by its state without revealing that", () => {
     expect(transactionIdOf("state")).to.match(/^[A-Za-z0-9_-]{22}$/).and.equal(transactionIdOf("state"));
     expect(transactionIdOf("other")).to.not.equal(transactionIdOf("state"));
   });

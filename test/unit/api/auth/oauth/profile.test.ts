@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import { profileOfClaims, profileOfUserinfo } from "../../../../../api/src/auth/oauth/profile.ts";
-import type { OAuthProviderConfig } from "../../../../../api/src/auth/oauth/providerConfig.ts";
+import { profileOfClaims, profileOfUserinfo } from "#api/auth/oauth/profile.ts";
+import type { OAuthProviderConfig } from "#api/auth/oauth/providerConfig.ts";
 
 const issuer = "https://id.test";
 
 describe("profileOfClaims", () => {
-  it("takes the account's name there, its address in our spelling, and what can be shown", () => {
+  it("returns the subject, the normalized address, and the name and picture that can be shown", () => {
     expect(profileOfClaims(issuer, { sub: "1", email: " Ada@B.test", email_verified: true, name: " Ada\u0000Player ", picture: "https://pictures.test/a" })).to.deep.equal({
       issuer, subject: "1", email: "ada@b.test", isEmailVerified: true, name: "Ada Player", image: "https://pictures.test/a",
     });
@@ -17,7 +17,7 @@ describe("profileOfClaims", () => {
     });
   }
 
-  it("drops what is no address, no name and no https picture", () => {
+  it("drops an invalid address, an invalid name and a picture without https", () => {
     for (const email of ["no address", 5, `${"x".repeat(300)}@b.test`, "a@b\u0000"]) {
       expect(profileOfClaims(issuer, { sub: "1", email, email_verified: true })).to.include({ email: undefined, isEmailVerified: false });
     }
@@ -36,15 +36,15 @@ describe("profileOfClaims", () => {
 describe("profileOfUserinfo", () => {
   const config = { issuer, userinfo: { subject: "account.id", email: "mail", emailVerified: "flags.mail", name: "login" } } as unknown as OAuthProviderConfig;
 
-  it("finds the fields by their configured names; a number may name an account", () => {
+  it("finds the fields by their configured names, and accepts a number as the subject", () => {
     expect(profileOfUserinfo(config, { account: { id: 42 }, mail: "a@b.test", flags: { mail: true }, login: "ada" })).to.deep.equal({
       issuer, subject: "42", email: "a@b.test", isEmailVerified: true, name: "ada", image: undefined,
     });
   });
 
-  it("refuses an answer without the account's name, and inherits nothing", () => {
-    for (const answer of [null, [], "x", {}, { account: {} }, { account: { id: 1.5 } }, { account: { id: 2 ** 60 } }, { account: null }]) {
-      expect(() => profileOfUserinfo(config, answer), JSON.stringify(answer)).to.throw();
+  it("refuses a response without a subject, and reads no inherited property", () => {
+    for (const userinfo of [null, [], "x", {}, { account: {} }, { account: { id: 1.5 } }, { account: { id: 2 ** 60 } }, { account: null }]) {
+      expect(() => profileOfUserinfo(config, userinfo), JSON.stringify(userinfo)).to.throw();
     }
     const prototype = { ...config, userinfo: { subject: "constructor.name" } } as unknown as OAuthProviderConfig;
     expect(() => profileOfUserinfo(prototype, {})).to.throw();

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readProviders } from "../../../../../api/src/auth/oauth/providerConfig.ts";
+import { readProviders } from "#api/auth/oauth/providerConfig.ts";
 
 const oidc = { id: "example", name: "Example", type: "oidc", issuer: "https://id.example", clientId: "joypod" };
 const oauth = {
@@ -20,7 +20,7 @@ describe("readProviders", () => {
     return file;
   }
 
-  it("reads both kinds, with the least that is needed and with secrets beside", () => {
+  it("reads both kinds, with the least that is needed and with secrets in files", () => {
     writeFileSync(join(directory, "secret"), "s3cret\n");
     const [first, second] = readProviders(write({ providers: [{ ...oidc, clientSecretFile: "secret" }, oauth] }));
     expect(first).to.deep.include({ clientSecret: "s3cret", scopes: ["openid", "email", "profile"], trustsEmail: false, allowInsecure: false, clientAuthentication: "basic" });
@@ -57,7 +57,7 @@ describe("readProviders", () => {
     expect(() => readProviders(write('{"clientSecret":"canary-secret" oops'))).to.throw(Error).with.property("message").that.does.not.contain("canary");
   });
 
-  it("takes plain http from the loopback when that is allowed", () => {
+  it("accepts plain http on the loopback when that is allowed", () => {
     for (const issuer of ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"]) {
       expect(readProviders(write({ providers: [{ ...oidc, issuer, allowInsecure: true }] }))).to.have.length(1);
     }

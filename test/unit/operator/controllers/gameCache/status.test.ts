@@ -4,31 +4,31 @@ import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { aGameCache } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { after, createdAt } from "#test/factories/gameSession.ts";
-import type { FillNode } from "../../../../../operator/src/controllers/gameCache/fill.ts";
-import { differenceOf, statusOf } from "../../../../../operator/src/controllers/gameCache/status.ts";
+import type { FillNode } from "#operator/content/fill.ts";
+import { differenceOf, statusOf } from "#operator/controllers/gameCache/status.ts";
 
-const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({ nodeName, labels: {}, isWell: true, entries: entry ? [aCacheEntry(entry)] : [] });
+const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({ nodeName, labels: {}, isHealthy: true, entries: entry ? [aCacheEntry(entry)] : [] });
 
 describe("statusOf a GameCache", () => {
   const cases: [string, Partial<GameCacheSpec>, FillNode[], string, string][] = [
-    ["all hold it", {}, [node("a", {}), node("b", {})], "True AllNodesCached", "False Settled"],
-    ["one fetches it", {}, [node("a", {}), node("b", { state: "Downloading" })], "False Filling", "True Filling"],
-    ["one has not begun", {}, [node("a", {}), node("b")], "False Filling", "True Filling"],
-    ["one failed", {}, [node("a", {}), node("b", { state: "Failed" })], "False NodesFailed", "False NodesFailed"],
-    ["suspended", { suspend: true }, [node("a")], "False Filling", "False Suspended"],
-    ["no nodes", {}, [], "False NoGameNodes", "False Settled"],
-    ["on demand, nowhere", { placement: { policy: "OnDemand" } }, [node("a")], "True OnDemand", "False Settled"],
-    ["on demand, on one node", { placement: { policy: "OnDemand" } }, [node("a", {}), node("b")], "True AllNodesCached", "False Settled"],
+    ["all nodes hold it", {}, [node("a", {}), node("b", {})], "True AllNodesCached", "False Settled"],
+    ["one node fetches it", {}, [node("a", {}), node("b", { state: "Downloading" })], "False Filling", "True Filling"],
+    ["one node has not begun", {}, [node("a", {}), node("b")], "False Filling", "True Filling"],
+    ["one node failed", {}, [node("a", {}), node("b", { state: "Failed" })], "False NodesFailed", "False NodesFailed"],
+    ["it is suspended", { suspend: true }, [node("a")], "False Filling", "False Suspended"],
+    ["there are no nodes", {}, [], "False NoGameNodes", "False Settled"],
+    ["it is on demand and no node holds it", { placement: { policy: "OnDemand" } }, [node("a")], "True OnDemand", "False Settled"],
+    ["it is on demand and one node holds it", { placement: { policy: "OnDemand" } }, [node("a", {}), node("b")], "True AllNodesCached", "False Settled"],
   ];
   for (const [what, spec, nodes, ready, progressing] of cases) {
-    it(what, () => {
+    it(`has the right conditions when ${what}`, () => {
       const { conditions } = statusOf(aGameCache({ spec }), nodes, after(0));
       const said = conditions?.map(({ type, status, reason }) => `${type}: ${status} ${reason}`);
       expect(said).to.deep.equal([`Ready: ${ready}`, `Progressing: ${progressing}`]);
     });
   }
 
-  it("tells for each node what its agent reported", () => {
+  it("has for each node what its agent reported", () => {
     const status = statusOf(aGameCache(), [
       node("c"), node("a", { cachedAt: createdAt, progressPercent: 100 }), node("b", { state: "Downloading", progressPercent: 40 }),
       node("d", { state: "Failed", reason: "checksum" }),
@@ -53,8 +53,8 @@ describe("differenceOf two statuses of a GameCache", () => {
   const status = (progressPercent: number) => statusOf(aGameCache(), [node("a", { state: "Downloading", progressPercent })], after(0));
   it("is none for the same", () => expect(differenceOf(status(10), status(10))).to.equal("none"));
   it("is progress when only a percentage moved", () => expect(differenceOf(status(10), status(20))).to.equal("progress"));
-  it("is news otherwise", () => {
-    expect(differenceOf(undefined, status(10))).to.equal("news");
-    expect(differenceOf(status(10), statusOf(aGameCache(), [node("a", {})], after(0)))).to.equal("news");
+  it("is major otherwise", () => {
+    expect(differenceOf(undefined, status(10))).to.equal("major");
+    expect(differenceOf(status(10), statusOf(aGameCache(), [node("a", {})], after(0)))).to.equal("major");
   });
 });

@@ -4,10 +4,10 @@ import type { Stored } from "#kube/object.ts";
 import { aCacheEntry, aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
 import { aSessionPod, ended } from "#test/factories/sessionPod.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
-import { createCluster, type Cluster } from "../../../../../operator/src/cluster.ts";
-import { Assignments } from "../../../../../operator/src/controllers/gameSession/assignments.ts";
-import { Heartbeats } from "../../../../../operator/src/nodeHealth.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
+import { Assignments } from "#operator/controllers/gameSession/assignments.ts";
+import { Heartbeats } from "#operator/nodes/nodeHealth.ts";
 
 describe("Assignments", () => {
   let clock: FakeClock;
@@ -50,7 +50,7 @@ describe("Assignments", () => {
     expect(given).to.deep.equal(["node1:20000", "node2:20000", "node1:20001", "node2:20001", "NoCapacity"]);
   });
 
-  it("gives the same answer until the status shows it", () => {
+  it("returns the same assignment until the status shows it", () => {
     addNode("node1");
     addNode("node2");
     const session = addSession("a");
@@ -72,7 +72,7 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("c"))).to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
   });
 
-  it("rests a port for the quarantine time after its pod or its session went", async () => {
+  it("keeps a port from use for the quarantine time after its pod or its session is gone", async () => {
     addNode("node1");
     const gone = aSessionPod(aGameSession({ metadata: { name: "gone" } }), { mediaPort: 20_000 });
     cluster.pods.upsert(gone);
@@ -84,13 +84,13 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("b"))).to.deep.include({ mediaPort: 20_000 });
   });
 
-  it("says when the ports run out", () => {
+  it("returns NoFreePort when the ports run out", () => {
     addNode("node1");
     for (let port = 20_000; port <= 20_003; port++) assignments.quarantine("node1", [port]);
     expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "NoFreePort" });
   });
 
-  it("gives another port on the same node, and it again until the status shows it", () => {
+  it("returns another port on the same node, and the same one again until the status shows it", () => {
     addNode("node1");
     const session = addSession("a", aPlacedStatus());
     expect(assignments.reassignPort(session, "node1")).to.deep.include({ nodeName: "node1", mediaPort: 20_001 });

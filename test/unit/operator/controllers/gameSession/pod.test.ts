@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { aDigest, aGameSession } from "#test/factories/gameSession.ts";
-import { parseConfig } from "../../../../../operator/src/config.ts";
-import { buildPod } from "../../../../../operator/src/controllers/gameSession/pod.ts";
+import { readConfig } from "#operator/config.ts";
+import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 
 const images = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 const place = { nodeName: "node1", mediaPort: 20_003, address: "192.0.2.1" };
 
 function podOf(session = aGameSession(), environment: Record<string, string> = {}) {
-  const pod = buildPod(session, place, parseConfig({ GPU_RESOURCE_NAME: "", ...images, ...environment }).sessionPod);
+  const pod = buildPod(session, place, readConfig({ GPU_RESOURCE_NAME: "", ...images, ...environment }).sessionPod);
   const [game] = pod.spec?.containers ?? [];
   const [streamer] = pod.spec?.initContainers ?? [];
   if (!pod.spec || !game || !streamer) throw new Error("The pod has no containers.");
@@ -18,7 +18,7 @@ const environmentOf = ({ env }: { env?: { name: string; value?: string }[] }): R
   Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
 
 describe("buildPod", () => {
-  it("is named after its session, owned by it, and held until its account is taken", () => {
+  it("is named after its session, owned by it, and kept until its termination report is read", () => {
     const { metadata } = podOf().pod;
     expect(metadata).to.deep.include({ name: "gs-aaaaaaaaaaaaaaaaaaaa", namespace: "joypod-sessions", finalizers: ["joypod.dev/usage"] });
     expect(metadata.ownerReferences).to.deep.equal([{

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
-import { StatusDraft } from "../../../../../operator/src/controllers/gameSession/statusDraft.ts";
+import { StatusDraft } from "#operator/controllers/gameSession/statusDraft.ts";
 
 const allTypes = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready", "SavePersisted", "Finished"];
 
@@ -17,11 +17,11 @@ describe("StatusDraft", () => {
     expect(status).to.deep.include({ phase: "Pending", observedGeneration: 1, startedAt: after(1).toISOString() });
   });
 
-  it("is no write when nothing was concluded", () => {
+  it("is no write when nothing has changed", () => {
     expect(StatusDraft.from(aGameSession({ status: settled() }), after(60)).close()).to.equal(undefined);
   });
 
-  it("is no write when only the generation moved, as a keepalive does", () => {
+  it("is no write when only the generation has changed, as by a keepalive", () => {
     const session = aGameSession({ metadata: { generation: 7 }, spec: { expiresAt: after(999).toISOString() }, status: settled() });
     expect(StatusDraft.from(session, after(60)).close()).to.equal(undefined);
   });
@@ -35,17 +35,17 @@ describe("StatusDraft", () => {
     expect(written?.conditions?.map(({ type }) => type)).to.have.members(["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"]);
   });
 
-  it("takes the agent's conditions back for a new node, and keeps them until that node's agent has spoken", () => {
+  it("resets the agent's conditions for a new node, and keeps them so until that node's agent has reported", () => {
     const draft = StatusDraft.from(aGameSession({ status: settled() }), after(60));
     draft.resetAgentConditions();
     const moved = draft.close();
     const again = StatusDraft.from(aGameSession({ status: moved ?? {} }), after(61));
     expect(again.close(), "no second write").to.equal(undefined);
-    again.set("Scheduled", "True", "Other", "");
+    again.set("Scheduled", "True", "NodeAssigned", "again");
     expect(again.close()?.conditions?.find(({ type }) => type === "ContentReady")).to.include({ status: "Unknown" });
   });
 
-  it("tells news from repetition", () => {
+  it("returns whether a condition has changed", () => {
     const draft = StatusDraft.from(aGameSession(), after(1));
     expect(draft.set("Scheduled", "False", "NoCapacity", "full")).to.equal(true);
     expect(draft.set("Scheduled", "False", "NoCapacity", "full")).to.equal(false);

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
-import { silentLogger } from "#kube/logger.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
-import { Store } from "#kube/store.ts";
+import { ObjectCache } from "#kube/cache.ts";
 import { aGameSession, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, running } from "#test/factories/sessionPod.ts";
-import { FakeClock } from "#test/support/fakeClock.ts";
-import { Streams } from "../../../../../operator/src/controllers/gameSession/streams.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { Streams } from "#operator/controllers/gameSession/streams.ts";
 
 const starting: Pod["status"] = {
   phase: "Pending", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "False" }],
@@ -15,8 +15,8 @@ const starting: Pod["status"] = {
 
 describe("Streams", () => {
   let clock: FakeClock;
-  let pods: Store<Pod>;
-  let answers: (boolean | Error)[];
+  let pods: ObjectCache<Pod>;
+  let responses: (boolean | Error)[];
   let asked: string[];
   let told: string[];
   let streams: Streams;
@@ -30,13 +30,13 @@ describe("Streams", () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    pods = new Store<Pod>();
-    [answers, asked, told] = [[], [], []];
+    pods = new ObjectCache<Pod>();
+    [responses, asked, told] = [[], [], []];
     const askStreamer = async (podIp: string): Promise<boolean> => {
       asked.push(podIp);
-      const answer = answers.shift() ?? false;
-      if (answer instanceof Error) throw answer;
-      return Promise.resolve(answer);
+      const response = responses.shift() ?? false;
+      if (response instanceof Error) throw response;
+      return Promise.resolve(response);
     };
     streams = new Streams({ pods, askStreamer, clock, logger: silentLogger });
   });
@@ -45,10 +45,10 @@ describe("Streams", () => {
 
   const follow = (): void => void (unsubscribe = streams.subscribe((key) => told.push(key)));
 
-  it("asks a starting pod's streamer until it says yes, and tells once", async () => {
+  it("asks a starting pod's streamer until it is playable, and enqueues the session once", async () => {
     follow();
     const pod = podWith(starting);
-    answers = [new Error("refused"), false, true];
+    responses = [new Error("refused"), false, true];
     pods.upsert(pod);
     await clock.advance(0);
     expect([asked.length, told, streams.isPlayable(pod)]).to.deep.equal([1, [], false]);
@@ -59,14 +59,14 @@ describe("Streams", () => {
     expect([asked.length, clock.pendingTimers]).to.deep.equal([3, 0]);
   });
 
-  it("asks more slowly as time goes by", async () => {
+  it("asks at growing intervals", async () => {
     follow();
     pods.upsert(podWith(starting));
     await clock.advance(60_000);
     expect(asked.length).to.be.within(60, 80);
   });
 
-  it("asks about pods that were there before it", async () => {
+  it("asks about pods that existed before it", async () => {
     pods.upsert(podWith(starting));
     follow();
     await clock.advance(0);
@@ -80,19 +80,19 @@ describe("Streams", () => {
     ["it is stopped", () => unsubscribe()],
   ];
   for (const [what, end] of ends) {
-    it(`asks no more when ${what}`, async () => {
+    it(`stops asking when ${what}`, async () => {
       follow();
       const pod = podWith(starting);
       pods.upsert(pod);
       await clock.advance(0);
-      answers = [true];
+      responses = [true];
       end(pod);
       await clock.advance(5000);
       expect([asked.length, told, clock.pendingTimers]).to.deep.equal([1, [], 0]);
     });
   }
 
-  it("does not ask before there is a streamer to ask", async () => {
+  it("does not ask before the streamer runs", async () => {
     follow();
     pods.upsert(podWith({ phase: "Pending" }));
     pods.upsert(podWith({ phase: "Pending", podIP: "10.0.0.5", initContainerStatuses: [containerStatus("streamer", { waiting: { reason: "ContainerCreating" } })] }));

@@ -1,29 +1,29 @@
 import { expect } from "chai";
 import type { Node } from "#kube/builtin.ts";
 import { aGameSession, after, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
-import { anAccount, aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
-import { usageOf } from "../../../../../operator/src/controllers/gameSession/usage.ts";
+import { aTerminationReport, aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
+import { usageOf } from "#operator/controllers/gameSession/usage.ts";
 
 const running = aGameSession({ status: aRunningStatus() });
-const game = JSON.parse(anAccount()) as unknown;
+const game = JSON.parse(aTerminationReport()) as unknown;
 const streamerAccount = JSON.stringify({ state: "ended", reason: "stopped", connections: 1, game, cpuSeconds: 1, peakMemoryBytes: 1, wallSeconds: 1 });
 
 /** A node of four processors. */
 const node: Node = { apiVersion: "v1", kind: "Node", metadata: { name: "node1" }, status: { capacity: { cpu: "4" } } };
 
 describe("usageOf", () => {
-  it("takes the game's own account, from Ready to the game's end", () => {
+  it("takes the game's own termination report, from Ready to the game's end", () => {
     expect(usageOf(running, { pod: aSessionPod(running, { status: ended() }), node }, after(300)))
       .to.deep.equal({ durationSeconds: 60, cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
   });
 
-  it("falls back to what the streamer saw of it when the game died without a word", () => {
+  it("falls back to the streamer's report when the game left none", () => {
     const status = { ...ended(137, ""), initContainerStatuses: [containerStatus("streamer", { terminated: { exitCode: 0, message: streamerAccount } })] };
     expect(usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))).to.include({ cpuSeconds: 12.5 });
   });
 
-  for (const [what, message] of [["none", ""], ["cut", anAccount().slice(0, 40)], ["another program's", "Killed"], ["of another shape", "{\"cpuSeconds\":-1}"]]) {
-    it(`is unknown when the account is ${what ?? ""}`, () => {
+  for (const [what, message] of [["none", ""], ["cut", aTerminationReport().slice(0, 40)], ["another program's", "Killed"], ["of another shape", "{\"cpuSeconds\":-1}"]]) {
+    it(`is unknown when the termination report is ${what ?? ""}`, () => {
       expect(usageOf(running, { pod: aSessionPod(running, { status: ended(1, message) }), node }, after(300))).to.equal(undefined);
     });
   }
@@ -38,7 +38,7 @@ describe("usageOf", () => {
   });
 
   describe("of a game that claims more than can be", () => {
-    const claim = anAccount({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
+    const claim = aTerminationReport({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
     /** Its container ran for a minute; the kubelet may have cut off most of a second. */
     function claimed(of: Node | undefined, limits?: Record<string, string>) {
       const status = { ...ended(), containerStatuses: [containerStatus("game", { terminated: {

@@ -1,0 +1,81 @@
+import type { PrismaClient } from "../generated/client.ts";
+import type { Queryable } from "../stores/queryable.ts";
+
+/** Returns the id of the user of a normalised e-mail address. Throws when there is none. */
+export async function findUserIdByEmail(prisma: PrismaClient, email: string): Promise<string> {
+  const { id } = await prisma.user.findUniqueOrThrow({ where: { email }, select: { id: true } });
+  return id;
+}
+
+/** Locks the user of a normalised e-mail address until the transaction ends and returns the id; undefined when there is none. */
+export async function lockUserByEmail(transaction: Queryable, email: string): Promise<string | undefined> {
+  const { rows: [user] } = await transaction.query<{ id: string }>("SELECT id FROM users WHERE email = $1 FOR UPDATE", [email]);
+  return user?.id;
+}
+
+/** Stores a user whose address counts as verified and returns the new id; undefined when the address has an account already. */
+export async function insertUser(db: Queryable, { email, name, passwordHash }: { email: string; name: string; passwordHash: string }): Promise<string | undefined> {
+  const { rows: [created] } = await db.query<{ id: string }>(
+    `INSERT INTO users (email, name, password_hash, email_verified_at) VALUES ($1, $2, $3, now())
+     ON CONFLICT (email) DO NOTHING RETURNING id`,
+    [email, name, passwordHash],
+  );
+  return created?.id;
+}
+
+/** A user about to be imported. */
+export interface ImportedUserRow {
+  email: string;
+  name: string;
+  passwordHash: string;
+  isVerified: boolean;
+}
+
+/** Stores those users whose addresses have no account, each with its own audit event, and returns how many they are. */
+export async function insertImportedUsers(db: Queryable, rows: readonly ImportedUserRow[]): Promise<number> {
+  if (rows.length === 0) return 0;
+  const { rowCount } = await db.query(
+    `WITH created AS (
+       INSERT INTO users (email, name, password_hash, email_verified_at)
+       SELECT email, name, hash, CASE WHEN is_verified THEN now() END
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[]) AS given (email, name, hash, is_verified)
+       ON CONFLICT (email) DO NOTHING RETURNING id)
+     INSERT INTO audit_events (action, actor_kind, subject_kind, subject_id, details)
+     SELECT 'user.imported', 'operator', 'user', id, '{}' FROM created`,
+    [rows.map(({ email }) => email), rows.map(({ name }) => name), rows.map(({ passwordHash }) => passwordHash), rows.map(({ isVerified }) => isVerified)],
+  );
+  return rowCount ?? 0;
+}
+
+/** Sets the user's password hash. */
+export async function updatePasswordHash(transaction: Queryable, id: string, passwordHash: string): Promise<void> {
+  await transaction.query("UPDATE users SET password_hash = $2, updated_at = now() WHERE id = $1", [id, passwordHash]);
+}
+
+/** Disables the user's account. */
+export async function updateUserDisabled(transaction: Queryable, id: string): Promise<void> {
+  await transaction.query("UPDATE users SET disabled_at = coalesce(disabled_at, now()), updated_at = now() WHERE id = $1", [id]);
+}
+
+/** Enables the user's account. */
+export async function updateUserEnabled(transaction: Queryable, id: string): Promise<void> {
+  await transaction.query("UPDATE users SET disabled_at = NULL, updated_at = now() WHERE id = $1", [id]);
+}
+
+/** Returns the id of the user's game session that has not ended; undefined when there is none. */
+export async function findActiveGameSessionOfUser(transaction: Queryable, id: string): Promise<string | undefined> {
+  const { rows: [active] } = await transaction.query<{ id: string }>(
+    "SELECT id FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')", [id],
+  );
+  return active?.id;
+}
+
+/** Deletes the responses that are remembered for the user's idempotency keys. */
+export async function deleteIdempotencyKeysOfUser(transaction: Queryable, id: string): Promise<void> {
+  await transaction.query("DELETE FROM idempotency_keys WHERE principal = $1", [`user:${id}`]);
+}
+
+/** Deletes the user's row, and with it every row that belongs to it. */
+export async function deleteUserById(transaction: Queryable, id: string): Promise<void> {
+  await transaction.query("DELETE FROM users WHERE id = $1", [id]);
+}

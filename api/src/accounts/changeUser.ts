@@ -1,0 +1,89 @@
+import { normalizeEmail } from "../auth/email.ts";
+import type { Passwords } from "../auth/passwords.ts";
+import { updateAuthSessionsRevoked } from "../auth/authSessionQueries.ts";
+import { DomainError, notFound } from "../errors.ts";
+import type { Audit } from "../audit/audit.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import type { Queryable } from "../stores/queryable.ts";
+import { requirePassword } from "./passwordRule.ts";
+import {
+  deleteIdempotencyKeysOfUser, deleteUserById, findActiveGameSessionOfUser, lockUserByEmail, updatePasswordHash, updateUserDisabled, updateUserEnabled,
+} from "./accountQueries.ts";
+
+/** What a change of an account needs. */
+export interface ChangeUserDeps {
+  postgres: Postgres;
+  audit: Audit;
+  /** Tells running API servers which sign-ins are over; resolves with false when they did not learn it at once. */
+  announce: (authSessionIds: readonly string[]) => Promise<boolean>;
+}
+
+/** An account after a change. */
+export interface ChangedUser {
+  id: string;
+  email: string;
+  /** How many sign-ins ended with the change. */
+  endedSignIns: number;
+  /** False when API servers learn of the ended sign-ins only within a minute. */
+  isAnnounced: boolean;
+}
+
+/** Sets another password for an account and ends its sign-ins. Throws not_found and invalid_request. */
+export async function setPassword(deps: ChangeUserDeps & { passwords: Passwords }, { email, password }: { email: string; password: string }): Promise<ChangedUser> {
+  requirePassword(password);
+  const passwordHash = await deps.passwords.hash(password);
+  return change(deps, email, "user.passwordChanged", async (transaction, id) => {
+    await updatePasswordHash(transaction, id, passwordHash);
+    return updateAuthSessionsRevoked(transaction, id);
+  });
+}
+
+/** Disables an account, so that nobody can sign in to it, and ends its sign-ins. Throws not_found. */
+export function disableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
+  return change(deps, email, "user.disabled", async (transaction, id) => {
+    await updateUserDisabled(transaction, id);
+    return updateAuthSessionsRevoked(transaction, id);
+  });
+}
+
+/** Lets a disabled account sign in again. Throws not_found. */
+export function enableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
+  return change(deps, email, "user.enabled", async (transaction, id) => {
+    await updateUserEnabled(transaction, id);
+    return [];
+  });
+}
+
+/**
+ * Removes an account with all that belongs to it: sign-ins, identities, favourites, past sessions, save slots, and in time the
+ * saves in the object store. The audit trail keeps what was done, by the account's id. Throws not_found, and session_active while a
+ * session of theirs has not ended.
+ */
+export function deleteUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
+  return change(deps, email, "user.deleted", async (transaction, id) => {
+    // The user's row is locked: no launch can begin a session now.
+    const active = await findActiveGameSessionOfUser(transaction, id);
+    if (active !== undefined) {
+      throw new DomainError("session_active", { message: `The player has a session that has not ended: ${active}. Disable the player, stop it (kubectl delete gsess ${active}, in the sessions' namespace), and try again.`, extra: { sessionId: active } });
+    }
+    const ended = await updateAuthSessionsRevoked(transaction, id);
+    await deleteIdempotencyKeysOfUser(transaction, id);
+    await deleteUserById(transaction, id);
+    return ended;
+  });
+}
+
+/** The change and the end of the sign-ins are one transaction: a new password must not leave an old sign-in behind. */
+async function change(
+  { postgres, audit, announce }: ChangeUserDeps, typed: string, action: string, work: (transaction: Queryable, id: string) => Promise<string[]>,
+): Promise<ChangedUser> {
+  const email = normalizeEmail(typed);
+  const { id, ended } = await postgres.transaction(async (transaction) => {
+    const userId = await lockUserByEmail(transaction, email);
+    if (userId === undefined) throw notFound(`There is no user ${email}.`);
+    return { id: userId, ended: await work(transaction, userId) };
+  });
+  const isAnnounced = ended.length === 0 || await announce(ended);
+  await audit.record({ action, actor: { kind: "operator" }, subject: { kind: "user", id }, details: { endedSignIns: ended.length } });
+  return { id, email, endedSignIns: ended.length, isAnnounced };
+}

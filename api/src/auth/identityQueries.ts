@@ -1,0 +1,62 @@
+import type { Profile } from "./oauth/profile.ts";
+import type { IdentityContext } from "./oauth/resolveIdentity.ts";
+import type { Queryable } from "../stores/queryable.ts";
+import type { User } from "./userQueries.ts";
+
+/** Names an account at a provider. */
+export type Identity = Pick<Profile, "issuer" | "subject">;
+
+/** Returns the user that has the identity and the user that has the e-mail address it comes with. */
+export async function findIdentityUsers(
+  transaction: Queryable, { issuer, subject, email }: Identity & { email: string | undefined },
+): Promise<Pick<IdentityContext, "owner" | "userWithSameEmail">> {
+  const { rows } = await transaction.query<{ id: string; isDisabled: boolean; isEmailVerified: boolean; isOwner: boolean }>({
+    name: "identity.standing",
+    text: `SELECT u.id, u.disabled_at IS NOT NULL AS "isDisabled", u.email_verified_at IS NOT NULL AS "isEmailVerified", true AS "isOwner"
+           FROM identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2
+           UNION ALL
+           SELECT u.id, u.disabled_at IS NOT NULL, u.email_verified_at IS NOT NULL, false FROM users u WHERE u.email = $3`,
+    values: [issuer, subject, email ?? null],
+  });
+  return { owner: rows.find(({ isOwner }) => isOwner), userWithSameEmail: rows.find(({ isOwner }) => !isOwner) };
+}
+
+/** How a user can sign in: with a password or not, and by accounts at these issuers. */
+export interface SignInMethods {
+  hasPassword: boolean;
+  issuers: string[];
+}
+
+/** Returns how the user can sign in; nothing for an unknown user. */
+export async function findSignInMethods(db: Queryable, userId: string): Promise<SignInMethods> {
+  const { rows: [row] } = await db.query<SignInMethods>({
+    name: "identity.methods",
+    text: `SELECT password_hash IS NOT NULL AS "hasPassword", ARRAY(SELECT DISTINCT issuer FROM identities WHERE user_id = u.id) AS issuers
+           FROM users u WHERE id = $1`,
+    values: [userId],
+  });
+  return row ?? { hasPassword: false, issuers: [] };
+}
+
+/** Links the identity to the user. Violates the unique key when somebody else was first. */
+export async function insertIdentity(transaction: Queryable, { issuer, subject }: Identity, userId: string): Promise<void> {
+  await transaction.query("INSERT INTO identities (issuer, subject, user_id) VALUES ($1, $2, $3)", [issuer, subject, userId]);
+}
+
+/** Stores a user without a password, whose address a provider has verified, and returns the new id. Violates the unique key when somebody else was first. */
+export async function insertUserOfIdentity(
+  transaction: Queryable, { email, name, image }: { email: string; name: string; image: string | undefined },
+): Promise<string> {
+  const { rows: [row] } = await transaction.query<{ id: string }>(
+    "INSERT INTO users (email, name, image, email_verified_at) VALUES ($1, $2, $3, now()) RETURNING id", [email, name, image ?? null],
+  );
+  if (row === undefined) throw new Error("The new user has no row.");
+  return row.id;
+}
+
+/** Returns the user of a known identity, within the transaction that found it. Throws when there is none. */
+export async function findUserOfIdentity(transaction: Queryable, id: string): Promise<User> {
+  const { rows: [user] } = await transaction.query<User>("SELECT id, email, name, image FROM users WHERE id = $1", [id]);
+  if (user === undefined) throw new Error("The user of an identity is gone.");
+  return user;
+}

@@ -1,0 +1,44 @@
+import type { SignInError } from "#contracts/http/auth.ts";
+import type { Profile } from "./profile.ts";
+
+/** What is known when somebody comes back from a provider. */
+export interface IdentityContext {
+  profile: Pick<Profile, "email" | "isEmailVerified">;
+  /** Whether the provider is trusted to have verified addresses. */
+  trustsEmail: boolean;
+  /** The user that the identity is linked to. */
+  owner: { id: string; isDisabled: boolean } | undefined;
+  /** The user that has the profile's e-mail address. */
+  userWithSameEmail: { id: string; isDisabled: boolean; isEmailVerified: boolean } | undefined;
+  /** The signed-in user who asked for the identity to be linked. */
+  linkTo: string | undefined;
+}
+
+/** What happens to the identity: it signs a user in, is linked to a user, gets a new user, or is refused. */
+export type IdentityDecision =
+  | { kind: "signIn" | "link"; userId: string }
+  | { kind: "create"; email: string }
+  | { kind: "refuse"; reason: SignInError };
+
+/**
+ * Decides who an identity signs in as. An account is linked by its address only when all three vouch for it: the provider says it is
+ * verified, we trust the provider in that, and the account's own address is verified, or whoever registered it first would own both.
+ */
+export function resolveIdentity(
+  { profile: { email, isEmailVerified }, trustsEmail, owner, userWithSameEmail, linkTo }: IdentityContext,
+): IdentityDecision {
+  if (owner !== undefined) {
+    if (linkTo !== undefined && linkTo !== owner.id) return refuse("OAuthAccountNotLinked");
+    return owner.isDisabled ? refuse("AccessDenied") : { kind: "signIn", userId: owner.id };
+  }
+  if (linkTo !== undefined) return { kind: "link", userId: linkTo };
+  if (userWithSameEmail !== undefined) {
+    if (!isEmailVerified || !trustsEmail || !userWithSameEmail.isEmailVerified) return refuse("OAuthAccountNotLinked");
+    return userWithSameEmail.isDisabled ? refuse("AccessDenied") : { kind: "link", userId: userWithSameEmail.id };
+  }
+  return email !== undefined && isEmailVerified ? { kind: "create", email } : refuse("OAuthCreateAccount");
+}
+
+function refuse(reason: SignInError): IdentityDecision {
+  return { kind: "refuse", reason };
+}

@@ -1,0 +1,142 @@
+import { ProviderForm, ProviderParams, RedirectResponse } from "#contracts/http/auth.ts";
+import { callbackUrlOf, signInPageUrl } from "../callbackUrl.ts";
+import { clearCookie, cookiesWithPrefix, setCookie, transactionCookiePrefix } from "../cookies.ts";
+import { OAuthFailure, sentenceOf } from "./oauthFailure.ts";
+import type { OAuthProvider } from "./oauthProvider.ts";
+import { transactionIdOf, type OAuthTransaction } from "./oauthTransactions.ts";
+import { signInWithIdentity } from "../signInWithIdentity.ts";
+import { notFound, unavailable } from "../../errors.ts";
+import { findUser } from "../requireUser.ts";
+import { json, redirect } from "../../http/responses.ts";
+import { HttpError } from "../../http/httpError.ts";
+import { publicRouteFor } from "../../http/route.ts";
+import type { AuthContext, AuthDeps } from "../authDeps.ts";
+import { respondToForm, respondWithUrl, formRoute } from "../authResponse.ts";
+import { beginAuthSession } from "../authSession.ts";
+
+const route = publicRouteFor<AuthDeps>();
+const credentials = "credentials";
+
+const startSignIn = route({
+  method: "POST",
+  path: "/api/auth/signin/:provider",
+  name: "startProviderSignIn",
+  summary: "Begin to sign in at an external provider",
+  description: "Gives the provider's address to go to, and a cookie that the way back needs. Somebody who is signed in already links "
+    + "the provider's account to theirs. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on.",
+  ...formRoute,
+  innerLimits: ["authPosts"],
+  params: ProviderParams,
+  body: ProviderForm,
+  responses: {
+    200: json(RedirectResponse, undefined, { optionalHeaders: ["Set-Cookie"] }),
+    302: redirect("To the provider; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }),
+  },
+  errors: ["csrf", "not_found", "unavailable"],
+  handle: async ({ ctx, deps, params, body: form }) => {
+    await respondToForm(ctx, form, async (isJson) => {
+      const query = new URLSearchParams(ctx.querystring);
+      const callbackUrl = callbackUrlOf(form.callbackUrl ?? query.get("callbackUrl") ?? undefined, deps.config);
+      if (params.provider === credentials) respondWithUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
+      else respondWithUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), callbackUrl, query));
+    });
+  },
+});
+
+const finishSignIn = route({
+  method: "GET",
+  path: "/api/auth/callback/:provider",
+  name: "finishProviderSignIn",
+  summary: "Come back from an external provider",
+  description: "The provider sends the browser here, with its answer in the query. Only the browser that began the sign-in can end it.",
+  limits: ["authPosts"],
+  params: ProviderParams,
+  responses: { 302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }) },
+  errors: ["unavailable"],
+  handle: async ({ ctx, deps, params }) => {
+    // The address of the password form's posts, which the router cannot tell from a provider's.
+    if (params.provider === credentials) {
+      throw new HttpError("method_not_allowed", { message: "Use one of POST, OPTIONS here.", headers: { Allow: "POST, OPTIONS" } });
+    }
+    try {
+      respondWithUrl(ctx, false, await finish(ctx, params.provider));
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error;
+      await reportFailure(ctx, params.provider, error);
+      respondWithUrl(ctx, false, signInPageUrl(deps.config, { error: error.reason }));
+    }
+  },
+});
+
+function providerOf(ctx: AuthContext, id: string): OAuthProvider {
+  const provider = ctx.deps.oauthProviders.get(id);
+  if (provider === undefined) throw notFound("There is no such way to sign in.");
+  return provider;
+}
+
+/** Returns the provider's address, and leaves the transaction in a cookie. */
+async function begin(ctx: AuthContext, provider: OAuthProvider, callbackUrl: string, query: URLSearchParams): Promise<string> {
+  const { config, oauthTransactions } = ctx.deps;
+  const signedIn = await findUser(ctx);
+  const proof = provider.createProof();
+  const url = await provider.authorizationUrl(proof, query).catch(async (error: unknown) => {
+    if (!(error instanceof OAuthFailure)) throw error;
+    await reportFailure(ctx, provider.id, error);
+    throw unavailable("The provider does not answer just now: try again in a moment.", error);
+  });
+  const prefix = transactionCookiePrefix(config);
+  const name = prefix + transactionIdOf(proof.state);
+  const { value, expiresAt } = oauthTransactions.seal(name, { provider: provider.id, ...proof, callbackUrl, linkTo: signedIn?.user.authSessionId });
+  for (const old of oauthTransactions.cookiesToEvict(cookiesWithPrefix(ctx, prefix), name.length + value.length)) clearCookie(ctx, old);
+  setCookie(ctx, name, value, expiresAt);
+  return url;
+}
+
+/** Signs the browser in and returns where it wanted to go. */
+async function finish(ctx: AuthContext, providerId: string): Promise<string> {
+  const { oauthProviders, metrics } = ctx.deps;
+  const transaction = takeTransaction(ctx);
+  const provider = oauthProviders.get(providerId);
+  if (transaction === undefined || provider === undefined || transaction.provider !== providerId) {
+    throw new OAuthFailure("OAuthCallback", "This browser began no such sign-in, or too long ago.");
+  }
+  const { state, nonce, verifier, callbackUrl } = transaction;
+  const profile = await provider.profileOf(ctx.querystring, { state, nonce, verifier });
+  const linkTo = await linkTargetOf(ctx, transaction);
+  const user = await signInWithIdentity(ctx.deps, { provider, profile, linkTo, address: ctx.ip, requestId: ctx.state.requestId });
+  await beginAuthSession(ctx, user, provider.id);
+  metrics.signInDone("succeeded");
+  return callbackUrl;
+}
+
+/** Returns the transaction that the response's state belongs to; its cookie can be used once, whatever the result. */
+function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
+  const { config, oauthTransactions } = ctx.deps;
+  const state = new URLSearchParams(ctx.querystring).get("state");
+  if (state === null) return undefined;
+  const prefix = transactionCookiePrefix(config);
+  const name = prefix + transactionIdOf(state);
+  const value = cookiesWithPrefix(ctx, prefix).get(name);
+  if (value === undefined) return undefined;
+  clearCookie(ctx, name);
+  return oauthTransactions.open(name, value);
+}
+
+/** Returns the user who asked for the identity to be linked; the same sign-in must still be valid. */
+async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Promise<string | undefined> {
+  if (linkTo === undefined) return undefined;
+  const signedIn = await findUser(ctx);
+  if (signedIn?.user.authSessionId !== linkTo) throw new OAuthFailure("SessionRequired", "Who wanted the identity linked is signed in no more.");
+  return signedIn.user.id;
+}
+
+/** Reports a refused sign-in to the operators; the browser is only told the reason. */
+async function reportFailure(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
+  const { logger, audit, metrics } = ctx.deps;
+  const { requestId } = ctx.state;
+  logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "The API refused a sign-in through a provider.");
+  metrics.signInDone("failed");
+  await audit.record({ action: "signIn.refused", actor: { kind: "anonymous" }, address: ctx.ip, requestId, details: { provider, reason: failure.reason } });
+}
+
+export const authProviderRoutes = [startSignIn, finishSignIn];

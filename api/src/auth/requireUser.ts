@@ -1,0 +1,61 @@
+import type { AuthSessions } from "./authSessions.ts";
+import { authSessionIdOf, type Tokens } from "./tokens.ts";
+import { clearCookie, sessionCookieName, setCookie } from "./cookies.ts";
+import { unauthorized } from "../errors.ts";
+import type { AppContext, HttpDeps } from "../http/appContext.ts";
+import { enforceRateLimits } from "../http/applyRateLimits.ts";
+import type { RateLimitName, RateLimitOutcome } from "../http/rateLimits.ts";
+
+/** What players' routes need to check a sign-in. */
+export interface UserDeps extends HttpDeps {
+  tokens: Tokens;
+  authSessions: AuthSessions;
+}
+
+/** Who a request with a valid session cookie comes from. */
+export interface UserPrincipal {
+  id: string;
+  name: string;
+  email: string;
+  /** Hash of the sign-in's id: names the auth-session row. */
+  authSessionId: string;
+}
+
+/**
+ * The signed-in user of the request, who is counted under the limits and whose cookie is renewed. Throws 401 and clears the
+ * cookie when there is none, 429 when a limit is used up.
+ */
+export async function requireUser(ctx: AppContext<UserDeps>, limits: readonly RateLimitName[]): Promise<UserPrincipal> {
+  const signedIn = await findUser(ctx, limits);
+  if (signedIn === undefined) throw unauthorized();
+  enforceRateLimits(ctx, signedIn.outcomes);
+  return signedIn.user;
+}
+
+/** Who is signed in, where nobody need be. */
+export interface SignedIn {
+  user: UserPrincipal;
+  /** End of the renewed cookie. */
+  expiresAt: Date;
+  outcomes: RateLimitOutcome[];
+}
+
+/** The same where nobody need be signed in. */
+export async function findUser(ctx: AppContext<UserDeps>, limits: readonly RateLimitName[] = []): Promise<SignedIn | undefined> {
+  const { config, tokens, authSessions } = ctx.deps;
+  const cookie = sessionCookieName(config);
+  // Nobody to look for, and no cookie to clear.
+  if (ctx.cookies.get(cookie) === undefined) return undefined;
+  const claims = await tokens.verify(ctx);
+  const authSessionId = claims === undefined ? "" : authSessionIdOf(claims.sid);
+  const admission = claims === undefined ? undefined : await authSessions.admit(authSessionId, claims.sub, limits);
+  if (claims === undefined || admission === undefined) {
+    clearCookie(ctx, cookie);
+    return undefined;
+  }
+  const { token, expiresAt } = tokens.issue(claims, admission.endsAt);
+  setCookie(ctx, cookie, token, expiresAt);
+  const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId };
+  ctx.state.principal = { kind: "user", id: user.id };
+  return { user, expiresAt, outcomes: admission.outcomes };
+}

@@ -1,0 +1,145 @@
+import { z } from "zod";
+import {
+  AuthSessionResponse, CredentialsForm, CsrfResponse, ProvidersResponse, RedirectResponse, SignOutForm, UpdateSessionForm,
+} from "#contracts/http/auth.ts";
+import { limits } from "#contracts/limits.ts";
+import { callbackUrlOf } from "./callbackUrl.ts";
+import { clearCookie, sessionCookieName } from "./cookies.ts";
+import { signIn } from "./signIn.ts";
+import { findUser } from "./requireUser.ts";
+import { presentAuthProviders } from "./presentProviders.ts";
+import { presentAuthSession } from "./presentSession.ts";
+import type { AuthContext, AuthDeps } from "./authDeps.ts";
+import { empty, json, redirect } from "../http/responses.ts";
+import { publicRouteFor } from "../http/route.ts";
+import { findUserById } from "./userQueries.ts";
+import { respondToForm, respondWithUrl, formRoute, requireCsrf } from "./authResponse.ts";
+import { beginAuthSession, csrfTokenFor, endAuthSession } from "./authSession.ts";
+
+const route = publicRouteFor<AuthDeps>();
+
+const session = route({
+  method: "GET",
+  path: "/api/auth/session",
+  name: "getAuthSession",
+  summary: "Tell who is signed in",
+  description: "Renews the session cookie. A cookie that is not valid (any more) is cleared.",
+  limits: ["authReads"],
+  responses: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
+  errors: ["unavailable"],
+  handle: async ({ ctx }) => respondWithSession(ctx),
+});
+
+/** Not strict, like the forms: pages come here with parameters of their own. */
+const CallbackQuery = z.object({ callbackUrl: z.string().optional().meta({ description: "The same as the form's field, which goes first." }) });
+const toPage = redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] });
+
+/** The Auth.js client's update: whatever data it sends, the response is what the database holds. */
+const updateSession = route({
+  method: "POST",
+  path: "/api/auth/session",
+  name: "updateAuthSession",
+  summary: "Read the session anew",
+  description: "What the Auth.js client's `update` asks for.",
+  limits: ["authPosts"],
+  body: UpdateSessionForm,
+  bodyBytes: limits.auth.bodyBytes,
+  responses: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
+  errors: ["csrf", "unavailable"],
+  handle: async ({ ctx, body }) => {
+    requireCsrf(ctx, body);
+    await respondWithSession(ctx);
+  },
+});
+
+const csrf = route({
+  method: "GET",
+  path: "/api/auth/csrf",
+  name: "getCsrfToken",
+  summary: "Get the token for forms",
+  limits: ["authReads"],
+  responses: { 200: json(CsrfResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
+  errors: [],
+  handle: ({ ctx }) => {
+    ctx.body = { csrfToken: csrfTokenFor(ctx) };
+  },
+});
+
+const providers = route({
+  method: "GET",
+  path: "/api/auth/providers",
+  name: "listAuthProviders",
+  summary: "List the ways to sign in",
+  limits: ["authReads"],
+  responses: { 200: ProvidersResponse },
+  errors: [],
+  handle: ({ ctx, deps: { config, oauthProviders } }) => {
+    const ways = [{ id: "credentials", name: "E-mail and password", type: "credentials" as const }, ...oauthProviders.values()];
+    ctx.body = presentAuthProviders(ways, config.baseUrl);
+  },
+});
+
+const credentials = route({
+  method: "POST",
+  path: "/api/auth/callback/credentials",
+  name: "signInWithCredentials",
+  summary: "Sign in with e-mail and password",
+  ...formRoute,
+  innerLimits: ["authPosts", "signInFailures"],
+  query: CallbackQuery,
+  body: CredentialsForm,
+  responses: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
+  errors: ["invalid_credentials", "csrf", "locked", "unavailable"],
+  handle: async ({ ctx, deps, query, body: form }) => {
+    await respondToForm(ctx, form, async (isJson) => {
+      const user = await signIn(deps, { ...form, address: ctx.ip, requestId: ctx.state.requestId });
+      await beginAuthSession(ctx, user, "credentials");
+      respondWithUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
+    });
+  },
+});
+
+const signOut = route({
+  method: "POST",
+  path: "/api/auth/signout",
+  name: "signOut",
+  summary: "Sign out",
+  description: "Ends the sign-in for good: copies of its cookie are worth nothing afterwards.",
+  ...formRoute,
+  innerLimits: ["authPosts"],
+  query: CallbackQuery,
+  body: SignOutForm,
+  responses: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
+  errors: ["csrf", "unavailable"],
+  handle: async ({ ctx, deps, query, body: form }) => {
+    await respondToForm(ctx, form, async (isJson) => {
+      await endAuthSession(ctx);
+      respondWithUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
+    });
+  },
+});
+
+/** What a page's error logger sends is neither trusted nor kept. */
+const clientLog = route({
+  method: "POST",
+  path: "/api/auth/_log",
+  name: "logClientError",
+  summary: "Take a page's error report",
+  description: "It is neither trusted nor kept; the route exists because the Auth.js client sends to it.",
+  limits: ["authPosts"],
+  responses: { 204: empty("Thank you.") },
+  errors: [],
+  handle: ({ ctx }) => {
+    ctx.status = 204;
+  },
+});
+
+async function respondWithSession(ctx: AuthContext): Promise<void> {
+  const { config, postgres } = ctx.deps;
+  const signedIn = await findUser(ctx);
+  const user = signedIn === undefined ? undefined : await findUserById(postgres.prisma, signedIn.user.id);
+  if (signedIn !== undefined && user === undefined) clearCookie(ctx, sessionCookieName(config));
+  ctx.body = signedIn === undefined || user === undefined ? {} : presentAuthSession(user, signedIn.expiresAt, config.defaultAvatarUrl);
+}
+
+export const authRoutes = [session, updateSession, csrf, providers, credentials, signOut, clientLog];

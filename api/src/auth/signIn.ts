@@ -1,0 +1,88 @@
+import { limits } from "#contracts/limits.ts";
+import type { Audit } from "../audit/audit.ts";
+import { isEmail, normalizeEmail } from "./email.ts";
+import type { Attempt, Lockout } from "./lockout.ts";
+import type { Passwords } from "./passwords.ts";
+import type { SignInQueue } from "./signInQueue.ts";
+import { DomainError, rateLimited } from "../errors.ts";
+import type { RateLimits } from "../http/rateLimits.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithPassword } from "./userQueries.ts";
+
+/** What a sign-in by password needs. */
+export interface SignInDeps {
+  audit: Audit;
+  lockout: Lockout;
+  metrics: Metrics;
+  passwords: Passwords;
+  postgres: Postgres;
+  rateLimits: RateLimits;
+  /** Bounds how many sign-ins ask the stores at once. */
+  signInQueue: SignInQueue;
+}
+
+/** An attempt to sign in by password. */
+export interface Credentials {
+  email: string;
+  password: string;
+  /** The address that the attempt comes from. */
+  address: string;
+  requestId: string;
+}
+
+/**
+ * Returns the user with this e-mail address and password. Throws `invalid_credentials` (an unknown address and a wrong password look alike
+ * and take equally long), `locked` after too many failures of the e-mail address, `rate_limited` after too many from one network.
+ */
+export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<User> {
+  const { rateLimits, metrics, audit, signInQueue } = deps;
+  const { password, address, requestId } = credentials;
+  const email = normalizeEmail(credentials.email);
+  const place = rateLimits.addressKey(address);
+  // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for them.
+  const attempt = await signInQueue.run(() => beginAttempt(deps, email, place, credentials));
+  let user: UserWithPassword | undefined;
+  try {
+    user = await checkedUser(deps, email, password);
+  } catch (error) {
+    await Promise.all([attempt.notMade(), rateLimits.giveBack("signInFailures", place)]);
+    throw error;
+  }
+  if (user === undefined) {
+    metrics.signInDone("failed");
+    await audit.record({ action: "signIn.failed", actor: { kind: "anonymous" }, address, requestId });
+    throw new DomainError("invalid_credentials", { message: "That e-mail and password do not match an account." });
+  }
+  await Promise.all([attempt.succeeded(), rateLimits.giveBack("signInFailures", place)]);
+  metrics.signInDone("succeeded");
+  return user;
+}
+
+/** Counts the attempt by network and by e-mail address and returns the permission to check one password. */
+async function beginAttempt(
+  { rateLimits, lockout, metrics, audit }: SignInDeps, email: string, place: string, { address, requestId }: Credentials,
+): Promise<Attempt> {
+  const byPlace = await rateLimits.consume("signInFailures", place);
+  if (!byPlace.isAllowed) {
+    metrics.signInDone("limited");
+    if (byPlace.isFirstOverLimit) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: byPlace.name } });
+    throw rateLimited(byPlace.resetSeconds);
+  }
+  const attempt = await lockout.begin(email.slice(0, limits.auth.emailMaxLength + 1));
+  if (!attempt.isAllowed) {
+    metrics.signInDone("locked");
+    await audit.record({ action: "signIn.locked", actor: { kind: "anonymous" }, address, requestId });
+    throw new DomainError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
+  }
+  return attempt;
+}
+
+async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<UserWithPassword | undefined> {
+  const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
+  const user = isPossible ? await deps.signInQueue.run(() => findUserByEmail(deps.postgres.pool, email)) : undefined;
+  const { isEqual, shouldRehash } = await deps.passwords.check(password.slice(0, limits.auth.passwordMaxLength), user?.passwordHash ?? null);
+  if (!isEqual || user === undefined || user.isDisabled) return undefined;
+  if (shouldRehash) await updateUnchangedPasswordHash(deps.postgres.prisma, user, await deps.passwords.hash(password));
+  return user;
+}

@@ -1,0 +1,75 @@
+import type { Audit } from "../audit/audit.ts";
+import { resolveIdentity } from "./oauth/resolveIdentity.ts";
+import { OAuthFailure } from "./oauth/oauthFailure.ts";
+import type { OAuthProvider } from "./oauth/oauthProvider.ts";
+import type { Profile } from "./oauth/profile.ts";
+import { findIdentityUsers, findUserOfIdentity, insertIdentity, insertUserOfIdentity } from "./identityQueries.ts";
+import type { User } from "./userQueries.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import type { Queryable } from "../stores/queryable.ts";
+
+/** What a sign-in by an external identity needs. */
+export interface IdentitySignInDeps {
+  audit: Audit;
+  postgres: Postgres;
+}
+
+/** Somebody whom a provider has identified. */
+export interface IdentityArrival {
+  provider: Pick<OAuthProvider, "id" | "trustsEmail">;
+  profile: Profile;
+  /** The signed-in user who wants the identity linked. */
+  linkTo: string | undefined;
+  address: string;
+  requestId: string;
+}
+
+interface Outcome {
+  user: User;
+  isNewUser: boolean;
+  isLinked: boolean;
+}
+
+const uniqueViolation = "23505";
+const attemptsMax = 3;
+
+/**
+ * Returns the user that an identity signs in as: the one it is linked to, one it is linked to now, or a new one. Throws OAuthFailure
+ * when it may sign in as none of these.
+ */
+export async function signInWithIdentity(deps: IdentitySignInDeps, arrival: IdentityArrival): Promise<User> {
+  const { provider: { id: provider }, address, requestId } = arrival;
+  const { user, isNewUser, isLinked } = await resolveWithRetries(deps, arrival);
+  const event = { actor: { kind: "user", id: user.id }, address, requestId, details: { provider } } as const;
+  if (isNewUser) await deps.audit.record({ ...event, action: "user.created", subject: { kind: "user", id: user.id } });
+  if (isLinked) await deps.audit.record({ ...event, action: "identity.linked", subject: { kind: "user", id: user.id } });
+  return user;
+}
+
+/** Two arrivals of one identity at once: the database lets one write, and the other then finds what was written. */
+async function resolveWithRetries({ postgres }: IdentitySignInDeps, arrival: IdentityArrival): Promise<Outcome> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await postgres.transaction((transaction) => resolveInTransaction(transaction, arrival));
+    } catch (error) {
+      const isDuplicate = error instanceof Error && "code" in error && error.code === uniqueViolation;
+      if (!isDuplicate || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+async function resolveInTransaction(transaction: Queryable, { provider: { trustsEmail }, profile, linkTo }: IdentityArrival): Promise<Outcome> {
+  const decision = resolveIdentity({ profile, trustsEmail, linkTo, ...await findIdentityUsers(transaction, profile) });
+  if (decision.kind === "refuse") throw new OAuthFailure(decision.reason, "The identity may not sign in as anybody here.");
+  const isNewUser = decision.kind === "create";
+  const userId = isNewUser
+    ? await insertUserOfIdentity(transaction, { email: decision.email, name: profile.name ?? nameFrom(decision.email), image: profile.image })
+    : decision.userId;
+  const isLinked = decision.kind !== "signIn";
+  if (isLinked) await insertIdentity(transaction, profile, userId);
+  return { user: await findUserOfIdentity(transaction, userId), isNewUser, isLinked };
+}
+
+function nameFrom(email: string): string {
+  return email.slice(0, email.indexOf("@"));
+}

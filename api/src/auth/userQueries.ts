@@ -1,0 +1,38 @@
+import type { PrismaClient } from "../generated/client.ts";
+import type { Queryable } from "../stores/queryable.ts";
+
+/** A user's account. */
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+  image: string | null;
+}
+
+/** A user's account as sign-in reads it. */
+export interface UserWithPassword extends User {
+  passwordHash: string | null;
+  isDisabled: boolean;
+}
+
+const columns = { id: true, email: true, name: true, image: true } as const;
+
+/** Returns the user of a normalised e-mail address, also a disabled one; undefined when there is none. */
+export async function findUserByEmail(db: Queryable, email: string): Promise<UserWithPassword | undefined> {
+  const { rows } = await db.query<UserWithPassword>({
+    name: "user.byEmail",
+    text: `SELECT id, email, name, image, password_hash AS "passwordHash", disabled_at IS NOT NULL AS "isDisabled" FROM users WHERE email = $1`,
+    values: [email],
+  });
+  return rows[0];
+}
+
+/** Returns the user of that id; undefined when there is none, or when it is disabled. */
+export async function findUserById(prisma: PrismaClient, id: string): Promise<User | undefined> {
+  return await prisma.user.findFirst({ where: { id, disabledAt: null }, select: columns }) ?? undefined;
+}
+
+/** Replaces the user's password hash, unless it was changed since the user was read. */
+export async function updateUnchangedPasswordHash(prisma: PrismaClient, user: UserWithPassword, passwordHash: string): Promise<void> {
+  await prisma.user.updateMany({ where: { id: user.id, passwordHash: user.passwordHash }, data: { passwordHash } });
+}

@@ -1,0 +1,124 @@
+import { LeaderElector } from "#kube/leaderElector.ts";
+import { jittered } from "#kube/retry.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import type { BackgroundJob } from "#runtime/backgroundJob.ts";
+import { listActiveGameSessionIds } from "../gameSessions/gameSessionLifecycleQueries.ts";
+import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
+import { Recorder } from "../gameSessions/recorder/recorder.ts";
+import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
+import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
+import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
+import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
+
+/** What the work needs, all of it together. */
+export type LeaderWorkDeps = RecorderDeps & RelayDeps & SyncGameCachesDeps & SweeperDeps & SweepSavesDeps & {
+  config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
+  kube: KubeTransport;
+};
+
+/** The pace of the work. */
+export interface LeaderWorkOptions {
+  /** Pauses between passes, in milliseconds. */
+  intervals?: Partial<typeof defaultIntervals>;
+  /** Pace of the election; kube's own unless given. */
+  election?: { leaseDurationMs: number; renewDeadlineMs: number; retryPeriodMs: number };
+}
+
+const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 60_000 };
+
+/**
+ * The work of one of the API's replicas besides requests: recording, relaying, sweeping. The election only spares the others the work:
+ * every step is guarded in the database, so a leader that does not know it has lost the lease does no harm, and losing it (as when the
+ * Kubernetes API is unavailable) is no reason to stop serving.
+ */
+export class LeaderWork implements BackgroundJob {
+  readonly #deps: LeaderWorkDeps;
+  readonly #election: LeaderWorkOptions["election"];
+  readonly #intervals: typeof defaultIntervals;
+  readonly #stopping = new AbortController();
+  #elector: LeaderElector | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(deps: LeaderWorkDeps, { intervals, election }: LeaderWorkOptions = {}) {
+    this.#deps = deps;
+    this.#election = election;
+    this.#intervals = { ...defaultIntervals, ...intervals };
+  }
+
+  /** Whether this process is the leader now. */
+  get isLeader(): boolean {
+    return this.#elector?.isLeader ?? false;
+  }
+
+  /** Stands for election again and again until stopped. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Ends the current work and gives the lease up. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const term = new AbortController();
+      const elector = this.#createElector(() => term.abort());
+      this.#elector = elector;
+      const stop = (): void => {
+        term.abort();
+        void elector.stop();
+      };
+      this.#stopping.signal.addEventListener("abort", stop, { once: true });
+      const isElected = await elector.start().then(() => true, () => false);
+      if (isElected) await this.#lead(term.signal);
+      this.#stopping.signal.removeEventListener("abort", stop);
+      await elector.stop();
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const deps = this.#deps;
+    const recorder = new Recorder(deps, deps.config.cluster.sessionsNamespace);
+    try {
+      await recorder.start(signal);
+      const { relay, idle, active, remains } = this.#intervals;
+      await Promise.all([
+        this.#repeat("relay", relay, signal, () => relayGameSessions(deps)),
+        this.#repeat("caches", relay, signal, () => syncGameCaches(deps)),
+        this.#repeat("idle", idle, signal, async () => recorder.enqueue(await sweepIdle(deps))),
+        this.#repeat("active", active, signal, async () => recorder.enqueue(await listActiveGameSessionIds(deps.postgres.pool))),
+        this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
+        this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
+        this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
+        this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),
+      ]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await recorder.stop();
+    }
+  }
+
+  /** Runs one pass after another until the term ends; a failed pass is repeated after the interval. */
+  async #repeat(task: string, intervalMs: number, signal: AbortSignal, pass: () => Promise<void>): Promise<void> {
+    const { clock, logger } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        await pass();
+      } catch (error) {
+        logger.warn({ err: error, task }, "A background task failed; it is tried again.");
+      }
+      await clock.sleep(jittered(intervalMs, Math.random), signal).catch(() => undefined);
+    }
+  }
+
+  #createElector(onLost: () => void): LeaderElector {
+    const { config, logger, clock, kube: transport } = this.#deps;
+    return new LeaderElector({
+      transport, namespace: config.cluster.releaseNamespace, name: "joypod-api", identity: config.cluster.identity, onLost, logger, clock,
+      ...this.#election,
+    });
+  }
+}

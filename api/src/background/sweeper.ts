@@ -1,0 +1,64 @@
+import type { Logger } from "#runtime/logger.ts";
+import { ArchiveObjectStore } from "../games/upload/archiveObjectStore.ts";
+import { lockUnusedVersion, updateVersionRemoved } from "../games/gameVersionQueries.ts";
+import { deleteOldIdempotencyKeys } from "../http/idempotencyQueries.ts";
+import { updateIdleGameSessionsStopping } from "../gameSessions/gameSessionLifecycleQueries.ts";
+import { deleteUpload, lockDeadUpload } from "../games/uploadQueries.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What sweeping needs. */
+export interface SweeperDeps {
+  logger: Logger;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
+
+/** After so long, a launch that read the version just before it was superseded has committed. */
+const supersededGraceSeconds = 60;
+const rowsPerPassMax = 50;
+const keysPerStatement = 1000;
+
+/** Stops idle sessions in the database and returns their ids; the recorder then stops them in the cluster. */
+export async function sweepIdle({ postgres, logger }: SweeperDeps): Promise<string[]> {
+  const ids = await updateIdleGameSessionsStopping(postgres.pool);
+  for (const id of ids) logger.info({ gameSession: id }, "The sweeper stopped an idle game session.");
+  return ids;
+}
+
+/** Removes what uploads left in the object store whose process died. */
+export async function sweepUploads({ postgres, objectStore, logger }: SweeperDeps): Promise<void> {
+  const archives = new ArchiveObjectStore(objectStore);
+  await repeatUpTo(rowsPerPassMax, () => postgres.transaction(async (transaction) => {
+    const upload = await lockDeadUpload(transaction);
+    if (upload === undefined) return false;
+    await archives.remove(upload.objectKey);
+    await deleteUpload(transaction, upload);
+    logger.info({ upload: upload.id }, "The sweeper removed the remains of an interrupted upload.");
+    return true;
+  }));
+}
+
+/** Removes archives that are neither current nor played. */
+export async function sweepVersions({ postgres, objectStore, logger }: SweeperDeps): Promise<void> {
+  const archives = new ArchiveObjectStore(objectStore);
+  await repeatUpTo(rowsPerPassMax, () => postgres.transaction(async (transaction) => {
+    const version = await lockUnusedVersion(transaction, supersededGraceSeconds);
+    if (version === undefined) return false;
+    await archives.remove(version.objectKey);
+    await updateVersionRemoved(transaction, version);
+    logger.info({ version: version.id }, "The sweeper removed a superseded archive.");
+    return true;
+  }));
+}
+
+/** Deletes idempotency keys that are too old to be repeated. */
+export async function sweepIdempotencyKeys({ postgres }: Pick<SweeperDeps, "postgres">): Promise<void> {
+  await repeatUpTo(rowsPerPassMax, async () => await deleteOldIdempotencyKeys(postgres.pool, keysPerStatement) === keysPerStatement);
+}
+
+async function repeatUpTo(max: number, work: () => Promise<boolean>): Promise<void> {
+  for (let count = 0; count < max; count++) {
+    if (!await work()) return;
+  }
+}

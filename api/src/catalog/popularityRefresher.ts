@@ -1,0 +1,15 @@
+import { RepeatedJob, type BackgroundJob, type RepeatedJobOptions } from "#runtime/backgroundJob.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { refreshPopularity } from "./refreshPopularity.ts";
+
+/** popular` up to date needs=What refreshing `sort=popular` needs=popular` up to date needs. */
+export interface PopularityDeps extends Pick<RepeatedJobOptions, "clock" | "logger"> {
+  postgres: Postgres;
+}
+
+const periodMs = 60_000;
+
+/** Returns the job that refreshes `sort=popular` once a minute. */
+export function createPopularityRefresher({ clock, logger, postgres }: PopularityDeps): BackgroundJob {
+  return new RepeatedJob({ clock, logger, name: "popularity", periodMs, work: () => refreshPopularity(postgres) });
+}

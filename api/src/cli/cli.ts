@@ -1,0 +1,54 @@
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { CommanderError } from "commander";
+import { Passwords } from "../auth/passwords.ts";
+import { announceOnce } from "./announceOnce.ts";
+import { exitCodes, toCliError } from "./cliError.ts";
+import { createProgram } from "./program.ts";
+import { readCliConfig, secretLogKeys } from "../config.ts";
+import { invalidRequest } from "../errors.ts";
+import { createLogger } from "#runtime/createLogger.ts";
+import { Audit } from "../audit/audit.ts";
+import { connectPostgres } from "../stores/postgres.ts";
+
+const asJson = process.argv.includes("--json");
+const logger = createLogger({ program: "api", level: "error", secretKeys: secretLogKeys, destination: { write: (line) => void process.stderr.write(line) } });
+let postgres: ReturnType<typeof connectPostgres> | undefined;
+let passwords: Passwords | undefined;
+
+const program = createProgram({
+  databaseUrl: () => readCliConfig(process.env).postgres.url,
+  stores: () => {
+    postgres ??= connectPostgres({ ...readCliConfig(process.env).postgres, logger });
+    return { postgres, audit: new Audit(postgres, logger) };
+  },
+  passwords: () => {
+    const { pepper, bcryptCost: cost } = readCliConfig(process.env);
+    if (pepper === undefined) throw invalidRequest("PASSWORD_PEPPER is not set: it must be the API's own, or the password will not be accepted.");
+    return passwords ??= new Passwords({ pepper, cost, workers: 1 });
+  },
+  announce: async (authSessionIds) => {
+    const { redisUrl, tokenLifetimeSeconds } = readCliConfig(process.env);
+    return redisUrl !== undefined && await announceOnce({ url: redisUrl, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
+  },
+  readStdin: () => text(process.stdin),
+  readLines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
+  bcryptCost: () => readCliConfig(process.env).bcryptCost,
+  print: (result, sentence, json) => console.log(json ? JSON.stringify(result) : sentence),
+});
+
+process.exitCode = await run();
+await Promise.all([passwords?.close(), postgres?.close()]);
+
+async function run(): Promise<number> {
+  try {
+    await program.parseAsync();
+    return 0;
+  } catch (thrown) {
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.invalid;
+    const { error, message, details } = toCliError(thrown);
+    if (asJson) console.log(JSON.stringify({ error, message, ...details }));
+    else console.error(message);
+    return exitCodes[error];
+  }
+}

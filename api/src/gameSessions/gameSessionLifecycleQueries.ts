@@ -1,0 +1,143 @@
+import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
+import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
+import type { Queryable } from "../stores/queryable.ts";
+
+/** A session's row as the recorder reads it. */
+export interface RecordedGameSession {
+  id: string;
+  status: PublicStatus;
+  slotId: string | null;
+  gameId: string;
+  /** Null until the cluster has, or had, the session's object. */
+  crCreatedAt: Date | null;
+  stopReason: StopReason | null;
+  readyAt: Date | null;
+  /** Now, by the database's clock. */
+  now: Date;
+}
+
+/** Returns the session of that id, whoever it belongs to; undefined when there is none. */
+export async function findRecordedGameSession(db: Queryable, id: string): Promise<RecordedGameSession | undefined> {
+  const { rows } = await db.query<RecordedGameSession>({
+    name: "read-record",
+    text: `SELECT id, status, slot_id AS "slotId", game_id AS "gameId", cr_created_at AS "crCreatedAt", stop_reason AS "stopReason",
+        ready_at AS "readyAt", now() AS "now"
+      FROM game_sessions WHERE id = $1`,
+    values: [id],
+  });
+  return rows[0];
+}
+
+/** Returns the ids of all sessions that have not ended. */
+export async function listActiveGameSessionIds(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>({
+    name: "list-active-ids",
+    text: "SELECT id FROM game_sessions WHERE status IN ('starting', 'running', 'stopping')",
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** A session whose object the cluster does not have yet. */
+export interface UncreatedGameSession {
+  id: string;
+  spec: GameSessionSpec;
+  ageSeconds: number;
+}
+
+/** Locks the oldest starting session without an object that is older than `graceSeconds` and that nobody else has locked. */
+export async function lockUncreatedGameSession(transaction: Queryable, graceSeconds: number): Promise<UncreatedGameSession | undefined> {
+  const { rows } = await transaction.query<UncreatedGameSession>({
+    name: "claim-uncreated",
+    text: `SELECT id, spec, extract(epoch FROM now() - started_at)::float8 AS "ageSeconds" FROM game_sessions
+      WHERE cr_created_at IS NULL AND status = 'starting' AND started_at < now() - make_interval(secs => $1)
+      ORDER BY started_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    values: [graceSeconds],
+  });
+  return rows[0];
+}
+
+/** Notes that the cluster has the session's object. */
+export async function updateGameSessionCreated(db: Queryable, id: string): Promise<void> {
+  await db.query({
+    name: "mark-created",
+    text: "UPDATE game_sessions SET cr_created_at = now() WHERE id = $1 AND cr_created_at IS NULL",
+    values: [id],
+  });
+}
+
+/** Sets a starting session to running, which starts its idle timeout; false when it was not starting. */
+export async function updateGameSessionRunning(db: Queryable, id: string, readyAt: string, node: string | undefined): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "record-ready",
+    text: `
+      WITH ready AS (
+        UPDATE game_sessions SET status = 'running', ready_at = $2, node = $3,
+          expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
+        WHERE id = $1 AND status = 'starting' RETURNING slot_id
+      ), played AS (
+        UPDATE save_slots SET last_played_at = $2 FROM ready WHERE save_slots.id = ready.slot_id
+      )
+      SELECT 1 FROM ready`,
+    values: [id, readyAt, node ?? null],
+  });
+  return rowCount === 1;
+}
+
+/** Sets a session to stopping that the cluster, not its player, has begun to stop. Changes nothing when it was stopping already. */
+export async function updateGameSessionStopping(db: Queryable, id: string, reason: StopReason, readyAt: string | undefined): Promise<void> {
+  await db.query({
+    name: "record-stopping",
+    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now(), ready_at = COALESCE(ready_at, $3)
+      WHERE id = $1 AND status IN ('starting', 'running')`,
+    values: [id, reason, readyAt ?? null],
+  });
+}
+
+/**
+ * Sets every session whose idle timeout has passed to stopping and returns their ids. A keepalive at the same moment comes
+ * either before or after this as a whole.
+ */
+export async function updateIdleGameSessionsStopping(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>({
+    name: "begin-idle-stops",
+    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = 'IdleTimeout', stopping_at = now()
+      WHERE status = 'running' AND expires_at < now() RETURNING id`,
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** How a session ended. */
+export interface GameSessionEnd {
+  status: "stopped" | "error";
+  /** Used when no reason was stored before. */
+  stopReason: StopReason;
+  failure: { reason: string; message: string } | undefined;
+  durationSeconds: number;
+  cpuSeconds: number;
+  peakMemoryMb: number;
+}
+
+/** Sets an active session to its end; false when that was done before, so that what follows happens exactly once. */
+export async function updateGameSessionEnded(
+  db: Queryable, id: string, end: GameSessionEnd, times: { readyAt: string | undefined; endedAt: string | undefined }, node: string | undefined,
+): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "record-end",
+    text: `UPDATE game_sessions SET status = $2::game_session_status, stop_reason = COALESCE(stop_reason, $3), failure_reason = $4,
+        failure_message = $5, duration_seconds = $6, cpu_seconds = $7, peak_memory_mb = $8, ready_at = COALESCE(ready_at, $9),
+        stopping_at = COALESCE(stopping_at, now()), ended_at = COALESCE($10, now()), recorded_at = now(), node = COALESCE($11, node)
+      WHERE id = $1 AND status IN ('starting', 'running', 'stopping')`,
+    values: [
+      id, end.status, end.stopReason, end.failure?.reason ?? null, end.failure?.message ?? null, end.durationSeconds,
+      end.cpuSeconds, end.peakMemoryMb, times.readyAt ?? null, times.endedAt ?? null, node ?? null,
+    ],
+  });
+  return rowCount === 1;
+}
+
+/** Stores what the player is told of the last save. */
+export async function updateSaveNotice(db: Queryable, id: string, notice: string): Promise<void> {
+  await db.query({
+    name: "note-save", text: "UPDATE game_sessions SET save_notice = $2 WHERE id = $1 AND save_notice IS DISTINCT FROM $2", values: [id, notice],
+  });
+}

@@ -1,0 +1,90 @@
+import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { Slot } from "./slotChoice.ts";
+import type { Queryable } from "../stores/queryable.ts";
+
+/** Any constant: all copies of this program agree on it. */
+const launchLock = 7_264_010_332;
+
+/** Everything that decides whether and how a game is launched. */
+export interface LaunchContext {
+  gameId: string;
+  versionId: string;
+  sha256: string;
+  launcher: string;
+  engineDir: string;
+  network: "none" | "internet";
+  /** Null for the default. */
+  saveLimitMb: number | null;
+  cpuMillicores: number | null;
+  peakMemoryMb: number | null;
+  /** The user's session that has not ended. */
+  activeSessionId: string | null;
+  /** Active sessions of all users. */
+  activeSessions: number;
+  slots: Slot[];
+}
+
+/** A session about to be stored. */
+export interface NewGameSession {
+  id: string;
+  userId: string;
+  gameId: string;
+  versionId: string;
+  slotId: string;
+  /** Set when the slot is made with the session. */
+  newSlotNumber: number | undefined;
+  spec: GameSessionSpec;
+}
+
+/** Lets one launch at a time decide, until its transaction ends, so that two never take the same last place on a node. */
+export async function lockLaunches(transaction: Queryable): Promise<void> {
+  await transaction.query("SELECT pg_advisory_xact_lock($1)", [launchLock]);
+}
+
+/**
+ * Returns what decides about a launch; undefined when the catalogue has no such game. The share lock holds back a new version
+ * and a deletion until the session, which pins this version, is stored.
+ */
+export async function findLaunchContext(transaction: Queryable, slug: string, userId: string): Promise<LaunchContext | undefined> {
+  const { rows } = await transaction.query<LaunchContext>({
+    name: "launch-world",
+    text: `
+      SELECT g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
+        g.network, g.save_limit_mb AS "saveLimitMb",
+        g.profile_cpu_millicores AS "cpuMillicores", g.profile_peak_memory_mb AS "peakMemoryMb",
+        (SELECT id FROM game_sessions WHERE user_id = $2 AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
+        (SELECT count(*)::int FROM game_sessions WHERE status IN ('starting', 'running', 'stopping')) AS "activeSessions",
+        (SELECT coalesce(json_agg(json_build_object(
+            'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
+            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', s.pending_session IS NOT NULL) ORDER BY s.last_played_at DESC, s.number), '[]')
+          FROM save_slots s WHERE s.user_id = $2 AND s.game_id = g.id) AS "slots"
+      FROM games g JOIN game_versions v ON v.id = g.current_version_id
+      WHERE g.slug = $1 AND g.status = 'active' AND g.deleted_at IS NULL
+      FOR SHARE OF g`,
+    values: [slug, userId],
+  });
+  return rows[0];
+}
+
+/** Stores the session and its slot, when that is new, and counts the launch; false when the user has an active session after all. */
+export async function insertGameSession(transaction: Queryable, session: NewGameSession): Promise<boolean> {
+  const { rowCount } = await transaction.query({
+    name: "insert-game-session",
+    text: `
+      WITH new_slot AS (
+        INSERT INTO save_slots (id, user_id, game_id, number, label)
+        SELECT $5, $2, $3, $7::smallint, 'New playthrough' WHERE $7 IS NOT NULL
+      ), launch_day AS (
+        INSERT INTO game_launch_days (game_id, day, launches) VALUES ($3, (now() AT TIME ZONE 'UTC')::date, 1)
+        ON CONFLICT (game_id, day) DO UPDATE SET launches = game_launch_days.launches + 1
+      )
+      INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds)
+      VALUES ($1, $1, $2, $3, $4, $5, $6, ($6::jsonb ->> 'idleTimeoutSeconds')::int)
+      ON CONFLICT (user_id) WHERE status IN ('starting', 'running', 'stopping') DO NOTHING`,
+    values: [
+      session.id, session.userId, session.gameId, session.versionId, session.slotId, JSON.stringify(session.spec),
+      session.newSlotNumber ?? null,
+    ],
+  });
+  return rowCount === 1;
+}

@@ -1,0 +1,54 @@
+import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { limits } from "#contracts/limits.ts";
+import { updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
+import { deleteUnusedSlot, updateSlotPlayed } from "../saveSlotQueries.ts";
+import { updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
+import { isSavePending, stopReasonOf } from "./stopReason.ts";
+import type { RecorderDeps } from "./recorderDeps.ts";
+
+const mebibyte = 2 ** 20;
+
+/** Stores a finished session's result, its slot's state and its share of the game's profile, in one transaction and once only. */
+export async function recordFinished(
+  { postgres, logger }: RecorderDeps, { id, slotId, gameId, stopReason, now }: RecordedGameSession, gameSession: GameSession,
+): Promise<void> {
+  const { status } = gameSession;
+  const end = endOf(gameSession, stopReason === "UserRequested");
+  const isRecorded = await postgres.transaction(async (transaction) => {
+    const times = { readyAt: status?.readyAt, endedAt: status?.finishedAt };
+    if (!await updateGameSessionEnded(transaction, id, end, times, status?.nodeName)) return false;
+    if (status?.readyAt === undefined) await deleteUnusedSlot(transaction, id);
+    else if (slotId !== null) await updateSlotPlayed(transaction, slotId, id, isSavePending(gameSession, now));
+    const usage = averageUse(status?.usage);
+    if (usage !== undefined) await updateResourceProfile(transaction, gameId, usage, limits.resources.newestWeight);
+    return true;
+  });
+  if (isRecorded) {
+    logger.info({ gameSession: id, status: end.status, stopReason: stopReason ?? end.stopReason, failure: end.failure?.reason }, "A game session has ended.");
+  }
+}
+
+function endOf(gameSession: GameSession, isUserRequested: boolean): GameSessionEnd {
+  const usage = gameSession.status?.usage;
+  const failure = gameSession.status?.failure;
+  return {
+    // A launch that the player cancelled has not failed, even if something broke meanwhile.
+    status: publicStatusOf(gameSession) === "error" && !isUserRequested ? "error" : "stopped",
+    stopReason: stopReasonOf(gameSession),
+    failure,
+    durationSeconds: usage?.durationSeconds ?? 0,
+    cpuSeconds: usage?.cpuSeconds ?? 0,
+    peakMemoryMb: (usage?.peakMemoryBytes ?? 0) / mebibyte,
+  };
+}
+
+/** Returns what the game used on average; undefined when it did not run long enough to tell. */
+function averageUse(usage: SessionUsage | undefined): ResourceUse | undefined {
+  if (usage === undefined || usage.durationSeconds <= 0 || usage.peakMemoryBytes === 0) return undefined;
+  return {
+    cpuMillicores: (usage.cpuSeconds / usage.durationSeconds) * 1000,
+    peakMemoryMb: usage.peakMemoryBytes / mebibyte,
+    durationSeconds: usage.durationSeconds,
+  };
+}

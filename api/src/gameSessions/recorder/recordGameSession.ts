@@ -1,0 +1,90 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { hasFinalizer } from "#kube/finalizers.ts";
+import type { Stored } from "#kube/object.ts";
+import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
+import { saveNoticeOf } from "../saveNotice.ts";
+import { updateSlotSave, updateSlotUnlocked } from "../saveSlotQueries.ts";
+import { findRecordedGameSession, updateGameSessionRunning, updateGameSessionStopping, updateSaveNotice, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
+import { isSavePending, stopReasonOf } from "./stopReason.ts";
+import type { RecorderDeps } from "./recorderDeps.ts";
+import { recordFinished } from "./recordFinished.ts";
+import { recordVanished } from "./recordVanished.ts";
+
+/**
+ * Reconciles one session: updates the row to the object's state, and the object to the row's wish. It reads both anew and writes only by
+ * guarded statements, so it may run twice, late, or in two processes at once.
+ */
+export async function recordGameSession(deps: RecorderDeps, id: string): Promise<void> {
+  const row = await findRecordedGameSession(deps.postgres.pool, id);
+  const gameSession = deps.cluster.gameSession(id);
+  if (gameSession === undefined) return recordAbsent(deps, id, row);
+  if (row === undefined) return recordOrphan(deps, gameSession);
+  if (row.crCreatedAt === null) await updateGameSessionCreated(deps.postgres.pool, id);
+  await recordSave(deps, row, gameSession);
+  if (isFinished(gameSession)) return recordResult(deps, row, gameSession);
+  if (isActive(row)) await recordProgress(deps, row, gameSession);
+  await repeatStop(deps, await findRecordedGameSession(deps.postgres.pool, id) ?? row, gameSession);
+}
+
+/** A row without an object: the relay creates one that never existed, any other is lost. */
+async function recordAbsent(deps: RecorderDeps, id: string, row: RecordedGameSession | undefined): Promise<void> {
+  if (row === undefined || (row.status === "starting" && row.crCreatedAt === null)) return;
+  if (!isActive(row)) return updateSlotUnlocked(deps.postgres.pool, id);
+  // The cache may lag behind: only the API server itself can say that the object is gone.
+  if (await deps.gameSessionWriter.find(id) === undefined) await recordVanished(deps, id);
+}
+
+/** An object of ours without a row, as after a restored database: it is stopped gracefully, then released. */
+async function recordOrphan({ gameSessionWriter, logger }: RecorderDeps, gameSession: Stored<GameSession>): Promise<void> {
+  if (!hasFinalizer(gameSession, finalizers.recorder)) return; // An admin's own session.
+  if (isFinished(gameSession)) return gameSessionWriter.release(gameSession);
+  if (gameSession.spec.desiredState === "Stopped") return;
+  logger.warn({ gameSession: gameSession.metadata.name }, "The recorder stops a game session that has no row in the database.");
+  await gameSessionWriter.requestStop(gameSession.metadata.name, "Deleted");
+}
+
+/** Every stored save counts, also one of a session that is still played, and one that comes after the end. */
+async function recordSave({ postgres, logger }: RecorderDeps, row: RecordedGameSession, { status }: GameSession): Promise<void> {
+  const save = status?.save;
+  if (save === undefined || row.slotId === null) return;
+  const hasMoved = await updateSlotSave(postgres.pool, row.slotId, row.id, save);
+  if (hasMoved) logger.info({ gameSession: row.id, slot: row.slotId, generation: save.generation, sequence: save.sequence }, "The recorder stored a save in its slot.");
+}
+
+async function recordResult(deps: RecorderDeps, row: RecordedGameSession, gameSession: Stored<GameSession>): Promise<void> {
+  if (isActive(row)) await recordFinished(deps, row, gameSession);
+  if (!hasFinalizer(gameSession, finalizers.recorder)) return;
+  // While its last save is on its way the object must stay: the save is reported there.
+  if (isSavePending(gameSession, row.now)) return;
+  const notice = saveNoticeOf(gameSession, false);
+  if (notice !== undefined) await updateSaveNotice(deps.postgres.pool, row.id, notice);
+  await updateSlotUnlocked(deps.postgres.pool, row.id);
+  await deps.gameSessionWriter.release(gameSession);
+}
+
+async function recordProgress({ postgres, logger }: RecorderDeps, row: RecordedGameSession, gameSession: GameSession): Promise<void> {
+  const { status } = gameSession;
+  const publicStatus = publicStatusOf(gameSession);
+  if (publicStatus === "running" && status?.readyAt !== undefined) {
+    const isNew = await updateGameSessionRunning(postgres.pool, row.id, status.readyAt, status.nodeName);
+    if (isNew) logger.info({ gameSession: row.id, node: status.nodeName }, "A game session is running.");
+  } else if (publicStatus === "stopping") {
+    await updateGameSessionStopping(postgres.pool, row.id, stopReasonOf(gameSession), status?.readyAt);
+  }
+}
+
+/** Requests the stop again that was stored while the API server was unavailable. */
+async function repeatStop({ gameSessionWriter }: RecorderDeps, row: RecordedGameSession, gameSession: GameSession): Promise<void> {
+  const isStopWanted = row.status !== "starting" && row.status !== "running";
+  if (!isStopWanted || gameSession.spec.desiredState === "Stopped" || gameSession.metadata.deletionTimestamp !== undefined) return;
+  // The operator stops it already, with a reason of its own.
+  if (gameSession.status?.stoppingAt !== undefined) return;
+  await gameSessionWriter.requestStop(row.id, row.stopReason ?? "UserRequested");
+}
+
+function isActive({ status }: RecordedGameSession): boolean {
+  return status === "starting" || status === "running" || status === "stopping";
+}

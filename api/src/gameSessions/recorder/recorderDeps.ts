@@ -1,0 +1,12 @@
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
+import type { Postgres } from "../../stores/postgres.ts";
+
+/** What reconciling rows with objects needs. */
+export interface RecorderDeps {
+  logger: Logger;
+  postgres: Postgres;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+}

@@ -1,0 +1,122 @@
+import {
+  GameSessionRequest, GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchRequest, LaunchResponse, StopPendingResponse, StopResponse,
+} from "#contracts/http/gameSessions.ts";
+import { keepGameSessionAlive, type KeepaliveDeps } from "./keepGameSessionAlive.ts";
+import { launchGame, type LaunchDeps } from "./launchGame.ts";
+import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
+import { notFound } from "../errors.ts";
+import { streamGameSession, type GameSessionStreamDeps } from "./events/streamGameSession.ts";
+import { presentGameSession, presentGameSessions, presentKeepalive, presentLaunch, presentStop } from "./present.ts";
+import { eventStream, empty } from "../http/responses.ts";
+import { remembering } from "../http/idempotency.ts";
+import type { Route } from "../http/route.ts";
+import type { UserDeps } from "../auth/requireUser.ts";
+import { userRouteFor } from "../auth/userRoute.ts";
+import { findGameSession, listActiveGameSessions } from "./gameSessionQueries.ts";
+
+/** What these routes need. */
+type GameSessionDeps = UserDeps & LaunchDeps & StopDeps & KeepaliveDeps & GameSessionStreamDeps;
+
+const route = userRouteFor<GameSessionDeps>();
+
+const launch = route({
+  method: "POST",
+  path: "/api/game/launch",
+  name: "launchGame",
+  summary: "Launch a game",
+  limits: ["launch", "launchHourly"],
+  body: LaunchRequest,
+  responses: { 202: LaunchResponse },
+  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "no_servers"],
+  isIdempotent: true,
+  handle: async ({ ctx, deps, user, body }) => {
+    const remember = remembering(ctx, 202);
+    const sessionId = await launchGame(deps, user.id, body, (id, transaction) => remember?.(presentLaunch(id), transaction));
+    ctx.status = 202;
+    ctx.body = presentLaunch(sessionId);
+  },
+});
+
+const status = route({
+  method: "GET",
+  path: "/api/game/session-status",
+  name: "getGameSession",
+  summary: "Show a session",
+  description: "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours.",
+  limits: ["poll"],
+  query: GameSessionRequest,
+  responses: { 200: GameSessionStatusResponse },
+  errors: ["not_found"],
+  handle: async ({ ctx, deps, user, query }) => {
+    const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
+    if (row === undefined) throw notFound("There is no such session.");
+    ctx.body = presentGameSession(row, deps.cluster, deps.config.baseUrl);
+  },
+});
+
+const events = route({
+  method: "GET",
+  path: "/api/game/events",
+  name: "followGameSession",
+  summary: "Follow a session",
+  description: "Server-sent events: `stage` while it starts, `running`, `expiring` before an idle end, `stopping`, and `end`, the last one."
+    + " The data of each is what `session-status` would answer; of `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that comes"
+    + " back with `Last-Event-ID` is told only what it does not know.",
+  limits: ["poll"],
+  query: GameSessionRequest,
+  headers: ["Last-Event-ID"],
+  responses: { 200: eventStream("The session's events, until its end."), 204: empty("The session has ended, and the client knows it.") },
+  errors: ["not_found", "rate_limited", "unavailable"],
+  handle: async ({ ctx, deps, user, query }) => {
+    const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
+    if (row === undefined) throw notFound("There is no such session.");
+    streamGameSession(ctx, user, row);
+  },
+});
+
+const keepalive = route({
+  method: "POST",
+  path: "/api/game/keepalive",
+  name: "keepGameSessionAlive",
+  summary: "Keep a session alive",
+  limits: ["poll"],
+  body: GameSessionRequest,
+  responses: { 200: KeepaliveResponse },
+  errors: ["not_found"],
+  handle: async ({ ctx, deps, user, body }) => {
+    ctx.body = presentKeepalive(await keepGameSessionAlive(deps, user.id, body.sessionId));
+  },
+});
+
+const stop = route({
+  method: "POST",
+  path: "/api/game/stop",
+  name: "stopGameSession",
+  summary: "Stop a session",
+  description: "Saves the game, takes its container away and answers with what it used. May be repeated.",
+  limits: ["stop"],
+  body: GameSessionRequest,
+  responses: { 200: StopResponse, 202: StopPendingResponse },
+  errors: ["not_found"],
+  handle: async ({ ctx, deps, user, body }) => {
+    const ended = await stopGameSession(deps, user.id, body.sessionId);
+    ctx.status = ended === undefined ? 202 : 200;
+    ctx.body = presentStop(ended);
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/api/game/sessions",
+  name: "listGameSessions",
+  summary: "List active sessions",
+  limits: ["poll"],
+  responses: { 200: GameSessionsResponse },
+  errors: [],
+  handle: async ({ ctx, deps, user }) => {
+    ctx.body = presentGameSessions(await listActiveGameSessions(deps.postgres.pool, user.id), deps.cluster);
+  },
+});
+
+/** Launching, watching, keeping and ending the player's own sessions. */
+export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [launch, status, events, keepalive, stop, list];

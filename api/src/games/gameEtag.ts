@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import { DomainError } from "../errors.ts";
+import type { AppContext } from "../http/appContext.ts";
+
+/** A game at one of its revisions. */
+interface RevisedGame {
+  id: string;
+  revision: number;
+}
+
+/** Throws precondition_failed when the request is meant for another revision of the game. */
+export type GamePrecondition = (game: RevisedGame) => void;
+
+/**
+ * Returns the entity tag of a game's detail: the game's revision, then a digest of its status on the nodes. `If-Match` compares the first
+ * part alone: a change must not be refused because an archive has meanwhile reached another node.
+ */
+export function gameEtag(game: RevisedGame, cacheStatus: unknown): string {
+  return `W/"${stateOf(game)}.${createHash("sha256").update(JSON.stringify(cacheStatus)).digest("base64url").slice(0, 8)}"`;
+}
+
+/** Returns the request's `If-Match` as a check; undefined when there is none. Tags are compared weakly: all of ours are weak. */
+export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefined {
+  const header = ctx.req.headers["if-match"];
+  if (header === undefined) return undefined;
+  const states = header.split(",").map((tag) => /^\s*(?:W\/)?"([^".]+)[^"]*"\s*$/.exec(tag)?.[1]);
+  return (game) => {
+    if (header.trim() !== "*" && !states.includes(stateOf(game))) throw preconditionFailed();
+  };
+}
+
+/** Returns a 412: the client has to read the game again. */
+export function preconditionFailed(): DomainError {
+  return new DomainError("precondition_failed", { message: "The game has changed since you read it: read it again, then repeat the request with its new ETag." });
+}
+
+function stateOf({ id, revision }: RevisedGame): string {
+  return createHash("sha256").update(`${id} ${revision}`).digest("base64url").slice(0, 16);
+}

@@ -1,0 +1,82 @@
+import type { Game, GameVersion, PrismaClient } from "../generated/client.ts";
+import type { Queryable } from "../stores/queryable.ts";
+
+/** A deleted game's slug stays taken for so long: links and habits must not lead to somebody else's game. */
+const slugKeptDays = 90;
+
+/** A partner's game with its current archive, if there is one. */
+export type PartnerGame = Game & { currentVersion: GameVersion | null };
+
+/** What a partner tells about a game. */
+export interface GameMetadata {
+  title: string;
+  developer: string;
+  launcher: string;
+  engineDir: string;
+  description?: string;
+  tags?: string[];
+  thumbnail?: string | null;
+  screenshots?: string[];
+  contentRating?: string | null;
+  languages?: string[];
+  website?: string | null;
+  releaseDate?: Date | null;
+  network?: Game["network"];
+  saveLimitMb?: number | null;
+}
+
+/** Returns the partner's games that are not deleted, by slug. */
+export async function listPartnerGames(prisma: PrismaClient, partnerId: string): Promise<Game[]> {
+  return prisma.game.findMany({ where: { partnerId, deletedAt: null }, orderBy: { slug: "asc" } });
+}
+
+/** Returns the partner's game of that slug; null when there is none, or when it is deleted or another partner's. */
+export async function findPartnerGame(prisma: PrismaClient, partnerId: string, slug: string): Promise<PartnerGame | null> {
+  return prisma.game.findFirst({ where: { partnerId, slug, deletedAt: null }, include: { currentVersion: true } });
+}
+
+/** Stores a new game of the partner. Throws Prisma's unique violation when the slug is taken, by whomever and for a while even if deleted. */
+export async function insertPartnerGame(prisma: PrismaClient, partnerId: string, game: GameMetadata & { slug: string }): Promise<Game> {
+  return prisma.$transaction(async (transaction) => {
+    // The old row stays for what refers to it, under a name that no game can have; its cache, which bore the slug, must be gone.
+    await transaction.$executeRaw`
+        UPDATE games SET slug = slug || '~' || id
+        WHERE slug = ${game.slug} AND deleted_at < now() - make_interval(days => ${slugKeptDays}::int) AND cache_applied_revision = cache_revision`;
+    return transaction.game.create({ data: { ...game, partnerId } });
+  });
+}
+
+/** Changes the given fields of the partner's game and returns it; null when it is not at this revision any more. */
+export async function updatePartnerGame(
+  prisma: PrismaClient, partnerId: string, { id, revision }: Pick<Game, "id" | "revision">, changes: Partial<GameMetadata>,
+): Promise<PartnerGame | null> {
+  const [game] = await prisma.game.updateManyAndReturn({ where: { id, revision, partnerId, deletedAt: null }, data: changes });
+  return game === undefined ? null : findPartnerGame(prisma, partnerId, game.slug);
+}
+
+/**
+ * Takes the partner's game out of the catalogue, abandons an upload under way, and returns the game's id; undefined when there is no
+ * such game or, if `revision` is given, when the game is at another one.
+ */
+export async function updateGameDeleted(db: Queryable, partnerId: string, slug: string, revision?: number): Promise<string | undefined> {
+  const { rows } = await db.query<{ id: string }>({
+    name: "mark-game-deleted",
+    text: `
+      WITH deleted AS (
+        UPDATE games SET deleted_at = now(), updated_at = now(), cache_revision = cache_revision + 1
+        WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL AND ($3::int IS NULL OR revision = $3) RETURNING id
+      ), superseded AS (
+        UPDATE game_versions v SET superseded_at = now() FROM deleted WHERE v.game_id = deleted.id AND v.superseded_at IS NULL
+      ), cut AS (
+        UPDATE game_uploads u SET abandoned_at = now() FROM deleted WHERE u.game_id = deleted.id AND u.abandoned_at IS NULL
+      )
+      SELECT id FROM deleted`,
+    values: [partnerId, slug, revision ?? null],
+  });
+  return rows[0]?.id;
+}
+
+/** Whether an error is a violation of a unique index, which decides between two who want one name at once. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "P2002";
+}

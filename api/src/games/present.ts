@@ -1,0 +1,59 @@
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import type { PartnerGameDetail, PartnerGameListItem, PartnerGamesResponse, RegisterGameResponse, SyncResponse, UploadResponse } from "#contracts/http/partners.ts";
+import type { UploadedArchive } from "./uploadArchive.ts";
+import type { Game } from "../generated/client.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import type { PartnerGame } from "./partnerGameQueries.ts";
+
+/** Returns a game that was just registered. */
+export function presentRegisteredGame({ id, slug }: Game): RegisterGameResponse {
+  return { id, slug, status: "pending_upload" };
+}
+
+/** Returns all games of a partner. */
+export function presentPartnerGames(games: readonly Game[]): PartnerGamesResponse {
+  return { games: games.map(presentListItem), total: games.length };
+}
+
+/** Returns a game as its partner sees it, with the number of nodes that have its archive. */
+export function presentPartnerGame(game: PartnerGame, cluster: ClusterView): PartnerGameDetail {
+  const { id, slug, title, developer, description, tags, launcher, engineDir, network, saveLimitMb, status } = game;
+  const { totalServers, cachedOn } = presentSync(game, cluster);
+  return {
+    id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "", network, saveLimitMb, status,
+    cacheStatus: { servers: totalServers, cached: cachedOn },
+  };
+}
+
+/**
+ * Returns every game server, `cached` once it has reported the current archive. A report of another version does not count, so that a new
+ * upload is `pending` everywhere from the moment it is accepted.
+ */
+export function presentSync({ slug, currentVersion }: PartnerGame, cluster: ClusterView): SyncResponse {
+  const digest = currentVersion?.sha256;
+  const states = new Map(nodesOf(cluster.gameCache(slug)).map((node) => [node.nodeName, node]));
+  const servers = cluster.gameNodes.cache.list().map(({ metadata: { name } }) => {
+    const node = states.get(name);
+    const isCached = node?.state === "Cached" && node.digest === digest;
+    return { id: name, status: isCached ? "cached" as const : "pending" as const, cachedAt: isCached ? isoOf(node.cachedAt) : null };
+  }).sort((left, right) => (left.id < right.id ? -1 : 1));
+  const cachedOn = servers.filter(({ status }) => status === "cached").length;
+  return { slug, totalServers: servers.length, cachedOn, pendingSync: servers.length - cachedOn, servers };
+}
+
+/** Returns what was stored of an upload. */
+export function presentUpload(slug: string, { sizeBytes, sha256 }: UploadedArchive): UploadResponse {
+  return { status: "ok", slug, size: sizeBytes, checksum: `sha256:${sha256.toString("hex")}` };
+}
+
+function presentListItem({ id, slug, title, developer, tags, status, createdAt, updatedAt }: Game): PartnerGameListItem {
+  return { id, slug, title, developer, tags, status, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
+function nodesOf(gameCache: GameCache | undefined): NonNullable<NonNullable<GameCache["status"]>["nodes"]> {
+  return gameCache?.status?.nodes ?? [];
+}
+
+function isoOf(timestamp: string | undefined): string | null {
+  return timestamp === undefined ? null : new Date(timestamp).toISOString();
+}

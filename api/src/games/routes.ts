@@ -1,0 +1,127 @@
+import {
+  PartnerGameDetail, PartnerGameParams, PartnerGamesResponse, PatchGameRequest, RegisterGameRequest, RegisterGameResponse, SyncResponse, UploadResponse,
+} from "#contracts/http/partners.ts";
+import { limits as allLimits } from "#contracts/limits.ts";
+import { deleteGame, type DeleteGameDeps } from "./deleteGame.ts";
+import { registerGame, type RegisterGameDeps } from "./registerGame.ts";
+import { noSuchGame, updateGame, type UpdateGameDeps } from "./updateGame.ts";
+import { uploadArchive, type UploadDeps } from "./uploadArchive.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import { DomainError } from "../errors.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentSync, presentUpload } from "./present.ts";
+import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
+import type { AppContext } from "../http/appContext.ts";
+import { partnerRouteFor } from "../partners/partnerRoute.ts";
+import type { PartnerDeps, PartnerPrincipal } from "../partners/requirePartner.ts";
+import { applyRateLimits } from "../http/applyRateLimits.ts";
+import { respondCacheable, respondTagged } from "../http/response.ts";
+import { cacheable, empty, json } from "../http/responses.ts";
+import type { Route } from "../http/route.ts";
+import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
+import { archiveBodyOf, archiveTooLarge } from "./upload/archiveBody.ts";
+import { formatSha256Digest } from "./upload/contentDigest.ts";
+
+/** What these routes need. */
+type GamesDeps = PartnerDeps & RegisterGameDeps & UpdateGameDeps & DeleteGameDeps & UploadDeps & { cluster: ClusterView };
+
+const route = partnerRouteFor<GamesDeps>();
+const gamesPath = "/api/partners/games";
+const gamePath = `${gamesPath}/:slug`;
+const limits = ["partner"] as const;
+const { archive: archiveLimits } = allLimits;
+const params = PartnerGameParams;
+
+const list = route({
+  method: "GET", path: gamesPath, name: "listPartnerGames", summary: "List the partner's games", limits,
+  headers: ["If-None-Match"], responses: cacheable(PartnerGamesResponse), errors: [],
+  handle: async ({ ctx, deps, partner }) => {
+    respondCacheable(ctx, presentPartnerGames(await listPartnerGames(deps.postgres.prisma, partner.id)));
+  },
+});
+
+const register = route({
+  method: "POST", path: gamesPath, name: "registerGame", summary: "Register a game", limits, body: RegisterGameRequest, isIdempotent: true,
+  responses: { 201: json(RegisterGameResponse, undefined, { optionalHeaders: ["Location"] }) }, errors: ["conflict"],
+  handle: async ({ ctx, deps, partner, body }) => {
+    const game = await registerGame(deps, partner, body);
+    ctx.status = 201;
+    ctx.set("Location", `${deps.config.baseUrl}${gamesPath}/${game.slug}`);
+    ctx.body = presentRegisteredGame(game);
+  },
+});
+
+const detail = route({
+  method: "GET", path: gamePath, name: "getPartnerGame", summary: "Show a game with all that was set", limits, params,
+  headers: ["If-None-Match"], responses: cacheable(PartnerGameDetail), errors: [],
+  handle: async ({ ctx, deps, partner, params: { slug } }) => {
+    respondWithGame(ctx, await findGame(deps, partner, slug));
+  },
+});
+
+const update = route({
+  method: "PATCH", path: gamePath, name: "updateGame", summary: "Change a game", limits, params, body: PatchGameRequest,
+  description: "`launcher` and `engineDir` of an active game can only change to what its archive holds.",
+  headers: ["If-Match"], responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: ["conflict", "precondition_failed", "invalid_archive"],
+  handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
+    const game = await updateGame(deps, partner, slug, body, gamePreconditionOf(ctx));
+    const detail = presentPartnerGame(game, deps.cluster);
+    ctx.set("ETag", gameEtag(game, detail.cacheStatus));
+    ctx.body = detail;
+  },
+});
+
+const upload = route({
+  method: "PUT", path: `${gamePath}/upload`, name: "uploadArchive", summary: "Upload a game's archive", limits, params,
+  description: "The new archive replaces the old one at once; running sessions keep theirs. A failed upload changes nothing, and counts.",
+  innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
+  rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
+  announce: ({ config }) => ({ "Upload-Limit": `max-size=${config.partner.uploadMaxBytes}` }),
+  responses: { 200: json(UploadResponse, undefined, { headers: ["Repr-Digest"] }) },
+  errors: ["invalid_request", "checksum_mismatch", "request_timeout", "conflict", "upload_in_progress", "precondition_failed", "payload_too_large", "unsupported_media_type", "invalid_archive"],
+  handle: async ({ ctx, deps, partner, params: { slug } }) => {
+    const game = await findGame(deps, partner, slug);
+    await applyRateLimits(ctx, ["upload"], partner.id);
+    const { uploadMaxBytes } = deps.config.partner;
+    const body = archiveBodyOf(ctx, uploadMaxBytes);
+    const archive = await uploadArchive(deps, partner, game, body, gamePreconditionOf(ctx)).catch(async (error: unknown) => {
+      await body.drain();
+      throw error instanceof DomainError && error.code === "payload_too_large" ? archiveTooLarge(uploadMaxBytes) : error;
+    });
+    ctx.set("Repr-Digest", formatSha256Digest(archive.sha256));
+    ctx.body = presentUpload(slug, archive);
+  },
+});
+
+const sync = route({
+  method: "GET", path: `${gamePath}/sync`, name: "getSync", summary: "Show how far the archive has reached the servers", limits, params,
+  headers: ["If-None-Match"], responses: cacheable(SyncResponse), errors: [],
+  handle: async ({ ctx, deps, partner, params: { slug } }) => {
+    respondCacheable(ctx, presentSync(await findGame(deps, partner, slug), deps.cluster));
+  },
+});
+
+const remove = route({
+  method: "DELETE", path: gamePath, name: "deleteGame", summary: "Delete a game", limits, params,
+  description: "Running sessions go on; no new one can start. Its name stays taken for 90 days.",
+  headers: ["If-Match"], responses: { 204: empty("The game is gone.") }, errors: ["precondition_failed"],
+  handle: async ({ ctx, deps, partner, params: { slug } }) => {
+    await deleteGame(deps, partner, slug, gamePreconditionOf(ctx));
+    ctx.status = 204;
+  },
+});
+
+/** A partner's own games, their archives and how far these have come. */
+export const partnerRoutes: readonly Route<GamesDeps>[] = [list, register, detail, update, upload, sync, remove];
+
+async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
+  const game = await findPartnerGame(postgres.prisma, partner.id, slug);
+  if (game === null) throw noSuchGame(slug);
+  return game;
+}
+
+/** The detail under the game's own tag, so that a client can say which state of the game a change is meant for. */
+function respondWithGame(ctx: AppContext<{ cluster: ClusterView }>, game: PartnerGame): void {
+  const detail = presentPartnerGame(game, ctx.deps.cluster);
+  respondTagged(ctx, gameEtag(game, detail.cacheStatus), JSON.stringify(detail));
+}

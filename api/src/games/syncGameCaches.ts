@@ -1,0 +1,66 @@
+import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { GameCacheWriter } from "../cluster/gameCacheWriter.ts";
+import { lockOutdatedGame, updateCacheApplied, type OutdatedGame, type StoredVersion } from "./gameCacheQueries.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What updating GameCaches needs. */
+export interface SyncGameCachesDeps {
+  logger: Logger;
+  postgres: Postgres;
+  gameCacheWriter: GameCacheWriter;
+  objectStore: ObjectStore;
+}
+
+const gamesPerPassMax = 100;
+
+/** Updates every outdated GameCache to its game's last change, also of games whose changing process died. */
+export async function syncGameCaches(deps: SyncGameCachesDeps): Promise<void> {
+  const seen: string[] = [];
+  while (seen.length < gamesPerPassMax) {
+    const gameId = await syncOne(deps, undefined, seen);
+    if (gameId === undefined) return;
+    seen.push(gameId);
+  }
+}
+
+/** Updates the GameCache of one game, right after the game's change. */
+export async function syncGameCache(deps: SyncGameCachesDeps, gameId: string): Promise<void> {
+  await syncOne(deps, gameId, []);
+}
+
+/** The lock on the game keeps an older change from overtaking a newer one on its way to the cluster. */
+async function syncOne(deps: SyncGameCachesDeps, gameId: string | undefined, skip: readonly string[]): Promise<string | undefined> {
+  return deps.postgres.transaction(async (transaction) => {
+    const game = await lockOutdatedGame(transaction, gameId, skip);
+    if (game === undefined) return undefined;
+    if (await sync(deps, game)) await updateCacheApplied(transaction, game.id, game.revision);
+    return game.id;
+  });
+}
+
+/** Returns false when it has to wait: sessions of a deleted game go on, and their nodes need the GameCache until they end. */
+async function sync({ gameCacheWriter, objectStore, logger }: SyncGameCachesDeps, game: OutdatedGame): Promise<boolean> {
+  const { slug, current, played } = game;
+  if (game.isDeleted) {
+    if (game.activeSessions > 0) return false;
+    await gameCacheWriter.delete(slug);
+    logger.info({ game: slug }, "The API removed the GameCache of a deleted game.");
+  } else if (current !== null) {
+    await gameCacheWriter.apply(slug, sourceOf(objectStore.bucket, current), previousSources(objectStore.bucket, current, played));
+    logger.info({ game: slug, digest: current.sha256 }, "The API updated a game's GameCache.");
+  }
+  return true;
+}
+
+/** Returns one source per digest: an archive that was uploaded again is the same version. */
+function previousSources(bucket: string, current: StoredVersion, played: readonly StoredVersion[]): ArchiveSource[] {
+  const byDigest = new Map(played.map((version) => [version.sha256, sourceOf(bucket, version)]));
+  byDigest.delete(current.sha256);
+  return [...byDigest.values()];
+}
+
+function sourceOf(bucket: string, { objectKey, sha256, sizeBytes, unpackedSizeBytes }: StoredVersion): ArchiveSource {
+  return { bucket, key: objectKey, sha256, sizeBytes, unpackedSizeBytes };
+}

@@ -1,0 +1,85 @@
+import type { PatchGameRequest } from "#contracts/http/partners.ts";
+import type { Audit } from "../audit/audit.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { gameAuditEvent } from "./gameAuditEvent.ts";
+import type { GamePrecondition } from "./gameEtag.ts";
+import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
+import { findPartnerGame, updatePartnerGame, type GameMetadata, type PartnerGame } from "./partnerGameQueries.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What a change of a game needs. */
+export interface UpdateGameDeps {
+  config: NetworkConfig;
+  postgres: Postgres;
+  audit: Audit;
+}
+
+/** Uploads and other changes may come between reading and writing, but hardly this often. */
+const attemptsMax = 5;
+
+/**
+ * Changes the given fields of a game and leaves the others. Throws invalid_request for a network that the site does not allow, not_found,
+ * precondition_failed, conflict, and invalid_archive when launcher or engineDir are not in the game's archive.
+ */
+export async function updateGame(
+  { postgres, audit, config }: UpdateGameDeps, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
+  precondition?: GamePrecondition,
+): Promise<PartnerGame> {
+  checkNetwork(config, changes);
+  const data = changesOf(changes);
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const game = await findPartnerGame(postgres.prisma, partner.id, slug);
+    if (game === null) throw noSuchGame(slug);
+    precondition?.(game);
+    checkAgainstArchive(game, changes);
+    if (Object.keys(data).length === 0) return game;
+    const updated = await updatePartnerGame(postgres.prisma, partner.id, game, data);
+    if (updated === null) continue;
+    await audit.record(gameAuditEvent("game.updated", partner, game.id));
+    return updated;
+  }
+  throw new DomainError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
+}
+
+/** Returns the 404 for a game that is unknown, deleted or another partner's. */
+export function noSuchGame(slug: string): DomainError {
+  return notFound(`There is no game ${slug}.`);
+}
+
+function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engineDir }: PatchGameRequest): void {
+  if (currentVersion === null) return;
+  if (launcher !== undefined && !currentVersion.rootFiles.includes(launcher)) {
+    throw new DomainError("invalid_archive", { message: `The game's archive has no file ${launcher} at its root: upload one that has, or keep the launcher.` });
+  }
+  if (engineDir !== undefined && !currentVersion.rootDirectories.includes(engineDir)) {
+    throw new DomainError("invalid_archive", { message: `The game's archive has no directory ${engineDir} at its root: upload one that has, or keep engineDir.` });
+  }
+}
+
+/** Returns the changes of columns. Null empties an optional field: to null where the column allows it, to an empty text or list elsewhere. */
+function changesOf({ title, developer, launcher, engineDir, description, tags, screenshots, languages, releaseDate, ...rest }: PatchGameRequest): Partial<GameMetadata> {
+  return {
+    ...(title !== undefined && { title }),
+    ...(developer !== undefined && { developer }),
+    ...(launcher !== undefined && { launcher }),
+    ...(engineDir !== undefined && { engineDir }),
+    ...(description !== undefined && { description: description ?? "" }),
+    ...(tags !== undefined && { tags: tags ?? [] }),
+    ...(screenshots !== undefined && { screenshots: screenshots ?? [] }),
+    ...(languages !== undefined && { languages: languages ?? [] }),
+    ...(releaseDate !== undefined && { releaseDate: releaseDate === null ? null : new Date(releaseDate) }),
+    ...(rest.thumbnail !== undefined && { thumbnail: rest.thumbnail }),
+    ...(rest.contentRating !== undefined && { contentRating: rest.contentRating }),
+    ...(rest.website !== undefined && { website: rest.website }),
+    ...sessionChangesOf(rest),
+  };
+}
+
+/** Returns the changes of the columns that only sessions read. */
+function sessionChangesOf({ network, saveLimitMb }: PatchGameRequest): Partial<GameMetadata> {
+  return {
+    ...(network !== undefined && { network: network ?? "none" }),
+    ...(saveLimitMb !== undefined && { saveLimitMb }),
+  };
+}

@@ -1,0 +1,81 @@
+import type { Gunzip } from "node:zlib";
+import { createArchiveReader, type ArchiveReader } from "#archive/archiveReader.ts";
+import type { ArchiveEntry, ArchiveSummary } from "#archive/archiveInspector.ts";
+import { gameArchiveRules } from "#archive/archiveRules.ts";
+import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
+import { releaseMemory } from "#runtime/releaseMemory.ts";
+
+/** How many names at an archive's root are remembered: later changes of launcher or engineDir are checked against them. */
+const maxRootNames = 1000;
+
+/** What an accepted archive holds. */
+export interface InspectedArchive extends ArchiveSummary {
+  /** Files with content at the root. */
+  rootFiles: string[];
+  rootDirectories: string[];
+}
+
+/** Inspects a packed archive as it streams through; only names of it are kept. Throws ArchiveRefused. */
+export class ArchiveInspection {
+  readonly #gunzip: Gunzip = createStrictGunzip();
+  readonly #reader: ArchiveReader;
+  readonly #ended = Promise.withResolvers<undefined>();
+  readonly #failed = Promise.withResolvers<never>();
+  readonly #rootFiles = new Set<string>();
+  readonly #rootDirectories = new Set<string>();
+  /** The memory that the gunzip fills piece by piece before it takes another. */
+  #unpacked: ArrayBufferLike | undefined;
+
+  constructor(game: { launcher: string; engineDir: string }) {
+    this.#reader = createArchiveReader(gameArchiveRules(game), { entry: (entry) => this.#remember(entry) });
+    this.#failed.promise.catch(() => undefined); // The next write or finish throws it.
+    this.#gunzip.on("data", (bytes: Buffer) => this.#read(bytes));
+    this.#gunzip.once("end", () => this.#ended.resolve(undefined));
+    this.#gunzip.on("error", (error) => this.#failed.reject(toArchiveRefused(error)));
+  }
+
+  /** Resolves when the bytes have been inspected, so that unpacked data never piles up. */
+  async write(bytes: Buffer): Promise<void> {
+    const inspected = new Promise<undefined>((resolve) => {
+      this.#gunzip.write(bytes, () => resolve(undefined)); // Called with an error too; `failed` carries it.
+    });
+    await Promise.race([this.#failed.promise, inspected]);
+  }
+
+  /** Returns what the archive holds; to be called after the last byte. */
+  async finish(): Promise<InspectedArchive> {
+    this.#gunzip.end();
+    await Promise.race([this.#failed.promise, this.#ended.promise]);
+    const summary = this.#reader.finish();
+    return { ...summary, rootFiles: [...this.#rootFiles], rootDirectories: [...this.#rootDirectories] };
+  }
+
+  /** Frees the decompressor, whatever state it is in. */
+  close(): void {
+    this.#gunzip.destroy();
+  }
+
+  #read(bytes: Buffer): void {
+    try {
+      if (this.#unpacked !== undefined && this.#unpacked !== bytes.buffer) releaseMemory(this.#unpacked);
+      this.#unpacked = bytes.buffer;
+      this.#reader.write(bytes, this.#gunzip.bytesWritten);
+    } catch (error) {
+      this.#failed.reject(error);
+      this.#gunzip.destroy();
+    }
+  }
+
+  #remember({ path, isDirectory, size }: ArchiveEntry): void {
+    const slash = path.indexOf("/");
+    if (slash >= 0 || isDirectory) {
+      remember(this.#rootDirectories, slash < 0 ? path : path.slice(0, slash));
+    } else if (size > 0) {
+      remember(this.#rootFiles, path);
+    }
+  }
+}
+
+function remember(names: Set<string>, name: string): void {
+  if (names.size < maxRootNames) names.add(name);
+}

@@ -1,0 +1,142 @@
+import { finished, type Readable } from "node:stream";
+import { releaseBytes } from "#runtime/releaseMemory.ts";
+
+/** How slowly a client may send. */
+export interface Pace {
+  /** The longest time without a byte. */
+  idleMs: number;
+  /** In each window of this length at least `minBytesPerWindow` bytes must come. */
+  windowMs: number;
+  minBytesPerWindow: number;
+}
+
+/** The client sends nothing, or less than the pace asks. */
+export class TooSlow extends Error {
+  override readonly name = "TooSlow";
+}
+
+/** The body broke off. */
+export class CutOff extends Error {
+  override readonly name = "CutOff";
+}
+
+/** Memory that is being filled. */
+interface Filling {
+  memory: Buffer;
+  filled: number;
+  filledUp: PromiseWithResolvers<number>;
+}
+
+/**
+ * Copies a body into given memory and releases the memory of what was read. An upload comes in tens of thousands of reads: each costs
+ * a copy here and leaves no promise behind.
+ */
+export class BodyReader {
+  readonly #body: Readable;
+  readonly #pace: Pace;
+  readonly #signal: AbortSignal;
+  readonly #idle: NodeJS.Timeout;
+  readonly #unfollow: () => void;
+  #filling: Filling | undefined;
+  /** Bytes that were read and are not copied yet, from `from` on. */
+  #uncopied: { bytes: Buffer; from: number } | undefined;
+  #outcome: { cutOff?: CutOff } | undefined;
+  /** Since when the reader waits for the client; for how long in this window, and how much came in it. */
+  #sinceMs = 0;
+  #waitedMs = 0;
+  #windowBytes = 0;
+
+  constructor(body: Readable, pace: Pace, signal: AbortSignal) {
+    this.#body = body;
+    this.#pace = pace;
+    this.#signal = signal;
+    this.#idle = setTimeout(() => this.#fail(new TooSlow("The upload fell silent; try again.")), pace.idleMs);
+    this.#unfollow = finished(body, { writable: false }, this.#end);
+    body.on("data", this.#take).pause();
+    signal.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  /**
+   * Fills the memory and returns how many bytes it holds, which are fewer than fit only at the body's end. Throws CutOff, TooSlow, for which
+   * only the time spent here counts, and the signal's reason when it is aborted.
+   */
+  async fill(memory: Buffer): Promise<number> {
+    this.#signal.throwIfAborted();
+    const filledUp = Promise.withResolvers<number>();
+    this.#filling = { memory, filled: 0, filledUp };
+    this.#idle.refresh();
+    this.#sinceMs = performance.now();
+    this.#copy();
+    this.#continue();
+    return filledUp.promise;
+  }
+
+  /** Stops reading; others may read on. */
+  close(): void {
+    clearTimeout(this.#idle);
+    this.#signal.removeEventListener("abort", this.#abort);
+    this.#unfollow();
+    this.#body.off("data", this.#take).pause();
+  }
+
+  readonly #take = (bytes: Buffer): void => {
+    this.#uncopied = { bytes, from: 0 };
+    this.#windowBytes += bytes.length;
+    this.#checkPace();
+    this.#copy();
+  };
+
+  #copy(): void {
+    if (this.#filling === undefined || this.#uncopied === undefined) return;
+    const { memory, filled } = this.#filling;
+    const { bytes, from } = this.#uncopied;
+    const copied = bytes.copy(memory, filled, from);
+    this.#filling.filled += copied;
+    this.#uncopied.from += copied;
+    if (this.#uncopied.from === bytes.length) {
+      this.#uncopied = undefined;
+      releaseBytes(bytes);
+    }
+    if (this.#filling.filled === memory.length) this.#settle();
+  }
+
+  #checkPace(): void {
+    this.#idle.refresh();
+    const nowMs = performance.now();
+    this.#waitedMs += nowMs - this.#sinceMs;
+    this.#sinceMs = nowMs;
+    if (this.#waitedMs < this.#pace.windowMs) return;
+    if (this.#windowBytes < this.#pace.minBytesPerWindow) this.#fail(new TooSlow("The upload is too slow; try again over a faster line."));
+    this.#waitedMs = 0;
+    this.#windowBytes = 0;
+  }
+
+  readonly #end = (error?: Error | null): void => {
+    this.#outcome = error ? { cutOff: new CutOff("The body was cut off: send it again.", { cause: error }) } : {};
+    this.#continue();
+  };
+
+  readonly #abort = (): void => this.#fail(this.#signal.reason);
+
+  #continue(): void {
+    if (this.#filling === undefined) return;
+    if (this.#outcome === undefined) this.#body.resume();
+    else if (this.#outcome.cutOff === undefined) this.#settle();
+    else this.#fail(this.#outcome.cutOff);
+  }
+
+  #settle(): void {
+    this.#filling?.filledUp.resolve(this.#filling.filled);
+    this.#stop();
+  }
+
+  #fail(reason: unknown): void {
+    this.#filling?.filledUp.reject(reason);
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#filling = undefined;
+    this.#body.pause();
+  }
+}

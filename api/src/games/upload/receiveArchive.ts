@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
+import { ArchiveInspection, type InspectedArchive } from "./archiveInspection.ts";
+import type { ArchiveUpload } from "./archiveUpload.ts";
+import { BodyReader, type Pace } from "./bodyReader.ts";
+import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
+
+/** How many pieces may wait for the gunzip thread, which then need not wait on a busy machine. Fewer than the upload keeps in memory. */
+const piecesAhead = 4;
+
+/** An archive that is complete and valid; `sha256` is of the packed bytes. */
+export interface ReceivedArchive extends InspectedArchive {
+  sizeBytes: number;
+  sha256: Buffer;
+}
+
+/** The body is longer than archives may be. */
+export class ArchiveTooLarge extends Error {
+  override readonly name = "ArchiveTooLarge";
+}
+
+/** The body's digest is not the announced one. */
+export class DigestMismatch extends Error {
+  override readonly name = "DigestMismatch";
+}
+
+/** What an archive is received with. */
+export interface ReceiveOptions {
+  body: Readable;
+  game: { launcher: string; engineDir: string };
+  /** The upload that the bytes are read into; the caller completes or aborts it. */
+  upload: Pick<ArchiveUpload, "nextPiece" | "add">;
+  expectedDigests: ExpectedDigests;
+  maxBytes: number;
+  pace: Pace;
+  /** Aborts the reception with its reason. */
+  signal: AbortSignal;
+}
+
+/**
+ * Reads a body once: counts, hashes, inspects and stores each piece before the next is read, so that memory stays constant and the client
+ * sends no faster than the object store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
+ */
+export async function receiveArchive({
+  body, game, upload, expectedDigests, maxBytes, pace, signal,
+}: ReceiveOptions): Promise<ReceivedArchive> {
+  const inspection = new ArchiveInspection(game);
+  const sha256 = createHash("sha256");
+  const digests = new DigestCheck(expectedDigests);
+  const reader = new BodyReader(body, pace, signal);
+  let sizeBytes = 0;
+  try {
+    const inspecting: Promise<void>[] = [];
+    for (;;) {
+      const memory = await upload.nextPiece();
+      const piece = memory.subarray(0, await reader.fill(memory));
+      if (piece.length === 0) break;
+      sizeBytes += piece.length;
+      if (sizeBytes > maxBytes) throw new ArchiveTooLarge(`The archive is larger than ${maxBytes} bytes.`);
+      sha256.update(piece);
+      digests.update(piece);
+      // The gunzip thread and the object store work while the next piece is read and hashed.
+      if (inspecting.length === piecesAhead) await inspecting.shift();
+      const inspected = inspection.write(piece);
+      inspected.catch(() => undefined); // Thrown when it is awaited.
+      inspecting.push(inspected);
+      upload.add(piece);
+    }
+    await Promise.all(inspecting);
+    const digest = sha256.digest();
+    const mismatch = digests.mismatch(digest);
+    if (mismatch !== undefined) throw new DigestMismatch(`The body's ${mismatch} is not the announced one; send it again.`);
+    return { ...await inspection.finish(), sizeBytes, sha256: digest };
+  } finally {
+    reader.close();
+    inspection.close();
+  }
+}

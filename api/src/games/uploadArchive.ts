@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { archiveKey } from "#contracts/objectKeys.ts";
+import type { Audit } from "../audit/audit.ts";
+import { DomainError } from "../errors.ts";
+import { gameAuditEvent } from "./gameAuditEvent.ts";
+import type { GamePrecondition } from "./gameEtag.ts";
+import type { PartnerPrincipal } from "../partners/requirePartner.ts";
+import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
+import type { PartnerGame } from "./partnerGameQueries.ts";
+import { findCurrentDigest, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
+import { deleteUploadLease, type UploadLease } from "./uploadQueries.ts";
+import type { ArchiveBody } from "./upload/archiveBody.ts";
+import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
+import type { ArchiveUpload } from "./upload/archiveUpload.ts";
+import { CutOff, TooSlow, type Pace } from "./upload/bodyReader.ts";
+import { ArchiveTooLarge, DigestMismatch, receiveArchive, type ReceivedArchive } from "./upload/receiveArchive.ts";
+import { holdUploadLease } from "./upload/uploadLease.ts";
+import { noSuchGame } from "./updateGame.ts";
+
+/** What an upload needs. */
+export interface UploadDeps extends SyncGameCachesDeps {
+  config: { partner: { uploadMaxBytes: number; uploadPace: Pace } };
+  audit: Audit;
+}
+
+/** The size and digest of an accepted archive. */
+export interface UploadedArchive {
+  sizeBytes: number;
+  sha256: Buffer;
+}
+
+/** The game, and the revision that the client wants it to have when the archive becomes current. */
+interface UploadTarget {
+  game: PartnerGame;
+  precondition: GamePrecondition | undefined;
+}
+
+/**
+ * Stores an archive and makes it the game's current version, or changes nothing at all: it becomes visible in the object store only when
+ * it is complete and valid, and current only with the database's commit after that. Throws upload_in_progress,
+ * invalid_archive, checksum_mismatch, payload_too_large, precondition_failed, request_timeout, conflict, not_found and unavailable.
+ */
+export async function uploadArchive(
+  deps: UploadDeps, partner: PartnerPrincipal, game: PartnerGame, body: ArchiveBody, precondition?: GamePrecondition,
+): Promise<UploadedArchive> {
+  precondition?.(game);
+  const id = randomUUID();
+  const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
+  const received = await holdUploadLease(deps, lease, (signal) => storeArchive(deps, lease, { game, precondition }, body, signal));
+  const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
+  await deps.audit.record(gameAuditEvent("game.uploaded", partner, game.id, details));
+  // When this fails, the leader's next pass does it.
+  await syncGameCache(deps, game.id).catch((error: unknown) => {
+    deps.logger.warn({ err: error, game: game.slug }, "The API could not update a game's GameCache yet; it tries again.");
+  });
+  return received;
+}
+
+async function storeArchive(deps: UploadDeps, lease: UploadLease, { game, precondition }: UploadTarget, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+  const archives = new ArchiveObjectStore(deps.objectStore);
+  const upload = await archives.openUpload(lease.objectKey);
+  const received = await receive(deps, upload, game, body, signal).catch(async (error: unknown) => {
+    // The lease stays behind, so the sweeper finds what an abort that fails leaves.
+    await upload.abort().catch((cause: unknown) => deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abort a refused upload."));
+    throw toDomainError(error, deps.config.partner.uploadMaxBytes);
+  });
+  if (await findCurrentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
+    await upload.abort();
+    return received;
+  }
+  await upload.complete();
+  try {
+    await commit(deps, lease, { game, precondition }, received);
+  } catch (error) {
+    await archives.remove(lease.objectKey).catch((cause: unknown) => {
+      deps.logger.warn({ err: cause, upload: lease.id }, "The API could not remove a refused archive; the sweeper tries again.");
+    });
+    throw error;
+  }
+  return received;
+}
+
+async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+  const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
+  return receiveArchive({ body: body.open(), game, upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
+}
+
+/** Makes the archive current. The lease is the fence: an upload that has lost it must not become current, however late it continues. */
+async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, precondition }: UploadTarget, received: ReceivedArchive): Promise<void> {
+  const { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories } = received;
+  await postgres.transaction(async (transaction) => {
+    if (!await deleteUploadLease(transaction, lease)) throw noSuchGame(game.slug);
+    const revision = await lockCheckedGame(transaction, game);
+    if (revision === undefined) {
+      throw new DomainError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
+    }
+    precondition?.({ id: game.id, revision });
+    await insertCurrentVersion(transaction, {
+      ...lease, sha256: sha256.toString("hex"), sizeBytes, unpackedSizeBytes: unpackedBytes, rootFiles, rootDirectories,
+    });
+  });
+}
+
+function toDomainError(error: unknown, maxBytes: number): unknown {
+  if (error instanceof ArchiveRefused) {
+    const details = error.entry === undefined ? {} : { details: [{ path: error.entry.slice(0, 256), message: error.message }] };
+    return new DomainError("invalid_archive", { message: error.message, cause: error, ...details });
+  }
+  if (error instanceof ArchiveTooLarge) return new DomainError("payload_too_large", { message: `An archive may have at most ${maxBytes} bytes.` });
+  if (error instanceof DigestMismatch) return new DomainError("checksum_mismatch", { message: error.message });
+  if (error instanceof CutOff) return new DomainError("invalid_request", { message: error.message, cause: error });
+  if (error instanceof TooSlow) return new DomainError("request_timeout", { message: error.message });
+  return error;
+}

@@ -1,0 +1,74 @@
+import type { Queryable } from "../stores/queryable.ts";
+
+/** An upload whose lease is not renewed for this long has died with its process. */
+const leaseSeconds = 60;
+/** How often a lease is renewed, in milliseconds. */
+export const renewIntervalMs = 15_000;
+
+/** The right to upload an archive of the game: one upload at a time has it. */
+export interface UploadLease {
+  id: string;
+  gameId: string;
+  objectKey: string;
+}
+
+/** Takes the game's only upload lease, also from an upload that died; false when another upload has it. */
+export async function insertUploadLease(db: Queryable, { id, gameId, objectKey }: UploadLease): Promise<boolean> {
+  await db.query({
+    name: "abandon-dead-upload",
+    text: `UPDATE game_uploads SET abandoned_at = now()
+      WHERE game_id = $1 AND abandoned_at IS NULL AND renewed_at < now() - make_interval(secs => ${leaseSeconds})`,
+    values: [gameId],
+  });
+  const { rowCount } = await db.query({
+    name: "take-upload-lease",
+    text: `INSERT INTO game_uploads (id, game_id, object_key) VALUES ($1, $2, $3)
+      ON CONFLICT (game_id) WHERE abandoned_at IS NULL DO NOTHING`,
+    values: [id, gameId, objectKey],
+  });
+  return rowCount === 1;
+}
+
+/** Renews the lease; false when it was lost to a deletion of the game, or to another upload after it expired. */
+export async function updateUploadLease(db: Queryable, { id }: UploadLease): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "renew-upload-lease",
+    text: "UPDATE game_uploads SET renewed_at = now() WHERE id = $1 AND abandoned_at IS NULL",
+    values: [id],
+  });
+  return rowCount === 1;
+}
+
+/** Releases the lease; false when it was lost before, and then the caller must not go on. */
+export async function deleteUploadLease(db: Queryable, { id }: UploadLease): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "drop-upload-lease",
+    text: "DELETE FROM game_uploads WHERE id = $1 AND abandoned_at IS NULL",
+    values: [id],
+  });
+  return rowCount === 1;
+}
+
+/** Releases the lease and leaves what the upload stored to the sweeper. */
+export async function updateUploadAbandoned(db: Queryable, { id }: UploadLease): Promise<void> {
+  await db.query({
+    name: "abandon-upload",
+    text: "UPDATE game_uploads SET abandoned_at = COALESCE(abandoned_at, now()) WHERE id = $1",
+    values: [id],
+  });
+}
+
+/** Locks an upload whose lease has expired; undefined when there is none. The caller removes what it stored, then its row. */
+export async function lockDeadUpload(transaction: Queryable): Promise<UploadLease | undefined> {
+  const { rows } = await transaction.query<UploadLease>({
+    name: "claim-dead-upload",
+    text: `SELECT id, game_id AS "gameId", object_key AS "objectKey" FROM game_uploads
+      WHERE renewed_at < now() - make_interval(secs => ${leaseSeconds}) ORDER BY renewed_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  });
+  return rows[0];
+}
+
+/** Deletes the row of an upload. */
+export async function deleteUpload(transaction: Queryable, { id }: UploadLease): Promise<void> {
+  await transaction.query({ name: "delete-upload", text: "DELETE FROM game_uploads WHERE id = $1", values: [id] });
+}

@@ -1,0 +1,110 @@
+import { limits } from "#contracts/limits.ts";
+import { DomainError, invalidRequest } from "../errors.ts";
+import type { AppContext } from "./appContext.ts";
+import { payloadTooLarge, unsupportedMediaType } from "./httpError.ts";
+
+export const jsonType = "application/json";
+export const formType = "application/x-www-form-urlencoded";
+
+/** A context whose body can be read. */
+type BodyContext = AppContext<{ config: { http: { bodyTimeoutMs: number } } }>;
+
+const depthMax = 10;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** A JSON body of at most `maxBytes`. */
+export async function readJson(ctx: BodyContext, maxBytes: number = limits.partner.bodyBytes): Promise<unknown> {
+  requireType(ctx, [jsonType]);
+  return parseJson(await readText(ctx, maxBytes));
+}
+
+/** The fields of a form, or of a JSON object that stands for one. */
+export async function readForm(ctx: BodyContext, maxBytes: number = limits.auth.bodyBytes): Promise<unknown> {
+  const type = requireType(ctx, [formType, jsonType]);
+  const text = await readText(ctx, maxBytes);
+  return type === jsonType ? parseJson(text) : Object.fromEntries(new URLSearchParams(text));
+}
+
+/** A body of exactly this media type, as text. */
+export async function readPlain(ctx: BodyContext, type: string, maxBytes: number): Promise<string> {
+  requireType(ctx, [type]);
+  return readText(ctx, maxBytes);
+}
+
+/** To be called when a body is wanted at all: tells a client that asked (`Expect: 100-continue`) to send it. */
+export function continueBody(ctx: AppContext): void {
+  if (ctx.req.headers.expect?.toLowerCase() === "100-continue") ctx.res.writeContinue();
+}
+
+function requireType(ctx: AppContext, accepted: string[]): string {
+  if (ctx.req.headers["content-encoding"] !== undefined) throw unsupportedMediaType([`${accepted.join(" or ")} without Content-Encoding`]);
+  const [type = ""] = (ctx.req.headers["content-type"] ?? "").split(";", 1);
+  const found = accepted.find((name) => name === type.trim().toLowerCase());
+  if (found === undefined) throw unsupportedMediaType(accepted);
+  return found;
+}
+
+async function readText(ctx: BodyContext, maxBytes: number): Promise<string> {
+  if (Number(ctx.req.headers["content-length"] ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
+  continueBody(ctx);
+  const bytes = ctx.req.complete ? takeBytes(ctx, maxBytes) : await readBytes(ctx, maxBytes);
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new DomainError("invalid_request", { message: "The body is not UTF-8 text.", cause });
+  }
+}
+
+/** The body that came while the credential was checked, as most do: there is nothing to wait for. */
+function takeBytes({ req }: AppContext, maxBytes: number): Buffer {
+  const bytes: unknown = req.read();
+  if (!Buffer.isBuffer(bytes)) return Buffer.alloc(0);
+  if (bytes.length > maxBytes) throw payloadTooLarge(maxBytes);
+  return bytes;
+}
+
+function readBytes({ req, deps }: BodyContext, maxBytes: number): Promise<Buffer> {
+  const deadlineMs = deps.config.http.bodyTimeoutMs;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => fail(new DomainError("request_timeout", {
+      message: `The body did not arrive within ${deadlineMs / 1000} s.`,
+    })), deadlineMs);
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      req.removeAllListeners("data");
+      req.pause();
+      reject(error);
+    };
+    req.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) fail(payloadTooLarge(maxBytes));
+      else chunks.push(chunk);
+    });
+    req.once("end", () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(chunks));
+    });
+    req.once("error", (cause) => fail(new DomainError("invalid_request", { message: "The body was cut off.", cause })));
+    req.once("close", () => {
+      if (!req.complete) fail(new DomainError("invalid_request", { message: "The body was cut off." }));
+    });
+  });
+}
+
+function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new DomainError("invalid_request", { message: "The body is not valid JSON.", cause });
+  }
+  if (isDeeper(value, depthMax)) throw invalidRequest(`The body is nested more than ${depthMax} levels deep.`);
+  return value;
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1));
+}

@@ -1,0 +1,70 @@
+import { errors, type ErrorCode } from "#contracts/http/errors.ts";
+import { DomainError, wholeSeconds, type DomainErrorOptions } from "../errors.ts";
+import { isDatabaseUnavailable } from "../stores/databaseUnavailable.ts";
+
+/** What an error response has beyond what the error means. */
+export interface HttpErrorOptions extends DomainErrorOptions {
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** Codes after which the rest of the request's body is unread, so that the connection cannot be used again. */
+const closingCodes: ReadonlySet<ErrorCode> = new Set(["payload_too_large", "request_timeout"]);
+
+/** An error as HTTP tells it: with a status and headers. What reads and writes HTTP throws it; commands throw DomainError. */
+export class HttpError extends DomainError {
+  override readonly name: string = "HttpError";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, options: HttpErrorOptions = {}) {
+    super(code, options);
+    const { headers = {}, retryAfterSeconds } = options;
+    this.status = errors[code].status;
+    this.headers = {
+      ...(closingCodes.has(code) && { Connection: "close" }),
+      ...headers,
+      ...(retryAfterSeconds !== undefined && { "Retry-After": wholeSeconds(retryAfterSeconds) }),
+    };
+  }
+
+  /** Returns the same error with more fields of the body. */
+  with(extra: Readonly<Record<string, string>>): HttpError {
+    const { code, headers } = this;
+    return new HttpError(code, { ...wordsOf(this), headers, extra: { ...this.extra, ...extra }, cause: this });
+  }
+}
+
+/** Returns any error as the one that its response tells; what nobody foresaw is an internal error. */
+export function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof DomainError) return new HttpError(error.code, { ...wordsOf(error), cause: error });
+  if (isDatabaseUnavailable(error)) {
+    return new HttpError("unavailable", { message: "The service is not available just now: try again in a moment.", retryAfterSeconds: 5, cause: error });
+  }
+  return new HttpError(codeOfStatus(error) ?? "internal_error", { cause: error });
+}
+
+/** Returns the error of a body of more than `maxBytes`. */
+export function payloadTooLarge(maxBytes: number): HttpError {
+  return new HttpError("payload_too_large", { message: `The body may have at most ${maxBytes} bytes.` });
+}
+
+/** Returns the error of a body of another type than those accepted. */
+export function unsupportedMediaType(accepted: readonly string[]): HttpError {
+  return new HttpError("unsupported_media_type", { message: `The body must be ${accepted.join(" or ")}.`, headers: { Accept: accepted.join(", ") } });
+}
+
+/** Returns what an error says, as options of one that says the same. */
+function wordsOf({ message, hasMessage, details, retryAfterSeconds, extra }: DomainError): DomainErrorOptions {
+  return {
+    extra, ...(hasMessage && { message }), ...(details !== undefined && { details }), ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  };
+}
+
+/** Koa's and its packages' own errors, such as an address that is not valid UTF-8, carry a status. */
+function codeOfStatus(error: unknown): ErrorCode | undefined {
+  const status = error instanceof Error && "status" in error ? error.status : undefined;
+  if (typeof status !== "number" || status >= 500) return undefined;
+  if (status === 400) return "invalid_request";
+  return (Object.keys(errors) as ErrorCode[]).find((code) => errors[code].status === status) ?? "invalid_request";
+}

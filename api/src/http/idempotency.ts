@@ -1,0 +1,143 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { ErrorCode } from "#contracts/http/errors.ts";
+import { DomainError } from "../errors.ts";
+import { HttpError, toHttpError, type HttpErrorOptions } from "./httpError.ts";
+import type { RequestHeaderName } from "./openapi/requestHeaders.ts";
+import { deleteIdempotencyKey, insertIdempotencyKey, updateIdempotencyResponse, type IdempotentAttempt } from "./idempotencyQueries.ts";
+import type { Queryable } from "../stores/queryable.ts";
+import { toResponse, type Responses } from "./responses.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
+import { parseIdempotencyKey } from "./idempotencyKey.ts";
+
+/**
+ * What is kept of a response: its body as text, to the letter. An error response is made anew rather than copied, because its request id
+ * is the new one's.
+ */
+type StoredResponse = { status: number; text: string; location?: string } | { [storedErrorCode]: ErrorCode; options: HttpErrorOptions };
+
+/** By this name rows of earlier releases have an error's code. */
+const storedErrorCode = "refusal";
+
+/** What a route says of its requests and responses. */
+interface Description {
+  headers?: readonly RequestHeaderName[];
+  responses: Responses;
+  errors: readonly ErrorCode[];
+}
+
+/** What a route says of itself beyond its own words when it takes the key. */
+export function idempotencyOf({ headers = [], responses, errors }: Description): Description {
+  const replayable = Object.entries(responses).map(([status, response]) => {
+    const long = toResponse(response);
+    return [status, { ...long, optionalHeaders: [...long.optionalHeaders, "Idempotency-Replayed" as const] }];
+  });
+  return {
+    headers: [...headers, "Idempotency-Key"],
+    responses: Object.fromEntries(replayable) as Responses,
+    errors: [...new Set<ErrorCode>([...errors, "conflict", "idempotency_key_reused"])],
+  };
+}
+
+/** Of the requests under way that have a key. */
+const turns = new WeakMap<AppContext, { attempt: IdempotentAttempt; isRemembered: boolean }>();
+
+const runningRetrySeconds = 1;
+
+/**
+ * Does `work` once for each `Idempotency-Key` of the principal: whoever asks again within a day gets the first response. Without
+ * the header it is just done. What failed on our side is not kept, so that a retry tries.
+ */
+export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work: () => Promise<void> | void): Promise<void> {
+  const header = ctx.req.headers["idempotency-key"];
+  if (header === undefined) return work();
+  const { principal } = ctx.state;
+  if (principal === undefined) throw new Error("A route that takes an Idempotency-Key must know whom it serves.");
+  const key = parseIdempotencyKey(String(header));
+  const request = { principal: `${principal.kind}:${principal.id}`, route: `${ctx.method} ${ctx.state.route ?? ctx.path}`, key };
+  const attempt = { ...request, attempt: randomUUID() };
+  const { pool } = ctx.deps.postgres;
+  const claim = await insertIdempotencyKey(pool, { ...request, fingerprint: fingerprintOf(input) }, attempt.attempt);
+  switch (claim.kind) {
+    case "running":
+      throw stillRunning();
+    case "reused":
+      throw new HttpError("idempotency_key_reused", { message: "This Idempotency-Key was used for another request: take a new one." });
+    case "done":
+      replay(ctx, claim.response as StoredResponse);
+      return;
+    case "claimed":
+      return doOnce(ctx, attempt, work);
+  }
+}
+
+/**
+ * For a request with a key, what keeps the response that its handler is about to give, in the transaction that makes it true: a
+ * process that dies right after has done the work and the response is known. Undefined for one without.
+ */
+export function remembering(ctx: AppContext, status: number): ((body: unknown, transaction: Queryable) => Promise<void>) | undefined {
+  const turn = turns.get(ctx);
+  if (turn === undefined) return undefined;
+  return async (body, transaction) => {
+    const isOurs = await updateIdempotencyResponse(transaction, turn.attempt, { status, text: JSON.stringify(body) } satisfies StoredResponse);
+    // It took so long that another request has the turn by now: only one of them may do the work.
+    if (!isOurs) throw stillRunning();
+    turn.isRemembered = true;
+  };
+}
+
+async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, work: () => Promise<void> | void): Promise<void> {
+  const { pool } = ctx.deps.postgres;
+  const turn = { attempt, isRemembered: false };
+  turns.set(ctx, turn);
+  try {
+    await work();
+  } catch (error) {
+    const known = error instanceof DomainError ? toHttpError(error) : undefined;
+    await settle(ctx, () => (known !== undefined && known.status < 500
+      ? updateIdempotencyResponse(pool, attempt, storedError(known))
+      : deleteIdempotencyKey(pool, attempt)));
+    throw error;
+  }
+  if (turn.isRemembered) return;
+  const location = ctx.response.get("Location");
+  const response: StoredResponse = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
+  await settle(ctx, () => updateIdempotencyResponse(pool, attempt, response));
+}
+
+/** The work is done and its response stands, whether or not it can be kept: then the key is free again after its lease. */
+async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    ctx.deps.logger.warn({ err: error, requestId: ctx.state.requestId }, "A response could not be kept for its Idempotency-Key.");
+  }
+}
+
+function stillRunning(): DomainError {
+  return new DomainError("conflict", {
+    message: "A request with this Idempotency-Key is still worked on: ask again in a moment.", retryAfterSeconds: runningRetrySeconds,
+  });
+}
+
+function storedError({ code, message, hasMessage, details, headers, extra }: HttpError): StoredResponse {
+  return { [storedErrorCode]: code, options: { headers, extra, ...(hasMessage && { message }), ...(details !== undefined && { details }) } };
+}
+
+function replay(ctx: AppContext, response: StoredResponse): void {
+  const replayed = { "Idempotency-Replayed": "true" };
+  if (storedErrorCode in response) throw new HttpError(response[storedErrorCode], { ...response.options, headers: { ...response.options.headers, ...replayed } });
+  ctx.set({ ...replayed, ...(response.location !== undefined && { Location: response.location }) });
+  ctx.status = response.status;
+  ctx.type = "json";
+  ctx.body = response.text;
+}
+
+/** The same for requests that say the same, however their fields are ordered. */
+function fingerprintOf(input: unknown): string {
+  return createHash("sha256").update(JSON.stringify(input, sortedFields)).digest("hex");
+}
+
+function sortedFields(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

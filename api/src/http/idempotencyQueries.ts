@@ -1,0 +1,96 @@
+import { limits } from "#contracts/limits.ts";
+import type { Queryable } from "../stores/queryable.ts";
+
+/** What names a request that must be done once: the key alone is the client's choice, and means nothing to others or elsewhere. */
+export interface IdempotentRequest {
+  /** `user:<id>` or `partner:<id>`. */
+  principal: string;
+  /** Method and path pattern. */
+  route: string;
+  key: string;
+  /** Digest of what was asked for. */
+  fingerprint: string;
+}
+
+/** One request's right to do the work. */
+export interface IdempotentAttempt extends Omit<IdempotentRequest, "fingerprint"> {
+  attempt: string;
+}
+
+/** The state of a key when a request comes with it. */
+export type IdempotencyClaim =
+  | { kind: "claimed" }
+  /** Another request with the key is being worked on. */
+  | { kind: "running" }
+  /** It was used for something else. */
+  | { kind: "reused" }
+  | { kind: "done"; response: unknown };
+
+interface KnownRow {
+  isSame: boolean;
+  response: unknown;
+}
+
+const attemptsMax = 3;
+const { keptSeconds, leaseSeconds } = limits.idempotency;
+
+/**
+ * Takes the key for this attempt, unless its request is done or is being worked on, and returns its state. A key older than a day, and one
+ * whose request died with its process, are taken over.
+ */
+export async function insertIdempotencyKey(db: Queryable, { principal, route, key, fingerprint }: IdempotentRequest, attempt: string): Promise<IdempotencyClaim> {
+  for (let count = 0; count < attemptsMax; count++) {
+    const { rowCount } = await db.query({
+      name: "idempotency.claim",
+      text: `INSERT INTO idempotency_keys AS known (principal, route, key, fingerprint, attempt, leased_until)
+        VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))
+        ON CONFLICT (principal, route, key) DO UPDATE SET
+          fingerprint = excluded.fingerprint, attempt = excluded.attempt, leased_until = excluded.leased_until, answer = NULL, created_at = now()
+        WHERE known.created_at < now() - make_interval(secs => $7)
+          OR (known.answer IS NULL AND known.leased_until < now() AND known.fingerprint = excluded.fingerprint)`,
+      values: [principal, route, key, fingerprint, attempt, leaseSeconds, keptSeconds],
+    });
+    if (rowCount === 1) return { kind: "claimed" };
+    const { rows: [known] } = await db.query<KnownRow>({
+      name: "idempotency.find",
+      text: `SELECT fingerprint = $4 AS "isSame", answer AS response FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3`,
+      values: [principal, route, key, fingerprint],
+    });
+    // It was deleted between the two statements: the key is free again.
+    if (known === undefined) continue;
+    if (!known.isSame) return { kind: "reused" };
+    return known.response === null ? { kind: "running" } : { kind: "done", response: known.response };
+  }
+  return { kind: "running" };
+}
+
+/** Stores the response for repeated requests; false when another attempt has the key by now. */
+export async function updateIdempotencyResponse(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, response: unknown): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "idempotency.remember",
+    text: "UPDATE idempotency_keys SET answer = $5 WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4",
+    values: [principal, route, key, attempt, JSON.stringify(response)],
+  });
+  return rowCount === 1;
+}
+
+/** Deletes the key of an attempt that failed: the next request with it does the work. */
+export async function deleteIdempotencyKey(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt): Promise<void> {
+  await db.query({
+    name: "idempotency.giveBack",
+    text: "DELETE FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4",
+    values: [principal, route, key, attempt],
+  });
+}
+
+/** Deletes keys that are too old to be repeated, at most `max` at a time, and returns how many. */
+export async function deleteOldIdempotencyKeys(db: Queryable, max: number): Promise<number> {
+  const { rowCount } = await db.query({
+    name: "idempotency.sweep",
+    text: `DELETE FROM idempotency_keys WHERE (principal, route, key) IN (
+        SELECT principal, route, key FROM idempotency_keys WHERE created_at < now() - make_interval(secs => $1)
+        ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+    values: [keptSeconds, max],
+  });
+  return rowCount ?? 0;
+}

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { invalidRequest, notFound } from "../errors.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
+import { readForm, readJson } from "./body.ts";
+
+/** The contract's schemas of a route's input; what has none is not read. */
+export interface InputSchemas<Params, Query, Body> {
+  params?: z.ZodType<Params>;
+  query?: z.ZodType<Query>;
+  body?: z.ZodType<Body>;
+  /** The body is a form, or a JSON object that stands for one; otherwise it is JSON. */
+  isForm?: boolean;
+  /** Largest body; each kind has its own default. */
+  bodyBytes?: number;
+}
+
+/** Checked input. */
+export interface Input<Params, Query, Body> {
+  params: Params;
+  query: Query;
+  body: Body;
+}
+
+/** For routes that take no parameters: a misspelt one must not be taken for none. */
+export const NoQuery = z.strictObject({});
+
+const issuesShown = 20;
+
+/**
+ * Reads and checks a request's input; an impossible path parameter is an unknown resource, anything else wrong is 400. With
+ * `refusesStrayQuery` that holds for query parameters of a route that takes none, too.
+ */
+export async function readInput<Params, Query, Body>(
+  ctx: AppContext<HttpDeps>, schemas: InputSchemas<Params, Query, Body>, { refusesStrayQuery = false } = {},
+): Promise<Input<Params | undefined, Query | z.infer<typeof NoQuery> | undefined, Body | undefined>> {
+  const params = schemas.params?.safeParse(ctx.params);
+  if (params?.success === false) throw notFound("There is nothing at this address.");
+  const querySchema = schemas.query ?? (refusesStrayQuery ? NoQuery : undefined);
+  const query = querySchema === undefined ? undefined : check<Query | z.infer<typeof NoQuery>>(querySchema, readQuery(ctx));
+  const body = schemas.body === undefined ? undefined : check(schemas.body, await readBody(ctx, schemas));
+  return { params: params?.data, query, body };
+}
+
+function readBody(ctx: AppContext<HttpDeps>, { isForm = false, bodyBytes }: InputSchemas<unknown, unknown, unknown>): Promise<unknown> {
+  return isForm ? readForm(ctx, bodyBytes) : readJson(ctx, bodyBytes);
+}
+
+/** The value as the schema has it; throws 400 with every issue named. */
+function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const details = parsed.error.issues.slice(0, issuesShown).map((issue) => ({ path: issue.path.join("."), message: issue.message }));
+  const named = details.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  throw invalidRequest(`The request is not valid. ${named.join("; ")}`, details);
+}
+
+/** Query parameters by name; a repeated one is refused, because readers disagree on which counts. */
+function readQuery(ctx: AppContext): Record<string, string> {
+  if (ctx.querystring === "") return {};
+  const values = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(ctx.querystring)) {
+    if (values.has(name)) throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is given more than once.`);
+    values.set(name, value);
+  }
+  return Object.fromEntries(values);
+}

@@ -1,0 +1,34 @@
+import type { Next } from "koa";
+import { randomBase32 } from "#runtime/base32.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
+
+/** A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail. */
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
+
+/** Assigns an id to every request, and writes one log line and one measurement when its response has ended. */
+export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
+  const { clock, lifecycle } = ctx.deps;
+  const startedMs = clock.monotonicMs();
+  const given = ctx.req.headers["x-request-id"];
+  ctx.state.requestId = typeof given === "string" && idPattern.test(given) ? given : randomBase32(20);
+  ctx.set("X-Request-Id", ctx.state.requestId);
+  ctx.res.once("close", () => observe(ctx, (clock.monotonicMs() - startedMs) / 1000));
+  await next();
+  // Clients of a process that ends take their next request elsewhere.
+  if (lifecycle.isStopping || isBodyUnread(ctx)) ctx.set("Connection", "close");
+}
+
+/** A body that nobody read would be taken for the next request, or keep coming for gigabytes. */
+function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
+  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
+}
+
+function observe({ deps: { logger, metrics }, method, res, state }: AppContext<HttpDeps>, seconds: number): void {
+  const { requestId, route = "none", principal } = state;
+  metrics.requestDone({ method, route, status: res.statusCode, seconds });
+  if (!logger.isLevelEnabled("debug")) return;
+  logger.debug({
+    requestId, method, route, status: res.statusCode, milliseconds: Math.round(seconds * 1000),
+    ...(principal && { [principal.kind]: principal.id }), ...(!res.writableFinished && { isCut: true }),
+  }, "A request has ended.");
+}

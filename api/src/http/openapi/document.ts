@@ -1,0 +1,75 @@
+import { createDocument, type CreateDocumentOptions } from "zod-openapi";
+import { apiVersion } from "#contracts/http/version.ts";
+import type { RateLimitConfig } from "../rateLimits.ts";
+import type { Method, Route } from "../route.ts";
+import { headerComponents } from "./headers.ts";
+import { limitsDescriber } from "./limitSentences.ts";
+import { describeOperation, type Shared } from "./operation.ts";
+import { tags, tagOf } from "./tags.ts";
+
+/** What the document says of a site's own settings. */
+export interface DocumentConfig extends RateLimitConfig {
+  baseUrl: string;
+  /** Name of the cookie that signed-in players send. */
+  sessionCookie: string;
+}
+
+export type OpenApiDocument = ReturnType<typeof createDocument>;
+
+/** The OpenAPI document of the routes as this configuration serves them. */
+export function buildDocument(routes: readonly Route[], config: DocumentConfig): OpenApiDocument {
+  const shared: Shared = { headers: [], errorResponses: new Map(), bodies: new Map(), describeLimits: limitsDescriber(config) };
+  const paths: Record<string, Partial<Record<Lowercase<Method>, ReturnType<typeof describeOperation>>>> = {};
+  for (const route of routes) {
+    const path = documentPath(route.path);
+    paths[path] = { ...paths[path], [lowerCase(route.method)]: describeOperation(route, shared) };
+  }
+  const used = new Set(routes.map(({ path }) => tagOf(path)));
+  return createDocument({
+    openapi: "3.1.1",
+    info: {
+      title: "Joypod",
+      version: apiVersion,
+      description: introduction,
+      license: { name: "Apache 2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: config.baseUrl }],
+    tags: tags.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
+    paths,
+    components: {
+      headers: headerComponents(shared.headers),
+      securitySchemes: {
+        session: { type: "apiKey", in: "cookie", name: config.sessionCookie, description: "Set by signing in, renewed by every answer, valid for 30 days. HTTP-only: scripts never see it." },
+        partnerKey: { type: "http", scheme: "bearer", description: "A partner's API key: `Authorization: Bearer <key>`." },
+      },
+    },
+  }, options);
+}
+
+/** The path as OpenAPI writes it: `/api/games/{slug}`. */
+export function documentPath(path: string): string {
+  return path.replaceAll(/:(\w+)/g, "{$1}");
+}
+
+/** Responses may grow: a client that refused fields it does not know would break, so the document does not tell it to. */
+const options: CreateDocumentOptions = {
+  override: ({ zodSchema: { _zod: { def } }, jsonSchema, io }) => {
+    if (io === "output" && def.type === "object" && def.catchall === undefined) delete jsonSchema.additionalProperties;
+  },
+};
+
+const introduction = `Play games in the browser, and publish them.
+
+**Versions.** Paths have none. The interface only grows: ignore fields that you do not know. \`API-Version\` names the day of the newest change; what is to be taken away is announced by \`Deprecation\` and \`Sunset\` headers.
+
+**Methods.** Every \`GET\` also answers \`HEAD\`. \`OPTIONS\` lists the methods of an address. Any other method is 405 \`method_not_allowed\` with \`Allow\`; an unknown address is 404 \`not_found\`. Paths are exact: case and a trailing slash count.
+
+**What is no request** is refused before any route sees it, and the connection is closed: 400 \`invalid_request\` for what is not HTTP, 408 \`request_timeout\` for headers that do not come, 431 \`headers_too_large\` for more than 16 KiB of them. A credential that is far too long is 401 like any other.
+
+**Writes with a cookie** are only taken from the service's own pages: JSON bodies, and an \`Origin\` (or \`Sec-Fetch-Site\`) that is not another site's. The API has no CORS for partners.
+
+**Limits** are told by \`RateLimit-Policy\` and \`RateLimit\`; 429 and 503 carry \`Retry-After\`.`;
+
+function lowerCase(method: Method): Lowercase<Method> {
+  return method.toLowerCase() as Lowercase<Method>;
+}

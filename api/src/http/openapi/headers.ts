@@ -1,0 +1,73 @@
+import type { ZodOpenApiComponentsObject } from "zod-openapi";
+import { z } from "zod";
+import type { RouteResponse } from "../responses.ts";
+import type { Route } from "../route.ts";
+import { responseHeaders, type HeaderName } from "./responseHeaders.ts";
+
+type HeaderComponents = NonNullable<ZodOpenApiComponentsObject["headers"]>;
+
+/** Headers of one response: those that are always there, and those that may be. */
+export interface HeaderSet {
+  required: ReadonlySet<HeaderName>;
+  optional: ReadonlySet<HeaderName>;
+}
+
+const everywhere: readonly HeaderName[] = ["API-Version", "X-Request-Id", "Cache-Control"];
+const limitHeaders: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
+
+/** Returns the headers of a response that is no error response. */
+export function successHeaders(route: Route, { headers, optionalHeaders }: RouteResponse): HeaderSet {
+  const required = [...everywhere, ...headers, ...limitsOf(route), ...route.access === "user" ? ["Set-Cookie"] as const : []];
+  return headerSet(required, optionalHeaders);
+}
+
+/** Returns the headers of an error response: what is decided before the caller is known, or before requests are counted, carries less. */
+export function errorHeaders(route: Route, status: number): HeaderSet {
+  const isBeforeCounting = route.access !== "public" && (status === 401 || status === 403);
+  const isFault = status >= 500;
+  const counted = limitsOf(route);
+  const required = [...everywhere, ...statusHeaders(route, status), ...isBeforeCounting || isFault ? [] : counted];
+  const cookie: HeaderName[] = route.access === "partner" ? [] : ["Set-Cookie"];
+  return headerSet(required, [...isFault ? counted : [], ...cookie, ...optionalStatusHeaders[status] ?? []]);
+}
+
+function limitsOf({ limits }: Route): readonly HeaderName[] {
+  return limits.length > 0 ? limitHeaders : [];
+}
+
+function statusHeaders({ access }: Route, status: number): readonly HeaderName[] {
+  if (status === 401 && access === "partner") return ["WWW-Authenticate"];
+  return requiredStatusHeaders[status] ?? [];
+}
+
+const requiredStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 415: ["Accept"], 429: ["Retry-After"], 503: ["Retry-After"] };
+const optionalStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 409: ["Retry-After"], 413: ["Upload-Limit"] };
+
+function headerSet(required: readonly HeaderName[], optional: readonly HeaderName[]): HeaderSet {
+  return { required: new Set(required), optional: new Set(optional.filter((name) => !required.includes(name))) };
+}
+
+/** The headers as a response names them. */
+export function headerReferences({ required, optional }: HeaderSet): Record<string, { $ref: string }> {
+  const references = new Map<string, { $ref: string }>();
+  for (const name of required) references.set(name, { $ref: `#/components/headers/${name}` });
+  for (const name of optional) references.set(name, { $ref: `#/components/headers/${name}-Optional` });
+  return Object.fromEntries(references);
+}
+
+/** The headers that the document's responses refer to. */
+export function headerComponents(used: readonly HeaderSet[]): HeaderComponents {
+  const components = new Map<string, HeaderComponents[string]>();
+  for (const { required, optional } of used) {
+    for (const name of required) components.set(name, headerComponent(name, true));
+    for (const name of optional) components.set(`${name}-Optional`, headerComponent(name, false));
+  }
+  return Object.fromEntries([...components].toSorted(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function headerComponent(name: HeaderName, isRequired: boolean): HeaderComponents[string] {
+  const { description = "", examples = [] } = responseHeaders[name].meta() ?? {};
+  const { format, pattern, const: value } = z.toJSONSchema(responseHeaders[name]);
+  const facets = { ...(format !== undefined && { format }), ...(pattern !== undefined && { pattern }), ...(value !== undefined && { enum: [value] }) };
+  return { description, ...(isRequired && { required: true }), schema: { type: "string", ...facets, examples } };
+}

@@ -1,0 +1,29 @@
+import { z } from "zod";
+
+const seconds = z.string().regex(/^[1-9]\d*$/).meta({ examples: ["12"] });
+const limitItems = (item: string): RegExp => new RegExp(`^"\\w+";${item}(?:, "\\w+";${item})*$`);
+
+/** Every header that a response's description can name; what Node and Koa set by themselves (Date, Content-Length) is not listed. */
+export const responseHeaders = {
+  "API-Version": z.iso.date().meta({ description: "Day of the interface's newest change.", examples: ["2026-11-21"] }),
+  "X-Request-Id": z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/)
+    .meta({ description: "Names this request in our logs; the client's own when it sent one of this form.", examples: ["0123456789abcdefghjk"] }),
+  "Cache-Control": z.string().meta({ description: "Who may keep the answer: nobody (`no-store`), or the client alone and only to ask again (`private, no-cache`).", examples: ["no-store"] }),
+  "Retry-After": seconds.meta({ description: "Whole seconds after which it may be tried again." }),
+  "RateLimit-Policy": z.string().regex(limitItems("q=\\d+;w=\\d+"))
+    .meta({ description: "The limits that this request counts under: name, requests (`q`) and window in seconds (`w`).", examples: ['"partner";q=100;w=60'] }),
+  "RateLimit": z.string().regex(limitItems("r=\\d+;t=\\d+"))
+    .meta({ description: "Where the caller stands in each of them: requests left (`r`) and seconds until the window ends (`t`).", examples: ['"partner";r=57;t=12'] }),
+  "ETag": z.string().regex(/^W\/"[^"]+"$/).meta({ description: "Names this state of the content; send it back as `If-None-Match`.", examples: ['W/"VsZ2L6uHqYvrKkHk3WqkQg"'] }),
+  "Location": z.string().min(1).meta({ description: "An absolute address.", examples: ["https://joypod.example/"] }),
+  "Set-Cookie": z.string().min(1).meta({ description: "A cookie that is set, renewed or cleared.", examples: ["auth.session-token=…; HttpOnly; SameSite=Lax; Path=/"] }),
+  "Allow": z.string().min(1).meta({ description: "The methods that the address takes.", examples: ["HEAD, GET, OPTIONS"] }),
+  "Accept": z.string().min(1).meta({ description: "The media types that the route takes.", examples: ["application/json"] }),
+  "WWW-Authenticate": z.string().regex(/^Bearer /).meta({ description: "The kind of credential that is wanted.", examples: ['Bearer realm="joypod partners"'] }),
+  "Repr-Digest": z.string().regex(/^sha-256=:[A-Za-z0-9+/]{43}=:$/)
+    .meta({ description: "SHA-256 of what was stored (RFC 9530).", examples: ["sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"] }),
+  "Upload-Limit": z.string().regex(/^max-size=\d+$/).meta({ description: "Largest archive, in bytes.", examples: ["max-size=10737418240"] }),
+  "Idempotency-Replayed": z.literal("true").meta({ description: "This is the stored answer of an earlier request with the same `Idempotency-Key`.", examples: ["true"] }),
+} as const satisfies Record<string, z.ZodType>;
+
+export type HeaderName = keyof typeof responseHeaders;

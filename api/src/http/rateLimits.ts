@@ -1,0 +1,180 @@
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import { limits } from "#contracts/limits.ts";
+import { clientNetworkOf } from "./clientNetwork.ts";
+import type { Redis } from "../stores/redis.ts";
+import { RedisScript } from "./redisScript.ts";
+
+/** So many requests in a window that starts with the first of them. */
+export interface RateLimitPolicy {
+  points: number;
+  windowSeconds: number;
+}
+
+/** The limits that a site may set for itself; requests in a minute, unless the name says otherwise. */
+export interface RateLimitConfig {
+  catalog: { requestsPerMinute: number };
+  gameSession: { launchesPerMinute: number; launchesPerHour: number; pollsPerMinute: number };
+  partner: { requestsPerMinute: number; uploadsPerHour: number };
+}
+
+/** Returns every limit there is, by name. */
+export function policiesOf(config: RateLimitConfig) {
+  const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
+  const { auth, gameSession } = limits;
+  return {
+    authReads: minute(auth.readsPerIpPerMinute),
+    authPosts: minute(auth.postsPerIpPerMinute),
+    signInFailures: { points: auth.failuresPerIp, windowSeconds: auth.failureWindowSeconds },
+    catalog: minute(config.catalog.requestsPerMinute),
+    launch: minute(config.gameSession.launchesPerMinute),
+    launchHourly: { points: config.gameSession.launchesPerHour, windowSeconds: 3600 },
+    poll: minute(config.gameSession.pollsPerMinute),
+    stop: minute(gameSession.stopsPerMinute),
+    signalling: minute(gameSession.pollsPerMinute),
+    partner: minute(config.partner.requestsPerMinute),
+    upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
+  } satisfies Record<string, RateLimitPolicy>;
+}
+
+export type RateLimitName = keyof ReturnType<typeof policiesOf>;
+
+export interface RateLimitOutcome extends RateLimitPolicy {
+  name: RateLimitName;
+  isAllowed: boolean;
+  /** The first request of the window that is refused, whichever replica it came to. */
+  isFirstOverLimit: boolean;
+  remaining: number;
+  /** Until the window ends. */
+  resetSeconds: number;
+}
+
+/** A Redis key that decides whether a request counts at all: it has to have a value that is not the closed one. */
+export interface Gate {
+  key: string;
+  closed: string;
+  /** Sets the gate, unless it has a value already. */
+  opening?: { value: string; seconds: number };
+}
+
+/** The gate's value (undefined when it has none), or that Redis is unavailable; the request was counted only if the gate is open. */
+export interface GatedCount {
+  gate: string | undefined | typeof redisUnavailable;
+  outcomes: RateLimitOutcome[];
+}
+
+/** What stands for a gate that could not be read. */
+export const redisUnavailable = Symbol("Redis is unavailable");
+
+interface Limit extends RateLimitPolicy {
+  name: RateLimitName;
+  keyPrefix: string;
+  /** Stands in while Redis is unavailable. */
+  local: RateLimiterMemory;
+}
+
+/** Counts in Redis for all replicas together; while Redis is unavailable each counts for itself, so nothing is ever unlimited. */
+export class RateLimits {
+  readonly #redis: Redis;
+  readonly #limits: ReadonlyMap<RateLimitName, Limit>;
+
+  constructor(redis: Redis, config: RateLimitConfig) {
+    this.#redis = redis;
+    const policies = Object.entries(policiesOf(config)) as [RateLimitName, RateLimitPolicy][];
+    this.#limits = new Map(policies.map(([name, policy]) => [name, {
+      ...policy, name, keyPrefix: `joypod:limit:${name}:`,
+      local: new RateLimiterMemory({ keyPrefix: name, points: policy.points, duration: policy.windowSeconds }),
+    }]));
+  }
+
+  /** Counts one request of `key`; a refused one does not make the wait longer. */
+  async consume(name: RateLimitName, key: string): Promise<RateLimitOutcome> {
+    const [outcome] = await this.consumeAll([name], key);
+    if (outcome === undefined) throw new Error(`The limit ${name} was not counted.`);
+    return outcome;
+  }
+
+  /** Counts one request of `key` under each limit. */
+  async consumeAll(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
+    if (names.length === 0) return [];
+    const { gate, outcomes } = await this.consumeIf({ key: "", closed: "" }, names, key);
+    return gate === redisUnavailable ? this.consumeHere(names, key) : outcomes;
+  }
+
+  /** Looks at the gate and, if it is open, counts the request under each limit: both in one question. */
+  async consumeIf(gate: Gate, names: readonly RateLimitName[], key: string): Promise<GatedCount> {
+    const wanted = names.map((name) => this.#limitOf(name));
+    try {
+      const keys = [gate.key, ...wanted.map(({ keyPrefix }) => keyPrefix + key)];
+      const values = [gate.closed, gate.opening?.value ?? "", gate.opening?.seconds ?? 0, ...wanted.map(({ windowSeconds }) => windowSeconds)];
+      const [value, ...counts] = await countScript.run(this.#redis, keys, values) as [string, ...number[]];
+      const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
+      return { gate: value === "" ? undefined : value, outcomes };
+    } catch {
+      return { gate: redisUnavailable, outcomes: [] };
+    }
+  }
+
+  /** Counts one request in this process alone. */
+  async consumeHere(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
+    return Promise.all(names.map(async (name) => {
+      const limit = this.#limitOf(name);
+      const { consumedPoints, msBeforeNext } = await limit.local.consume(key).catch((rejected: unknown) => {
+        if (rejected instanceof RateLimiterRes) return rejected;
+        throw rejected;
+      });
+      return outcomeOf(limit, consumedPoints, msBeforeNext);
+    }));
+  }
+
+  /** Takes one request back, for what turned out not to count. */
+  async giveBack(name: RateLimitName, key: string): Promise<void> {
+    const { keyPrefix, local } = this.#limitOf(name);
+    await giveBackScript.run(this.#redis, [keyPrefix + key], []).catch(() => local.reward(key));
+  }
+
+  /** The key of a client's address: a whole /64 for IPv6, which one household commands. */
+  addressKey(address: string): string {
+    return clientNetworkOf(address);
+  }
+
+  #limitOf(name: RateLimitName): Limit {
+    const limit = this.#limits.get(name);
+    if (limit === undefined) throw new Error(`There is no rate limit ${name}.`);
+    return limit;
+  }
+}
+
+function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs: number): RateLimitOutcome {
+  return {
+    name, points, windowSeconds, isAllowed: count <= points, isFirstOverLimit: count === points + 1,
+    remaining: Math.max(0, points - count), resetSeconds: Math.max(0, leftMs) / 1000,
+  };
+}
+
+/**
+ * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's closed value, the value to open it with and for
+ * how many seconds, then the limits' windows. Returns the gate's value and, when that is open, each count and milliseconds left.
+ */
+const countScript = new RedisScript(`
+local closed, opening, seconds = ARGV[1], ARGV[2], ARGV[3]
+local gate = ''
+if KEYS[1] ~= '' then
+  if opening ~= '' then redis.call('SET', KEYS[1], opening, 'EX', seconds, 'NX') end
+  gate = redis.call('GET', KEYS[1]) or ''
+  if gate == '' or gate == closed then return { gate } end
+end
+local reply = { gate }
+for i = 2, #KEYS do
+  local count = redis.call('INCR', KEYS[i])
+  local left = redis.call('PTTL', KEYS[i])
+  if left < 0 then
+    left = ARGV[i + 2] * 1000
+    redis.call('PEXPIRE', KEYS[i], left)
+  end
+  reply[#reply + 1] = count
+  reply[#reply + 1] = left
+end
+return reply`);
+
+/** A counter that has run out stays removed: taking back must not leave one that never ends. */
+const giveBackScript = new RedisScript("if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end");

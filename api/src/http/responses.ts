@@ -1,0 +1,69 @@
+import type { z } from "zod";
+import type { HeaderName } from "./openapi/responseHeaders.ts";
+
+/** A response of a route that is no error response. */
+export interface RouteResponse {
+  description: string;
+  /** What the body may be, by media type: a schema for JSON, and a sentence for what is not JSON. Without any, the body is empty. */
+  content: Readonly<Record<string, z.ZodType | string>>;
+  /** Headers beyond those of every response of the route's kind; always present. */
+  headers: readonly HeaderName[];
+  /** Headers that may be there. */
+  optionalHeaders: readonly HeaderName[];
+}
+
+/** Responses by status; a schema alone is a JSON body, described by its own words. */
+export type Responses = Readonly<Record<number, z.ZodType | RouteResponse>>;
+
+interface ResponseOptions {
+  headers?: readonly HeaderName[];
+  optionalHeaders?: readonly HeaderName[];
+}
+
+/** A JSON body. */
+export function json(schema: z.ZodType, description?: string, options: ResponseOptions = {}): RouteResponse {
+  return responseOf(description ?? describe(schema), { "application/json": schema }, options);
+}
+
+/** No body. */
+export function empty(description: string, options: ResponseOptions = {}): RouteResponse {
+  return responseOf(description, {}, options);
+}
+
+/** A body that is not JSON, of one of these media types. */
+export function media(types: readonly string[], description: string, options: ResponseOptions = {}): RouteResponse {
+  return responseOf(description, Object.fromEntries(types.map((type) => [type, description])), options);
+}
+
+/** Sends the browser on: 302 with `Location`. */
+export function redirect(description: string, options: ResponseOptions = {}): RouteResponse {
+  return media(["text/plain"], description, { ...options, headers: ["Location", ...options.headers ?? []] });
+}
+
+/** Server-sent events. */
+export function eventStream(description: string, options: ResponseOptions = {}): RouteResponse {
+  return media(["text/event-stream"], description, options);
+}
+
+/** 200 with an entity tag, and 304 for a client that has it already. */
+export function cacheable(schema: z.ZodType, description?: string): Responses {
+  return {
+    200: json(schema, description, { headers: ["ETag"] }),
+    304: empty("The same as the client has, by its `If-None-Match`.", { headers: ["ETag"] }),
+  };
+}
+
+/** Returns the long form of a response. */
+export function toResponse(response: z.ZodType | RouteResponse): RouteResponse {
+  return "content" in response ? response : json(response);
+}
+
+function responseOf(description: string, content: RouteResponse["content"], { headers = [], optionalHeaders = [] }: ResponseOptions): RouteResponse {
+  return { description, content, headers, optionalHeaders };
+}
+
+function describe(schema: z.ZodType): string {
+  const description = schema.meta()?.description;
+  if (description === undefined) throw new Error("A response's schema needs a description, or the response does.");
+  return description;
+}

@@ -1,0 +1,74 @@
+import { readFile, readdir } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import type { Next } from "koa";
+import { respondUnchanged, etagOf } from "./response.ts";
+import type { AppContext } from "./appContext.ts";
+
+interface WebFile {
+  body: Buffer;
+  etag: string;
+  type: string;
+  isHashed: boolean;
+}
+
+/** The built web app, by path: read once at start, so that no request's path ever reaches the file system. */
+export type WebPages = ReadonlyMap<string, WebFile>;
+
+const pagePolicy = [
+  "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "font-src 'self'", "connect-src 'self'", "manifest-src 'self'",
+  // Partners' pictures live anywhere on https.
+  "img-src 'self' https: data:", "media-src 'self' blob:", "worker-src 'self' blob:",
+  "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'",
+].join("; ");
+
+/** Reads all files below the web app's directory; throws when there is no page to serve. */
+export async function readWebPages(root: string): Promise<WebPages> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = await Promise.all(entries.filter((entry) => entry.isFile()).map(async (entry) => {
+    const file = join(entry.parentPath, entry.name);
+    const path = `/${relative(root, file).split(sep).join("/")}`;
+    return [path, describe(path, await readFile(file))] as const;
+  }));
+  const pages = new Map(files);
+  if (!pages.has("/index.html")) throw new Error(`WEB_ROOT ${root} has no index.html: build the web app first (npm run build:web).`);
+  return pages;
+}
+
+/** Serves files by their path, and the app's page for every address that is not a file's: it has its own routes. */
+export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Promise<void> {
+  return async (ctx, next) => {
+    const isRead = ctx.method === "GET" || ctx.method === "HEAD";
+    if (!isRead || ctx.path === "/api" || ctx.path.startsWith("/api/")) {
+      await next();
+      return;
+    }
+    const file = pages.get(ctx.path) ?? (isPageAddress(ctx.path) ? pages.get("/index.html") : undefined);
+    if (file === undefined) {
+      await next();
+      return;
+    }
+    ctx.state.route = "web";
+    ctx.status = 200;
+    ctx.set("Content-Security-Policy", pagePolicy);
+    ctx.set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()");
+    ctx.set("Cache-Control", file.isHashed ? "public, max-age=31536000, immutable" : "no-cache");
+    if (respondUnchanged(ctx, file.etag)) return;
+    ctx.type = file.type;
+    ctx.body = file.body;
+  };
+}
+
+/** A missing script must stay missing: the page in its place would only confuse. */
+function isPageAddress(path: string): boolean {
+  return !/\.[A-Za-z0-9]+$/.test(path) && !path.startsWith("/assets/");
+}
+
+function describe(path: string, body: Buffer): WebFile {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return {
+    body,
+    etag: etagOf(body),
+    type: name.includes(".") ? name.slice(name.lastIndexOf(".")) : "application/octet-stream",
+    isHashed: /^\/assets\/.+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/.test(path),
+  };
+}

@@ -1,0 +1,89 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { boundHeaders, isHeadTooLarge } from "./headerLimits.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { ServerErrors } from "./serverErrors.ts";
+import { cutStalledResponses } from "./stalledResponses.ts";
+
+/** What one server grants to all its clients. */
+export interface ServerLimits {
+  connections: number;
+  /** From a request's first byte to the end of its headers. */
+  headersTimeoutMs: number;
+  /** How long a client may take nothing of a response that waits for it. */
+  stalledResponseMs: number;
+  /** Between looks at both. */
+  checkingIntervalMs: number;
+}
+
+/** What a server is told of its place and its bounds. */
+export interface ServerConfig {
+  /** Browsers come by https. */
+  isSecure: boolean;
+  /** Name of the cookie that is a credential: it may be longer than other headers. */
+  sessionCookie: string;
+  http: ServerLimits;
+}
+
+const keepAliveMs = 65_000;
+const idleCheckMs = 50;
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/**
+ * An HTTP server that cuts slow headers and clients that do not read, but lets a long upload take its time: bodies have
+ * deadlines of their own. A client that asks before it sends a body (`Expect: 100-continue`) is told to by whoever reads the
+ * body, so after all checks; other expectations are not met, and harm nobody.
+ */
+export function createHttpServer(handler: Handler, config: ServerConfig, logger: Logger): Server {
+  const limits = config.http;
+  const errors = new ServerErrors(config, logger);
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    errors.begin(request, response);
+    if (request.headers.host === undefined && request.httpVersion === "1.1") errors.refuseRequest("invalid_request", response);
+    else if (isHeadTooLarge(request, config)) errors.refuseRequest("headers_too_large", response);
+    else void handler(request, response);
+  };
+  const server = createServer({
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: 0,
+    connectionsCheckingInterval: limits.checkingIntervalMs,
+    keepAliveTimeout: keepAliveMs,
+    requireHostHeader: false, // Node's own error response has no body and no headers.
+  }, serve);
+  server.maxConnections = limits.connections;
+  boundHeaders(server, limits.connections);
+  server.on("checkContinue", serve);
+  server.on("checkExpectation", serve);
+  server.on("connect", (_: IncomingMessage, socket: Socket) => errors.refuseConnection("method_not_allowed", socket, { Allow: "GET, HEAD, OPTIONS" }));
+  server.on("clientError", (error: Error & { code?: string }, socket: Socket) => errors.refuseBytes(error, socket));
+  cutStalledResponses(server, limits);
+  return server;
+}
+
+/** Resolves with the port once it listens. */
+export async function listen(server: Server, port: number, host?: string): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.removeListener("error", reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+/** Takes no more connections, lets running requests end for at most `graceMs`, then cuts what is left. */
+export async function close(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // A response that was begun before kept its connection alive: it is idle from the response's end on.
+  const idleCheck = setInterval(() => server.closeIdleConnections(), idleCheckMs);
+  const controller = new AbortController();
+  await Promise.race([closed, delay(graceMs, undefined, { signal: controller.signal }).catch(() => undefined)]);
+  controller.abort();
+  clearInterval(idleCheck);
+  server.closeAllConnections();
+  await closed;
+}

@@ -1,0 +1,70 @@
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { errors, type ErrorCode } from "#contracts/http/errors.ts";
+import { headersOfEveryResponse } from "./responseHeaders.ts";
+import { randomBase32 } from "#runtime/base32.ts";
+import type { Logger } from "#runtime/logger.ts";
+
+/** A refused client may read the reason for so long. */
+const lingerMs = 1_000;
+
+const codes: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
+};
+
+/**
+ * The server's own error responses, to what never reaches the application: they look as the application's do. The connection ends
+ * with each of them, for nobody knows where a next request would begin.
+ */
+export class ServerErrors {
+  readonly #config: { isSecure: boolean };
+  readonly #logger: Logger;
+  readonly #latest = new WeakMap<Socket, ServerResponse>();
+
+  constructor(config: { isSecure: boolean }, logger: Logger) {
+    this.#config = config;
+    this.#logger = logger;
+  }
+
+  /** Notes whose response the connection is about to carry. */
+  begin({ socket }: IncomingMessage, response: ServerResponse): void {
+    this.#latest.set(socket, response);
+  }
+
+  /** Refuses what is no request: by hand, for there is no response yet that could be written to. */
+  refuseBytes(error: Error & { code?: string }, socket: Socket): void {
+    const latest = this.#latest.get(socket);
+    // In the middle of a response another one would be taken for a part of it.
+    if (error.code === "ECONNRESET" || !socket.writable || (latest?.headersSent === true && !latest.writableFinished)) {
+      socket.destroy();
+      return;
+    }
+    this.refuseConnection(codes[error.code ?? ""] ?? "invalid_request", socket);
+  }
+
+  /** The same with a reason of the caller's. */
+  refuseConnection(code: ErrorCode, socket: Socket, headers: Record<string, string> = {}): void {
+    const { status, body, all } = this.#make(code, { Date: new Date().toUTCString(), ...headers });
+    const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines}\r\n${body}`);
+    const timer = setTimeout(() => socket.destroy(), lingerMs);
+    socket.once("close", () => clearTimeout(timer));
+  }
+
+  /** Refuses a request that could be read but must not be served. */
+  refuseRequest(code: ErrorCode, response: ServerResponse): void {
+    const { status, body, all } = this.#make(code);
+    for (const [name, value] of all) response.setHeader(name, value);
+    response.writeHead(status).end(response.req.method === "HEAD" ? undefined : body);
+  }
+
+  #make(code: ErrorCode, more: Record<string, string> = {}): { status: number; body: string; all: [string, string][] } {
+    const { status } = errors[code];
+    const requestId = randomBase32(20);
+    const body = JSON.stringify({ error: code, requestId });
+    this.#logger.debug({ requestId, status, reason: code }, "A connection sent no request that can be served.");
+    const own = { "X-Request-Id": requestId, "Content-Type": "application/json; charset=utf-8", "Content-Length": String(body.length), "Connection": "close", ...more };
+    return { status, body, all: [...headersOfEveryResponse(this.#config), ...Object.entries(own)].map(([name, value]) => [name, value]) };
+  }
+}

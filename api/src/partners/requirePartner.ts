@@ -1,0 +1,57 @@
+import type { Audit } from "../audit/audit.ts";
+import { forbidden } from "../errors.ts";
+import { isSameSecretHash, parsePartnerKey } from "./keyFormat.ts";
+import type { AppContext, HttpDeps } from "../http/appContext.ts";
+import { HttpError } from "../http/httpError.ts";
+import { findLivePartnerKey, updatePartnerKeyUsed } from "./partnerKeyQueries.ts";
+
+/** What partners' routes need to check a key. */
+export interface PartnerDeps extends HttpDeps {
+  audit: Audit;
+}
+
+/** The partner whose API key a request bears. */
+export interface PartnerPrincipal {
+  id: string;
+  name: string;
+  /** Public part of the key: what the request rate is counted by. */
+  keyId: string;
+  /** Of this request, for the audit trail. */
+  request: { address: string; requestId: string };
+}
+
+/** The audit trail tells from which networks a key is used, not how often. */
+const useAuditMs = 3_600_000;
+
+/** Returns the partner whose API key the request bears. Throws unauthorized for any other credential, and forbidden for a suspended partner. */
+export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrincipal> {
+  // Node passes on one of two headers: a request with two is refused, because which of them counts is not said.
+  const { authorization = [] } = ctx.req.headersDistinct;
+  const [, text] = authorization.length === 1 ? /^Bearer +([^\s,]+)$/i.exec(authorization[0] ?? "") ?? [] : [];
+  const presented = text === undefined ? undefined : parsePartnerKey(text);
+  const key = presented === undefined ? undefined : await findLivePartnerKey(ctx.deps.postgres.pool, presented.keyId);
+  if (presented === undefined || key === undefined || !isSameSecretHash(presented.secretHash, key.secretHash)) {
+    throw new HttpError("unauthorized", {
+      message: "A valid API key is required: Authorization: Bearer <key>.",
+      headers: { "WWW-Authenticate": 'Bearer realm="joypod partners"' },
+    });
+  }
+  if (key.isSuspended) throw forbidden("This partner account is suspended.");
+  const request = { address: ctx.ip, requestId: ctx.state.requestId };
+  const partner = { id: key.partnerId, name: key.partnerName, keyId: presented.keyId, request };
+  ctx.state.principal = { kind: "partner", id: partner.id };
+  if (key.isUseDue) await noteUse(ctx, partner.keyId);
+  ctx.deps.audit.recordRarely(`partnerKey.used ${partner.keyId}`, {
+    action: "partnerKey.used", actor: { kind: "partner", id: partner.id }, details: { keyId: partner.keyId }, ...request,
+  }, useAuditMs);
+  return partner;
+}
+
+/** Notes the use, so that partners can see which keys are forgotten or stolen. A request is not refused when that fails. */
+async function noteUse({ deps: { postgres, logger } }: AppContext<PartnerDeps>, keyId: string): Promise<void> {
+  try {
+    await updatePartnerKeyUsed(postgres.pool, keyId);
+  } catch (error) {
+    logger.warn({ err: error, partnerKey: keyId }, "The API could not note the use of a partner's key.");
+  }
+}

@@ -1,0 +1,31 @@
+import type { Config } from "./config.ts";
+import type { Deps } from "./deps.ts";
+import type { Route } from "./http/route.ts";
+import { authRoutes } from "./auth/routes.ts";
+import { authMethodRoutes } from "./auth/authMethods.ts";
+import { authPageRoutes } from "./auth/authPages.ts";
+import { authProviderRoutes } from "./auth/oauth/routes.ts";
+import { catalogRoutes } from "./catalog/routes.ts";
+import { gameSessionRoutes } from "./gameSessions/routes.ts";
+import { healthRoutes } from "./http/health.ts";
+import { withDocument } from "./http/openapi/route.ts";
+import { partnerRoutes } from "./games/routes.ts";
+import { streamRoutes } from "./stream/routes.ts";
+
+/** Every route for players and partners. */
+const routes: readonly Route<Deps>[] = [
+  ...authRoutes,
+  ...authProviderRoutes,
+  ...authMethodRoutes,
+  ...authPageRoutes,
+  ...catalogRoutes,
+  ...gameSessionRoutes,
+  ...partnerRoutes,
+  ...streamRoutes,
+];
+
+/** Every route that this configuration serves. */
+export function createRoutes(config: Config): readonly Route<Deps>[] {
+  const served: readonly Route<Deps>[] = [...config.serves.health ? healthRoutes : [], ...routes];
+  return config.serves.document ? withDocument(served, config) : served;
+}

@@ -1,0 +1,30 @@
+import { savesPrefix } from "#contracts/objectKeys.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import { callObjectStore } from "../stores/callObjectStore.ts";
+import type { StoredSaveObject } from "./supersededSaves.ts";
+
+/** The saves of all slots in the object store. Its methods throw unavailable when the object store fails. */
+export class SaveObjectStore {
+  readonly #objectStore: ObjectStore;
+
+  constructor(objectStore: ObjectStore) {
+    this.#objectStore = objectStore;
+  }
+
+  /** Returns all saves of a slot. */
+  async list(slotId: string): Promise<StoredSaveObject[]> {
+    const { client, bucket, timeoutMs } = this.#objectStore;
+    const listing = client.listObjectsV2(bucket, savesPrefix(slotId), true);
+    const items = await callObjectStore(listing.toArray() as Promise<{ name: string; lastModified: Date }[]>, timeoutMs, "Listing saves").finally(() => listing.destroy());
+    return items.map(({ name, lastModified }) => ({ key: name, storedAt: lastModified }));
+  }
+
+  /** Removes the saves of these keys; missing ones do not matter. Throws when the object store keeps some. */
+  async remove(keys: readonly string[]): Promise<void> {
+    if (keys.length === 0) return;
+    const { client, bucket, timeoutMs } = this.#objectStore;
+    const results = await callObjectStore(client.removeObjects(bucket, [...keys]), timeoutMs, "Removing saves");
+    const refused = results.flatMap((result) => result?.Error ?? []);
+    if (refused.length > 0) throw new Error(`The object store keeps ${refused.length} saves that it was to remove: ${refused[0]?.Code ?? "no reason given"}.`);
+  }
+}

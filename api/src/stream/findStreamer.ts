@@ -1,0 +1,57 @@
+import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import { DomainError, notFound } from "../errors.ts";
+import { currentStatus } from "../gameSessions/present.ts";
+import { findGameSession } from "../gameSessions/gameSessionQueries.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What finding a session's streamer needs. */
+export interface FindStreamerDeps {
+  postgres: Postgres;
+  cluster: ClusterView;
+}
+
+/** A session's status, and the address of its pod while requests may be sent there: once its streamer runs, and until the end begins. */
+export interface StreamerLocation {
+  status: PublicStatus;
+  podIp: string | undefined;
+}
+
+/** A session's streamer, followed over time. */
+export interface FollowedStreamer {
+  /** Returns what the cluster says now. */
+  current(): StreamerLocation;
+  /** Resolves once its streamer can be reached or will not start any more; after `ms` at the latest. */
+  wait(ms: number): Promise<void>;
+}
+
+/** Returns the address of the pod that streams the user's session. Throws not_found, and not_running while there is none. */
+export async function findStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<string> {
+  const { podIp } = (await followStreamer(deps, userId, id)).current();
+  if (podIp === undefined) throw notRunning();
+  return podIp;
+}
+
+/** Returns the user's session, from the database, with its streamer as the cluster knows it. Throws not_found. */
+export async function followStreamer({ postgres, cluster }: FindStreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
+  const row = await findGameSession(postgres.pool, id, userId);
+  if (row === undefined) throw notFound("There is no such session.");
+  const current = (): StreamerLocation => {
+    const gameSession = cluster.gameSession(id);
+    const status = currentStatus(row, gameSession);
+    const isOpen = status === "starting" || status === "running";
+    return { status, podIp: isOpen ? gameSession?.status?.podIp : undefined };
+  };
+  const wait = async (ms: number): Promise<void> => {
+    await cluster.waitForGameSession(id, () => {
+      const { status, podIp } = current();
+      return status !== "starting" || podIp !== undefined;
+    }, ms);
+  };
+  return { current, wait };
+}
+
+/** Returns the error for a session without a pod, when none is expected. */
+export function notRunning(): DomainError {
+  return new DomainError("not_running", { message: "The session is not running." });
+}

@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { opaqueId } from "#contracts/http/text.ts";
+import { errors } from "#contracts/http/errors.ts";
+import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
+import { findStreamer } from "./findStreamer.ts";
+import { offerStream, type OfferDeps } from "./offerStream.ts";
+import { DomainError, unavailable } from "../errors.ts";
+import { streamPath } from "../gameSessions/present.ts";
+import type { AppContext } from "../http/appContext.ts";
+import { empty, media } from "../http/responses.ts";
+import { readPlain } from "../http/body.ts";
+import type { Route } from "../http/route.ts";
+import { userRouteFor } from "../auth/userRoute.ts";
+import type { UserDeps } from "../auth/requireUser.ts";
+import type { StreamerResponse } from "./streamerClient.ts";
+
+const route = userRouteFor<OfferDeps>();
+
+const messageMaxLength = 500;
+const StreamParams = z.object({ sessionId: opaqueId });
+const ConnectionParams = StreamParams.extend({ connectionId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) });
+const OfferQuery = z.strictObject({
+  [whep.clientParameter]: WhepClientId.optional()
+    .meta({ description: "A random id that the page keeps: the same client replaces its own old connection without asking.", examples: ["k3v9x2m7q1"] }),
+  [whep.takeoverParameter]: z.enum(["true", "false"]).optional().meta({ description: "`true` replaces another viewer, who is told so." }),
+});
+
+/** WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through here. */
+const offer = route({
+  method: "POST",
+  path: `${streamPath}/:sessionId`,
+  name: "offerStream",
+  summary: "Connect to a session's stream",
+  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer stays pending, and is answered as soon as its streamer runs, which is before the game does.",
+  limits: ["signalling"],
+  rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
+  responses: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
+  errors: ["not_running", "invalid_request", "request_timeout", "payload_too_large", ...WhepErrorCode.options],
+  params: StreamParams,
+  query: OfferQuery,
+  handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
+    const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
+    const left = new AbortController(); // A page that left while its offer was pending must not become a viewer.
+    ctx.res.once("close", () => left.abort());
+    const response = await offerStream(deps, user.id, { sessionId, query: queryString(query), sdp, signal: left.signal }).catch((error: unknown) => {
+      if (!left.signal.aborted) throw error;
+    });
+    if (response === undefined) return;
+    forwardResponse(ctx, response, 201);
+    if (response.connectionId !== undefined) {
+      ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${response.connectionId}`);
+    }
+  },
+});
+
+const hangUp = route({
+  method: "DELETE",
+  path: `${streamPath}/:sessionId/:connectionId`,
+  name: "hangUpStream",
+  summary: "Hang up a stream's connection",
+  limits: ["signalling"],
+  responses: { 200: empty("The connection is closed; the session goes on.") },
+  errors: ["not_running", "not_ready"],
+  params: ConnectionParams,
+  handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
+    const podIp = await findStreamer(deps, user.id, sessionId);
+    forwardResponse(ctx, await deps.streamers.hangUp(podIp, connectionId), 200);
+  },
+});
+
+/** Signalling for the player's own session, starting or running. */
+export const streamRoutes: readonly Route<OfferDeps & UserDeps>[] = [offer, hangUp];
+
+/** Copies only the responses of the protocol, and never as anything a page would run: the pod runs other people's code. */
+function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
+  if (response.status !== expected) throw toDomainError(response);
+  if (expected === 201 && !response.contentType.startsWith(whep.contentType)) throw notReady();
+  ctx.body = expected === 201 ? response.body : null;
+  ctx.status = expected;
+  if (expected === 201) ctx.type = whep.contentType;
+}
+
+/** Not ready for whatever is no error response of the protocol. */
+function toDomainError({ status, body }: StreamerResponse): DomainError {
+  const whepError = WhepError.safeParse(parseJson(body)).data;
+  if (whepError === undefined || errors[whepError.error].status !== status) return notReady();
+  return new DomainError(whepError.error, { message: whepError.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
+}
+
+function notReady(): DomainError {
+  return unavailable("The stream is not ready: try again in a moment.");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function queryString(query: Record<string, string | undefined>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, value);
+  }
+  return parameters.toString();
+}

@@ -1,0 +1,85 @@
+import { ArchiveRefused } from "./archiveRefused.ts";
+import type { ArchiveRules } from "./archiveRules.ts";
+import { parseEntryName } from "./entryName.ts";
+import { createEntryTree } from "./entryTree.ts";
+import type { TarEntry } from "./tarReader.ts";
+
+/** A file or directory that passed the rules; `path` is relative, without trailing slash, and safe to join to a directory. */
+export interface ArchiveEntry {
+  path: string;
+  isDirectory: boolean;
+  size: number;
+  isExecutable: boolean;
+  mtimeSeconds: number;
+}
+
+/** The size of an archive that passed the rules. */
+export interface ArchiveSummary {
+  /** Files and directories, directories that are only named by a path included. */
+  entries: number;
+  /** Bytes of all files together. */
+  unpackedBytes: number;
+}
+
+/** Checks an archive's entries as they are read; throws ArchiveRefused. */
+export interface ArchiveInspector {
+  /** Returns undefined for the root directory itself, which needs no work. */
+  entry(header: TarEntry): ArchiveEntry | undefined;
+  /** Checks the ratio; call at intervals with the bytes read of the packed archive and the bytes unpacked from it. */
+  progress(packedBytes: number, unpackedBytes: number): void;
+  finish(): ArchiveSummary;
+}
+
+const refusedTypes: Readonly<Record<string, string>> = {
+  1: "is a hard link",
+  2: "is a symbolic link",
+  3: "is a character device",
+  4: "is a block device",
+  6: "is a FIFO",
+  S: "is a sparse file",
+};
+
+export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
+  const { limits, names, launcher, engineDir } = rules;
+  const tree = createEntryTree(names);
+  let entries = 0;
+  let unpackedBytes = 0;
+  let hasLauncher = false;
+
+  function entry({ name, type, size, mode, mtimeSeconds }: TarEntry): ArchiveEntry | undefined {
+    const isDirectory = type === "5";
+    if (!isDirectory && type !== "0") throw new ArchiveRefused(refusedTypes[type] ?? "is neither a file nor a directory", { entry: name });
+    if (!isDirectory && name.endsWith("/")) throw new ArchiveRefused("is a file but named like a directory", { entry: name });
+    if (isDirectory && size !== 0) throw new ArchiveRefused("is a directory with content", { entry: name });
+    const components = parseEntryName(name, names);
+    if (components.length === 0) {
+      if (!isDirectory) throw new ArchiveRefused("has no name", { entry: name });
+      return undefined;
+    }
+    entries += tree.add(components, isDirectory);
+    if (entries > limits.entries) throw new ArchiveRefused(`has more than ${limits.entries} files and directories`);
+    unpackedBytes += size;
+    if (unpackedBytes > limits.unpackedBytes) {
+      throw new ArchiveRefused(`makes the archive unpack to more than ${limits.unpackedBytes} bytes`, { entry: name });
+    }
+    const path = components.join("/");
+    if (!isDirectory && path === launcher && size > 0) hasLauncher = true;
+    return { path, isDirectory, size, isExecutable: (mode & 0o111) !== 0, mtimeSeconds };
+  }
+
+  function progress(packed: number, unpacked: number): void {
+    if (unpacked > limits.ratioFreeBytes && unpacked > packed * limits.ratio) {
+      throw new ArchiveRefused(`unpacks to more than ${limits.ratio} times its size`);
+    }
+  }
+
+  function finish(): ArchiveSummary {
+    if (launcher !== undefined && !hasLauncher) throw new ArchiveRefused(`has no file ${JSON.stringify(launcher)} with content at its root (the launcher)`);
+    if (engineDir !== undefined && !tree.hasDirectory(engineDir)) {
+      throw new ArchiveRefused(`has no directory ${JSON.stringify(engineDir)} at its root (the engine's directory)`);
+    }
+    return { entries, unpackedBytes };
+  }
+
+  return { entry, progress, finish };
+}

@@ -1,0 +1,47 @@
+import { createArchiveInspector, type ArchiveEntry, type ArchiveSummary } from "./archiveInspector.ts";
+import type { ArchiveRules } from "./archiveRules.ts";
+import { createTarReader } from "./tarReader.ts";
+
+/** Receives what passed the rules: an entry, its bytes in chunks (views of what was written), its end. */
+export interface ArchiveSink {
+  entry?(entry: ArchiveEntry): void;
+  data?(bytes: Buffer): void;
+  endEntry?(): void;
+}
+
+/** A tar reader that enforces Joypod's rules; uploads are checked and archives are unpacked with it alone. */
+export interface ArchiveReader {
+  /** Reads the next uncompressed bytes; `packedBytes` counts those read of the packed archive so far. */
+  write(bytes: Buffer, packedBytes: number): void;
+  /** Returns the summary; call after the last byte. */
+  finish(): ArchiveSummary;
+}
+
+/** Returns a reader that is synchronous and keeps only the names in memory. Every method throws ArchiveRefused; after that the reader cannot be used. */
+export function createArchiveReader(rules: ArchiveRules, sink: ArchiveSink = {}): ArchiveReader {
+  const inspector = createArchiveInspector(rules);
+  let isPassed = false;
+  let written = 0;
+  const tar = createTarReader({
+    entry(header) {
+      const entry = inspector.entry(header);
+      isPassed = entry !== undefined;
+      if (entry !== undefined) sink.entry?.(entry);
+    },
+    data: (bytes) => sink.data?.(bytes),
+    endEntry() {
+      if (isPassed) sink.endEntry?.();
+    },
+  });
+  return {
+    write(bytes, packedBytes) {
+      written += bytes.length;
+      inspector.progress(packedBytes, written);
+      tar.write(bytes);
+    },
+    finish() {
+      tar.finish();
+      return inspector.finish();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { limits } from "#contracts/limits.ts";
+
+/** The limits of an archive. */
+export interface ArchiveLimits {
+  /** Bytes of all files together. */
+  unpackedBytes: number;
+  /** Files and directories, directories that are only named by a path included. */
+  entries: number;
+  /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
+  ratio: number;
+  ratioFreeBytes: number;
+}
+
+/** The rules for an archive. */
+export interface ArchiveRules {
+  limits: ArchiveLimits;
+  /**
+   * `portable`: names that mean the same on every file system (NFC, no two that differ only by case, no backslash or drive letter).
+   * `posix`: any name that stays inside the directory, as games choose the names of their own saves.
+   */
+  names: "portable" | "posix";
+  /** Name of a non-empty file that must be at the root. */
+  launcher?: string | undefined;
+  /** Name of a directory that must be at the root. */
+  engineDir?: string | undefined;
+}
+
+/** Returns the rules for a game's archive, the same at upload and on the node. */
+export function gameArchiveRules(game: { launcher?: string | undefined; engineDir?: string | undefined }): ArchiveRules {
+  return { limits: limits.archive, names: "portable", ...game };
+}
+
+/** The rules for a stored save. A save may be all zeros, so that its ratio is not limited. */
+export const saveArchiveRules: ArchiveRules = {
+  limits: { ...limits.save, ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes },
+  names: "posix",
+};

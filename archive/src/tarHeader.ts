@@ -1,0 +1,88 @@
+import { ArchiveRefused } from "./archiveRefused.ts";
+
+/** One 512-byte header block as it stands in the archive, before extended headers are applied. */
+export interface RawTarHeader {
+  name: Buffer;
+  size: number;
+  mode: number;
+  mtimeSeconds: number;
+  /** The type flag's character; NUL is returned as `0`. */
+  type: string;
+}
+
+export const tarBlockBytes = 512;
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Returns the text of a name or an extended record; throws ArchiveRefused when it is not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch (cause) {
+    throw new ArchiveRefused("has a name that is not UTF-8", { entry: Buffer.from(bytes).toString("latin1"), cause });
+  }
+}
+
+/** Returns a header block's fields; throws ArchiveRefused when it is neither POSIX nor GNU tar. */
+export function parseTarHeader(block: Buffer): RawTarHeader {
+  if (checksumOf(block) !== octal(block, 148, 8)) throw new ArchiveRefused("is not a tar archive, or is damaged: a header's checksum is wrong");
+  const magic = block.toString("latin1", 257, 265);
+  const isPosix = magic === "ustar\x0000";
+  if (!isPosix && magic !== "ustar  \0") throw new ArchiveRefused("is not a POSIX tar archive");
+  const name = cString(block, 0, 100);
+  // GNU tar keeps times and offsets where POSIX keeps the name's prefix.
+  const prefix = isPosix ? cString(block, 345, 155) : Buffer.alloc(0);
+  const flag = block.toString("latin1", 156, 157);
+  return {
+    name: prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from("/"), name]),
+    size: number(block, 124, 12, "size"),
+    mode: number(block, 100, 8, "mode"),
+    mtimeSeconds: number(block, 136, 12, "time"),
+    type: flag === "\0" ? "0" : flag,
+  };
+}
+
+/** Whether the bytes are all zero, as those of the two blocks at an archive's end are. */
+export function isZeroBlock(bytes: Uint8Array): boolean {
+  for (const byte of bytes) if (byte !== 0) return false;
+  return true;
+}
+
+/** Returns the sum of the block's bytes, with the checksum field itself counted as spaces. */
+function checksumOf(block: Buffer): number {
+  let sum = 8 * 0x20;
+  for (let index = 0; index < tarBlockBytes; index += 1) {
+    if (index < 148 || index >= 156) sum += block[index] ?? 0;
+  }
+  return sum;
+}
+
+function cString(block: Buffer, start: number, length: number): Buffer {
+  const field = block.subarray(start, start + length);
+  const end = field.indexOf(0);
+  return Buffer.from(end < 0 ? field : field.subarray(0, end));
+}
+
+/** Reads octal digits, or GNU's base-256 when the first bit is set. */
+function number(block: Buffer, start: number, length: number, what: string): number {
+  const value = ((block[start] ?? 0) & 0x80) === 0 ? octal(block, start, length) : base256(block, start, length);
+  if (value === undefined) throw new ArchiveRefused(`is damaged: a header's ${what} is not a number`);
+  return value;
+}
+
+function octal(block: Buffer, start: number, length: number): number | undefined {
+  const [, digits] = /^ *([0-7]+)[ \0]*$/.exec(block.toString("latin1", start, start + length)) ?? [];
+  if (digits === undefined) return undefined;
+  const value = Number.parseInt(digits, 8);
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+function base256(block: Buffer, start: number, length: number): number | undefined {
+  if (block[start] !== 0x80) return undefined; // Negative, or far beyond any limit.
+  let value = 0;
+  for (const byte of block.subarray(start + 1, start + length)) {
+    value = value * 256 + byte;
+    if (!Number.isSafeInteger(value)) return undefined;
+  }
+  return value;
+}

@@ -1,0 +1,178 @@
+import { ArchiveRefused } from "./archiveRefused.ts";
+import { checkGlobalPaxRecords, parsePaxRecords, type PaxOverrides } from "./paxRecords.ts";
+import { decodeUtf8, isZeroBlock, parseTarHeader, tarBlockBytes, type RawTarHeader } from "./tarHeader.ts";
+
+/** An entry with its effective name and size. */
+export interface TarEntry {
+  name: string;
+  /** Type flag: `0` a file, `5` a directory, the inspector rejects others. */
+  type: string;
+  size: number;
+  mode: number;
+  mtimeSeconds: number;
+}
+
+/** Receives an archive's content in order: an entry, its bytes in chunks, its end. Chunks are views of what was written. */
+export interface TarSink {
+  entry(entry: TarEntry): void;
+  data(bytes: Buffer): void;
+  endEntry(): void;
+}
+
+/** Extended headers are kept in memory as a whole. */
+const maxExtendedBytes = 64 * 1024;
+/** Writers pad the end with zeros, usually to 10 KiB. */
+const maxTrailingBytes = 1024 * 1024;
+
+type Section = { kind: "header" } | { kind: "body" } | { kind: "extended"; type: string; parts: Buffer[] } | { kind: "padding" } | { kind: "end" };
+
+/** A strict, synchronous reader of uncompressed tar, which throws ArchiveRefused for whatever is not well defined. */
+export interface TarReader {
+  write(bytes: Buffer): void;
+  /** Call after the last byte; throws when the archive stops before its end marker. */
+  finish(): void;
+}
+
+export function createTarReader(sink: TarSink): TarReader {
+  let section: Section = { kind: "header" };
+  let block: Buffer = Buffer.alloc(0);
+  let left = 0;
+  let padding = 0;
+  let zeroBlocks = 0;
+  let trailing = 0;
+  let overrides: PaxOverrides = {};
+  /** Types of the extended headers that the next entry has. */
+  let extended = "";
+
+  function write(bytes: Buffer): void {
+    let rest = bytes;
+    while (rest.length > 0) rest = rest.subarray(consume(rest));
+  }
+
+  function consume(bytes: Buffer): number {
+    switch (section.kind) {
+      case "header": return readHeaderBytes(bytes);
+      case "body": return readBody(bytes);
+      case "extended": return readExtended(bytes, section);
+      case "padding": return readPadding(bytes);
+      case "end": return readTrailing(bytes);
+    }
+  }
+
+  function readHeaderBytes(bytes: Buffer): number {
+    const taken = bytes.subarray(0, tarBlockBytes - block.length);
+    block = block.length === 0 && taken.length === tarBlockBytes ? taken : Buffer.concat([block, taken]);
+    if (block.length === tarBlockBytes) {
+      const whole = block;
+      block = Buffer.alloc(0);
+      readHeader(whole);
+    }
+    return taken.length;
+  }
+
+  function readHeader(header: Buffer): void {
+    if (isZeroBlock(header)) {
+      zeroBlocks += 1;
+      if (zeroBlocks === 2) section = { kind: "end" };
+      return;
+    }
+    if (zeroBlocks > 0) throw new ArchiveRefused("goes on after a block of zeros");
+    const raw = parseTarHeader(header);
+    if ("xgLK".includes(raw.type)) startExtended(raw);
+    else startEntry(raw);
+  }
+
+  function startExtended({ type, size }: RawTarHeader): void {
+    // Of two, some readers take both and others the last.
+    if (type !== "g" && extended.includes(type)) throw new ArchiveRefused("has two extended headers of one kind for one entry", { entry: overrides.path });
+    extended += type === "g" ? "" : type;
+    if (size > maxExtendedBytes) throw new ArchiveRefused(`has an extended header of more than ${maxExtendedBytes} bytes`);
+    startBody(size);
+    section = { kind: "extended", type, parts: [] };
+    if (size === 0) endExtended(type, Buffer.alloc(0));
+  }
+
+  function startEntry(raw: RawTarHeader): void {
+    const entry = {
+      name: overrides.path ?? decodeUtf8(raw.name),
+      type: raw.type,
+      size: overrides.size ?? raw.size,
+      mode: raw.mode,
+      mtimeSeconds: overrides.mtimeSeconds ?? raw.mtimeSeconds,
+    };
+    overrides = {};
+    extended = "";
+    sink.entry(entry);
+    // The inspector let only files and directories pass, and directories have no bytes.
+    startBody(entry.size);
+    if (left === 0) endBody();
+    else section = { kind: "body" };
+  }
+
+  function startBody(size: number): void {
+    left = size;
+    padding = (tarBlockBytes - (size % tarBlockBytes)) % tarBlockBytes;
+  }
+
+  function readBody(bytes: Buffer): number {
+    const chunk = bytes.length <= left ? bytes : bytes.subarray(0, left);
+    sink.data(chunk);
+    left -= chunk.length;
+    if (left === 0) endBody();
+    return chunk.length;
+  }
+
+  function endBody(): void {
+    sink.endEntry();
+    section = { kind: padding === 0 ? "header" : "padding" };
+  }
+
+  function readExtended(bytes: Buffer, { type, parts }: Section & { kind: "extended" }): number {
+    const chunk = bytes.subarray(0, left);
+    parts.push(Buffer.from(chunk));
+    left -= chunk.length;
+    if (left === 0) endExtended(type, Buffer.concat(parts));
+    return chunk.length;
+  }
+
+  function endExtended(type: string, body: Buffer): void {
+    section = { kind: padding === 0 ? "header" : "padding" };
+    if (type === "g") checkGlobalPaxRecords(body);
+    else if (type === "x") overrides = merged(overrides, parsePaxRecords(body));
+    else if (type === "L") overrides = merged(overrides, { path: decodeUtf8(withoutNul(body)) });
+    // "K" names a link's target; the link itself is rejected by its own header.
+  }
+
+  function readPadding(bytes: Buffer): number {
+    const taken = Math.min(padding, bytes.length);
+    padding -= taken;
+    if (padding === 0) section = { kind: "header" };
+    return taken;
+  }
+
+  function readTrailing(bytes: Buffer): number {
+    trailing += bytes.length;
+    if (trailing > maxTrailingBytes) throw new ArchiveRefused("has too many bytes after its end marker");
+    if (!isZeroBlock(bytes)) throw new ArchiveRefused("goes on after its end marker");
+    return bytes.length;
+  }
+
+  function finish(): void {
+    if (section.kind !== "end") throw new ArchiveRefused("ends too early: its end marker is missing");
+  }
+
+  return { write, finish };
+}
+
+/** Rejects two extended headers that name one entry differently: readers disagree about which one counts. */
+function merged(known: PaxOverrides, added: PaxOverrides): PaxOverrides {
+  if (known.path !== undefined && added.path !== undefined && known.path !== added.path) {
+    throw new ArchiveRefused("is given two names", { entry: added.path });
+  }
+  return { ...known, ...added };
+}
+
+function withoutNul(body: Buffer): Buffer {
+  const end = body.indexOf(0);
+  return end < 0 ? body : body.subarray(0, end);
+}

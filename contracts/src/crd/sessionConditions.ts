@@ -1,0 +1,17 @@
+import type { ConditionStatus } from "./condition.ts";
+import type { GameSession, GameSessionConditionType } from "./gameSession.ts";
+
+/** Returns the status of the condition, or undefined when it was never set. */
+export function conditionStatus({ status }: GameSession, type: GameSessionConditionType): ConditionStatus | undefined {
+  return status?.conditions?.find((condition) => condition.type === type)?.status;
+}
+
+/** Returns whether the session's end is complete, as the operator says. */
+export function isFinished(gameSession: GameSession): boolean {
+  return conditionStatus(gameSession, "Finished") === "True";
+}
+
+/** Returns whether the session's files and save are ready on its node, as the node agent says: its game may start. */
+export function isPrepared(gameSession: GameSession): boolean {
+  return conditionStatus(gameSession, "ContentReady") === "True" && conditionStatus(gameSession, "SaveRestored") === "True";
+}

@@ -1,0 +1,149 @@
+// Who may import whom, for all programs. An import points down: from a room to one that stands after it in its list, never up and never
+// round in a circle. What a room may know follows from its place, so that a reader who opens one needs to read those below it and no other.
+
+/** Each package, with those that it may import. */
+const packages = {
+  contracts: [],
+  runtime: [],
+  archive: ["contracts"],
+  kube: ["runtime"],
+  api: ["contracts", "runtime", "archive", "kube"],
+  operator: ["contracts", "runtime", "kube"],
+  "node-agent": ["contracts", "runtime", "archive", "kube"],
+  packer: ["contracts", "runtime", "archive"],
+  // What the streamer does in the packer's place, while a launch cannot wait for that to start.
+  streamer: ["contracts", "runtime", "packer"],
+  web: ["contracts"],
+};
+
+/** The rooms of a program from top to bottom: folders or files of its src, on lines of one thought each. */
+const rooms = {
+  api: [
+    // Programs, and what puts them together: the configuration knows what every noun is told.
+    "main.ts", "cli", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
+    // The nouns.
+    "stream", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
+    // What knows no noun: HTTP, the cluster, the stores.
+    "http", "cluster", "stores", "errors.ts", "metrics.ts", "rbac.ts", "generated",
+  ],
+  "node-agent": [
+    // The program, and what puts it together.
+    "main.ts", "agent.ts",
+    // What the node reports, what its sessions need, and what their packers and the cluster's policies ask for.
+    "status", "sessions", "spool", "metrics.ts", "cache",
+    // Archives, the object store, the disk, and what is watched.
+    "unpack", "objectStore", "disk", "cluster", "config.ts", "rbac.ts",
+  ],
+  streamer: [
+    // The program, and what it says of itself.
+    "main.ts", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
+    // The stream, from the viewer down to the display.
+    "transport", "input", "media", "display", "sound",
+    // What knows no part of the stream.
+    "rtp", "processes", "config.ts", "errors.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
+  ],
+  packer: [
+    // Two programs: one for the life of a session, one for a single pack.
+    "main.ts", "packOnce.ts", "packer.ts", "scanInterval.ts",
+    "restore", "pack", "save", "spool", "config.ts", "errors.ts",
+  ],
+  runtime: [
+    // A program from its start to its end, and what it shows of itself.
+    "program.ts", "healthServer.ts", "readEnvironment.ts", "createLogger.ts", "logConsole.ts", "compactHeap.ts", "helperThreads.ts",
+    // What its parts share.
+    "backgroundJob.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
+  ],
+  operator: [
+    // Programs, and what puts the controllers together.
+    "main.ts", "networkTest", "operator.ts",
+    // One controller per kind.
+    "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
+    // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster.
+    "networkProbe", "content", "nodes", "cluster", "sessionPods",
+    "throttle.ts", "metrics.ts", "config.ts", "rbac.ts",
+  ],
+  kube: [
+    "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",
+    // Controllers, and the caches that wake them.
+    "controller.ts", "source.ts", "reflector.ts", "cache.ts", "workQueue.ts", "tokenBuckets.ts",
+    // Objects of one kind.
+    "finalizers.ts", "resourceClient.ts", "pages.ts", "watchEvent.ts",
+    // Requests.
+    "transport.ts", "authentication.ts", "responseError.ts", "retry.ts", "request.ts", "lines.ts",
+    // The conventions of the Kubernetes API.
+    "decode.ts", "callOptions.ts", "builtin.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts", "time.ts",
+  ],
+};
+
+function packageRules() {
+  return Object.entries(packages).map(([name, allowed]) => ({
+    name: `${name}-imports-only-what-it-may`,
+    comment: `${name} may import ${allowed.length === 0 ? "no other package" : allowed.join(", ")}: design of the packages, docs/architecture.md.`,
+    severity: "error",
+    from: { path: `^${name}/` },
+    to: { path: "^[a-z-]+/", pathNot: `^(${[name, ...allowed, "node_modules"].join("|")})/`, dependencyTypesNot: ["core", "npm", "npm-dev"] },
+  }));
+}
+
+function roomRules() {
+  return Object.entries(rooms).flatMap(([name, order]) => order.slice(1).map((room, index) => ({
+    name: `${name}-${room.replace(/\.ts$/, "")}-imports-nothing-above-it`,
+    comment: `${name}/src/${room} stands below ${order.slice(0, index + 1).join(", ")}: pass in what it needs, or move what both need further down.`,
+    severity: "error",
+    from: { path: `^${name}/src/${room}(/|$)` },
+    to: { path: `^${name}/src/(${order.slice(0, index + 1).join("|")})(/|$)` },
+  })));
+}
+
+/** Controllers know each other's objects only: what two of them need is a room below both. */
+const controllerRule = {
+  name: "operator-controllers-import-no-other-controller",
+  comment: "What two controllers need has a room of its own below them in operator/src, such as content, nodes or sessionPods.",
+  severity: "error",
+  from: { path: "^operator/src/controllers/([^/]+)/" },
+  to: { path: "^operator/src/controllers/", pathNot: "^operator/src/controllers/$1/" },
+};
+
+/** A file or folder that no list names has no place yet. */
+function placeRules() {
+  return Object.entries(rooms).map(([name, order]) => ({
+    name: `${name}-has-a-place-for-every-room`,
+    comment: `Give the new folder or file a place in the list of ${name}'s rooms in dependency-cruiser.config.js.`,
+    severity: "error",
+    from: { path: `^${name}/src/(?!(${order.join("|")})(/|$))` },
+    to: {},
+  }));
+}
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: "no-circles",
+      comment: "Files that import each other can only be read together: take out what both need, or pass it in.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "resolvable",
+      comment: "The module does not exist.",
+      severity: "error",
+      from: {},
+      // The streamer's image builds this one; its types stand in streamer/src.
+      to: { couldNotResolve: true, pathNot: "^gstreamer-superficial$" },
+    },
+    ...packageRules(),
+    ...roomRules(),
+    controllerRule,
+    ...placeRules(),
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "src/generated" },
+    tsConfig: { fileName: "tsconfig.json" },
+    // Imports of types count: they, too, are what a reader must know.
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ["exports"], extensions: [".ts", ".tsx", ".js", ".json"], conditionNames: ["import", "node", "default", "types"] },
+  },
+};

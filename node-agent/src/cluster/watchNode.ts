@@ -1,0 +1,47 @@
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { pods, type Pod } from "#kube/builtin.ts";
+import { ObjectCache } from "#kube/cache.ts";
+import { Reflector } from "#kube/reflector.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+
+/** What the watches are made of. */
+export interface WatchNodeOptions {
+  node: string;
+  namespace: string;
+  clock: Clock;
+  random: () => number;
+  logger: Logger;
+}
+
+/** Clients of what the agent reads and writes. */
+export type NodeClients = ReturnType<typeof createNodeClients>;
+
+/** Returns clients of the kinds that the agent reads and writes. */
+export function createNodeClients(transport: KubeTransport) {
+  return {
+    gameSessions: new ResourceClient(transport, gameSessions),
+    gameCaches: new ResourceClient(transport, gameCaches),
+    gameNodes: new ResourceClient(transport, gameNodes),
+    pods: new ResourceClient(transport, pods),
+  };
+}
+
+/** The watches that keep copies of what concerns a node. */
+export type NodeWatches = ReturnType<typeof watchNode>;
+
+/** Returns the watches of one node's sessions, pods and GameNode, not started yet. */
+export function watchNode(clients: NodeClients, { node, namespace, clock, random, logger }: WatchNodeOptions) {
+  const shared = { clock, random, logger };
+  return {
+    gameSessions: new Reflector<GameSession>({
+      client: clients.gameSessions, cache: new ObjectCache<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared,
+    }),
+    pods: new Reflector<Pod>({ client: clients.pods, cache: new ObjectCache<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared }),
+    gameNode: new Reflector<GameNode>({ client: clients.gameNodes, cache: new ObjectCache<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared }),
+  };
+}

@@ -1,7 +1,0 @@
-import { pino } from "pino";
-import type { Logger } from "#kube/logger.ts";
-
-/** JSON lines on standard output, with the node's name in each. */
-export function createLogger({ level, node }: { level: string; node: string }): Logger {
-  return pino({ level, base: { program: "node-agent", node }, timestamp: pino.stdTimeFunctions.isoTime });
-}

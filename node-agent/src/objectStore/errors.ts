@@ -1,0 +1,26 @@
+/** Why the object store did not do what was asked. */
+export type ObjectStoreFailure = "Unreachable" | "NotFound" | "Changed" | "Refused";
+
+/** The object store's response, or that there was none. Only `Unreachable` gets better by waiting. */
+export class ObjectStoreError extends Error {
+  readonly failure: ObjectStoreFailure;
+
+  constructor(failure: ObjectStoreFailure, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "ObjectStoreError";
+    this.failure = failure;
+  }
+}
+
+/** Returns whether the error means that the object store could not be reached or is not well. */
+export function isObjectStoreUnreachable(error: unknown): boolean {
+  return error instanceof ObjectStoreError && error.failure === "Unreachable";
+}
+
+/** What was read is not what its digest says. */
+export class ChecksumMismatch extends Error {
+  constructor(expected: string, actual: string, cause?: unknown) {
+    super(`The bytes read have SHA-256 ${actual}, not ${expected}.`, { cause });
+    this.name = "ChecksumMismatch";
+  }
+}

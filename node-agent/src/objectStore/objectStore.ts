@@ -1,0 +1,162 @@
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Client } from "minio";
+import { ObjectStoreError } from "./errors.ts";
+import { BufferedAgent } from "./bufferedAgent.ts";
+
+/** Names one object. */
+export interface ObjectLocation {
+  bucket: string;
+  key: string;
+}
+
+/** The bytes of an object from an offset on. */
+export interface OpenedObject {
+  body: IncomingMessage;
+  etag: string;
+  /** Size of the whole object. */
+  totalBytes: number;
+}
+
+/** Bytes to be stored. */
+export interface Upload {
+  sizeBytes: number;
+  /** Base64, for the object store to check what arrived. */
+  md5: string;
+  /** Returns the bytes from the start. */
+  read(): Readable;
+}
+
+/** The few things the agent asks of S3. Errors are ObjectStoreError, or the caller's abort reason. */
+export interface ObjectStore {
+  /** With an etag, fails with `Changed` when the object is another one by now. */
+  open(location: ObjectLocation, from: { offset: number; etag?: string | undefined }, signal: AbortSignal): Promise<OpenedObject>;
+  stat(location: ObjectLocation, signal: AbortSignal): Promise<{ etag: string; totalBytes: number }>;
+  put(location: ObjectLocation, upload: Upload, signal: AbortSignal): Promise<void>;
+  /** Rejects when the object store is unavailable or refuses the credentials. */
+  probe(bucket: string, signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** Where the object store is, and who asks. */
+export interface ObjectStoreOptions {
+  endpoint: string;
+  region: string;
+  accessKey: string;
+  secretKey: string;
+  /** A connection that is silent for this long is given up. */
+  idleTimeoutMs?: number | undefined;
+}
+
+const urlLifetimeSeconds = 3600;
+
+/** Returns a client of the object store. It signs with the minio client and speaks plain `node:http`, which is twice as fast as fetch. */
+export function createObjectStore({ endpoint, region, accessKey, secretKey, idleTimeoutMs = 20_000 }: ObjectStoreOptions): ObjectStore {
+  const url = new URL(endpoint);
+  const useSSL = url.protocol === "https:";
+  const port = url.port === "" ? (useSSL ? 443 : 80) : Number(url.port);
+  const client = new Client({ endPoint: url.hostname, port, useSSL, region, accessKey, secretKey });
+  const agent = useSSL ? new HttpsAgent({ keepAlive: true }) : new BufferedAgent();
+
+  async function send(method: string, location: ObjectLocation, options: SendOptions): Promise<IncomingMessage> {
+    const target = await client.presignedUrl(method, location.bucket, location.key, urlLifetimeSeconds);
+    return exchange(target, { method, agent, timeout: idleTimeoutMs, headers: options.headers ?? {} }, options);
+  }
+
+  async function read(method: "GET" | "HEAD", location: ObjectLocation, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
+    const response = await send(method, location, { headers, signal });
+    if (response.statusCode === 200 || response.statusCode === 206) return response;
+    throw await failureOf(response, location);
+  }
+
+  return {
+    async open(location, { offset, etag }, signal) {
+      const headers: Record<string, string> = { range: `bytes=${offset}-` };
+      if (etag !== undefined) headers["if-match"] = etag;
+      const body = await read("GET", location, headers, signal);
+      const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(body.headers["content-range"] ?? "");
+      if (range === null || Number(range[1]) !== offset) {
+        body.destroy();
+        throw new ObjectStoreError("Refused", `The object store did not answer the range asked for of ${location.key}.`);
+      }
+      return { body, etag: etagOf(body), totalBytes: Number(range[2]) };
+    },
+    async stat(location, signal) {
+      const response = await read("HEAD", location, {}, signal);
+      response.resume();
+      return { etag: etagOf(response), totalBytes: Number(response.headers["content-length"] ?? 0) };
+    },
+    async put(location, upload, signal) {
+      const { sizeBytes, md5 } = upload;
+      const headers = { "content-length": String(sizeBytes), "content-md5": md5, "content-type": "application/gzip" };
+      const response = await send("PUT", location, { headers, signal, body: upload.read() });
+      if (response.statusCode !== 200) throw await failureOf(response, location);
+      response.resume();
+    },
+    async probe(bucket, signal) {
+      const response = await send("HEAD", { bucket, key: "" }, { signal });
+      if (response.statusCode !== 200) throw await failureOf(response, { bucket, key: "" });
+      response.resume();
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+interface SendOptions {
+  headers?: Record<string, string>;
+  signal: AbortSignal;
+  body?: Readable;
+}
+
+async function exchange(target: string, options: RequestOptions, { signal, body }: SendOptions): Promise<IncomingMessage> {
+  const request = target.startsWith("https:") ? httpsRequest(target, { ...options, signal }) : httpRequest(target, { ...options, signal });
+  request.on("timeout", () => request.destroy(new Error("The connection was silent for too long.")));
+  const responded = new Promise<IncomingMessage>((resolve, reject) => {
+    request.on("response", resolve);
+    request.on("error", reject);
+  });
+  try {
+    if (body === undefined) request.end();
+    // An object store that refuses responds before it has read all: then the response counts, not the broken pipe.
+    else await Promise.race([pipeline(body, request), responded]);
+    return await responded;
+  } catch (error) {
+    responded.catch(() => undefined);
+    signal.throwIfAborted();
+    throw new ObjectStoreError("Unreachable", "The object store could not be reached, or broke the connection.", error);
+  }
+}
+
+/** Returns the response as an error; the body is XML for people and read only as far as it helps. */
+async function failureOf(response: IncomingMessage, { bucket, key }: ObjectLocation): Promise<ObjectStoreError> {
+  const status = response.statusCode ?? 0;
+  const text = await readStart(response);
+  const code = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text)?.[1] ?? `status ${status}`;
+  const message = `The object store answered ${code} for ${bucket}/${key}.`;
+  if (status === 404) return new ObjectStoreError("NotFound", message);
+  if (status === 412) return new ObjectStoreError("Changed", message);
+  if (status === 429 || status >= 500) return new ObjectStoreError("Unreachable", message);
+  return new ObjectStoreError("Refused", message);
+}
+
+async function readStart(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of response) {
+      if (!Buffer.isBuffer(chunk)) break;
+      parts.push(chunk);
+      bytes += chunk.length;
+      if (bytes > 4096) break;
+    }
+  } catch {
+    // A cut error text is still an error; the status says enough.
+  }
+  return Buffer.concat(parts).toString("latin1");
+}
+
+function etagOf(response: IncomingMessage): string {
+  return response.headers.etag ?? "";
+}

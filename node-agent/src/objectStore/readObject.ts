@@ -1,0 +1,65 @@
+import { backOffMs } from "#runtime/backOff.ts";
+import type { Clock } from "#runtime/clock.ts";
+import { releaseBytes } from "#runtime/releaseMemory.ts";
+import { isObjectStoreUnreachable, ObjectStoreError } from "./errors.ts";
+import type { ObjectLocation, ObjectStore } from "./objectStore.ts";
+
+/** What is read, and from where. */
+export interface ReadOptions {
+  objectStore: ObjectStore;
+  location: ObjectLocation;
+  /** Any other size is refused before a byte is read. */
+  sizeBytes?: number | undefined;
+  clock: Clock;
+  random: () => number;
+  signal: AbortSignal;
+  /** Told which version of the object is being read. */
+  onOpen?: ((etag: string) => void) | undefined;
+  /** Told of each cut that was bridged. */
+  onResume?: ((offset: number) => void) | undefined;
+}
+
+/** Tries without a byte of progress before the read fails. */
+const maxFailures = 6;
+const backOff = { baseMs: 200, maxMs: 5_000 };
+
+/**
+ * Yields the object's bytes in order, across cut connections: each goes on where the last one ended, pinned to the same
+ * version by its ETag. A chunk is gone as soon as the next one is asked for. Throws ObjectStoreError.
+ */
+export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, void, void> {
+  const { objectStore, location, clock, random, signal } = options;
+  let offset = 0;
+  let etag: string | undefined;
+  let failures = 0;
+  for (;;) {
+    try {
+      const opened = await objectStore.open(location, { offset, etag }, signal);
+      if (options.sizeBytes !== undefined && opened.totalBytes !== options.sizeBytes) {
+        opened.body.destroy();
+        throw new ObjectStoreError("Refused", `The object ${location.key} has ${opened.totalBytes} bytes, not ${options.sizeBytes}.`);
+      }
+      if (etag === undefined) options.onOpen?.(opened.etag);
+      etag = opened.etag;
+      for await (const chunk of opened.body as AsyncIterable<Buffer>) {
+        offset += chunk.length;
+        failures = 0;
+        yield chunk;
+        releaseBytes(chunk);
+      }
+      if (offset >= opened.totalBytes) return;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ObjectStoreError && !isObjectStoreUnreachable(error)) throw error;
+      if (failures >= maxFailures) throw unreachable(location, error);
+    }
+    failures += 1;
+    if (failures > maxFailures) throw unreachable(location, undefined);
+    options.onResume?.(offset);
+    await clock.sleep(backOffMs(backOff, failures, random), signal);
+  }
+}
+
+function unreachable({ key }: ObjectLocation, cause: unknown): ObjectStoreError {
+  return new ObjectStoreError("Unreachable", `Reading ${key} from the object store was cut too often without progress.`, cause);
+}

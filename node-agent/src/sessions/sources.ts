@@ -1,0 +1,25 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { CacheReader } from "#kube/cache.ts";
+import type { Source } from "#kube/source.ts";
+import type { ContentCache } from "../cache/contentCache.ts";
+
+/** Returns a source of the sessions whose folders a former process left, whether or not the cluster still has them. */
+export function fromDisk(namespace: string, leftGameSessions: () => readonly string[]): Source {
+  return {
+    waitForSync: () => Promise.resolve(),
+    subscribe: () => () => undefined,
+    keys: () => leftGameSessions().map((gameSession) => `${namespace}/${gameSession}`),
+  };
+}
+
+/** Returns a source of the sessions that wait for a version that has become ready, or has failed. */
+export function fromContent(cache: ContentCache, gameSessions: CacheReader<GameSession>): Source {
+  return {
+    waitForSync: () => Promise.resolve(),
+    subscribe: (enqueue) => cache.subscribe((digest, isProgress) => {
+      if (isProgress) return;
+      for (const { metadata, spec } of gameSessions.list()) if (spec.contentDigest === digest) enqueue(`${metadata.namespace ?? ""}/${metadata.name}`);
+    }),
+    keys: () => [],
+  };
+}

@@ -1,0 +1,136 @@
+import { constants, mkdirSync } from "node:fs";
+import { chmod, open, type FileHandle } from "node:fs/promises";
+import PQueue from "p-queue";
+import type { ArchiveEntry } from "#archive/archiveInspector.ts";
+import type { ArchiveSink } from "#archive/archiveReader.ts";
+import { syncDirectory } from "../disk/syncDirectory.ts";
+import { createSyncer } from "./syncer.ts";
+
+/** How the files and directories of a tree end up. */
+export interface TreeStyle {
+  fileMode: number;
+  executableMode: number;
+  directoryMode: number;
+}
+
+/** Writes what an ArchiveReader lets through below one fresh directory. */
+export interface TreeWriter extends ArchiveSink {
+  /** Starts to carry out what was taken so far; resolves when the pieces, views of the reader's buffer, are written. */
+  flush(): Promise<void>;
+  /** Resolves when everything is on disk with its final modes. */
+  finish(): Promise<void>;
+  /** Closes what is open after a failure. */
+  abandon(): Promise<void>;
+}
+
+interface PendingFile {
+  entry: ArchiveEntry;
+  pieces: Buffer[];
+  handle: FileHandle | undefined;
+  isComplete: boolean;
+  /** The writing of the pieces before these. */
+  written: Promise<void>;
+}
+
+/** The directory is new and nobody else writes to it, and each file must be new: no link can lead out of it. */
+const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const filesAtOnce = 16;
+
+/** Returns a writer that makes directories and files below `root`, a fresh directory. */
+export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
+  const directories = new Set<string>();
+  const syncer = createSyncer();
+  const queue = new PQueue({ concurrency: filesAtOnce });
+  const openHandles = new Set<FileHandle>();
+  const writing = new Set<Promise<void>>();
+  let pending: PendingFile[] = [];
+  let current: PendingFile | undefined;
+
+  function ensureDirectory(path: string): void {
+    if (path === "" || directories.has(path)) return;
+    ensureDirectory(parentOf(path));
+    mkdirSync(`${root}/${path}`, { mode: 0o700 });
+    directories.add(path);
+  }
+
+  function entry(taken: ArchiveEntry): void {
+    if (taken.isDirectory) {
+      ensureDirectory(taken.path);
+      current = undefined;
+      return;
+    }
+    ensureDirectory(parentOf(taken.path));
+    current = { entry: taken, pieces: [], handle: undefined, isComplete: false, written: Promise.resolve() };
+    pending.push(current);
+  }
+
+  function endEntry(): void {
+    if (current !== undefined) current.isComplete = true;
+    current = undefined;
+  }
+
+  async function flush(): Promise<void> {
+    const files = pending;
+    pending = current === undefined ? [] : [current];
+    await settleAll(files.map(advance));
+  }
+
+  function advance(file: PendingFile): Promise<void> {
+    const { pieces, isComplete, written } = file;
+    file.pieces = [];
+    // The queue keeps the order, so what came before is at work already and never waits for this.
+    const work = queue.add(async () => {
+      await written;
+      await write(file, pieces, isComplete);
+    });
+    file.written = work;
+    writing.add(work);
+    return work.finally(() => writing.delete(work));
+  }
+
+  async function write(file: PendingFile, pieces: Buffer[], isComplete: boolean): Promise<void> {
+    const { entry } = file;
+    const { path, isExecutable } = entry;
+    const handle = file.handle ??= await open(`${root}/${path}`, createNew, isExecutable ? style.executableMode : style.fileMode);
+    openHandles.add(handle);
+    for (const piece of pieces) await writeWhole(handle, piece);
+    if (!isComplete) return;
+    openHandles.delete(handle);
+    await syncer.add(handle, entry.size);
+  }
+
+  async function finish(): Promise<void> {
+    await syncer.drain();
+    // Deepest first: a directory is closed to writing after everything in it.
+    const inner = [...directories].sort((left, right) => right.length - left.length).map((path) => `${root}/${path}`);
+    const paths = [...inner, root];
+    for (const path of paths) await chmod(path, style.directoryMode);
+    // Several at a time share one commit of the file system's journal.
+    for (let start = 0; start < paths.length; start += filesAtOnce) {
+      await settleAll(paths.slice(start, start + filesAtOnce).map(syncDirectory));
+    }
+  }
+
+  async function abandon(): Promise<void> {
+    await Promise.allSettled(writing);
+    await syncer.drain().catch(() => undefined);
+    await Promise.allSettled([...openHandles].map((handle) => handle.close()));
+  }
+
+  return { entry, data: (bytes) => void current?.pieces.push(bytes), endEntry, flush, finish, abandon };
+}
+
+async function writeWhole(handle: FileHandle, piece: Buffer): Promise<void> {
+  let rest = piece;
+  while (rest.length > 0) rest = rest.subarray((await handle.write(rest)).bytesWritten);
+}
+
+/** Waits for all, also when one fails, so that nothing still runs when the caller cleans up. Throws what failed first. */
+async function settleAll(work: Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(work);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}

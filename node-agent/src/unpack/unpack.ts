@@ -1,0 +1,122 @@
+import { createHash, type Hash } from "node:crypto";
+import type { Gunzip } from "node:zlib";
+import type { ArchiveSummary } from "#archive/archiveInspector.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import type { ArchiveRules } from "#archive/archiveRules.ts";
+import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
+import { ChecksumMismatch } from "../objectStore/errors.ts";
+import { createChunksInUse } from "./chunksInUse.ts";
+import { inPieces, ringOfPieces } from "./pieces.ts";
+import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
+
+/** What is unpacked, and where to. */
+export interface UnpackOptions {
+  /** The packed bytes. */
+  source: AsyncIterable<Buffer>;
+  sha256: string;
+  /** Exists, is empty, and belongs to this call alone. */
+  directory: string;
+  rules: ArchiveRules;
+  style: TreeStyle;
+  /** Told how many packed bytes have been read. */
+  onProgress?: ((packedBytes: number) => void) | undefined;
+}
+
+/** Pieces on their way through gunzip: on a busy machine it need not wait for the reader's turn. */
+const piecesAhead = 4;
+
+/** The archive breaks the rules, and was too long to learn whether it is the one that was asked for. */
+export class UnverifiedArchive extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = "UnverifiedArchive";
+  }
+}
+
+/** A refused archive is still read to its end when no more than this is left, to learn whether it was only damaged on the way. */
+const readOnBytes = 256 * 1024 * 1024;
+
+/**
+ * Unpacks a tar.gz while hashing it, in one pass. Returns what was unpacked when the digest is right and everything is on disk.
+ * Throws ChecksumMismatch when the bytes are not the ones asked for, ArchiveRefused when they are and break the rules.
+ * What was written by then is for the caller to remove.
+ */
+export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSummary & { packedBytes: number }> {
+  const hash = createHash("sha256");
+  const gunzip = createStrictGunzip();
+  const writer = createTreeWriter(options.directory, options.style);
+  const unpacked = unpackStream(gunzip, options.rules, writer);
+  let packedBytes = 0;
+  try {
+    let refusedAt: number | undefined;
+    unpacked.catch(() => {
+      refusedAt = packedBytes;
+    });
+    // While some pieces are unpacked in their own thread, the next is read and hashed.
+    const feeding: Promise<void>[] = [];
+    for await (const piece of inPieces(options.source, ringOfPieces(piecesAhead + 2))) {
+      hash.update(piece);
+      if (feeding.length === piecesAhead) await feeding.shift();
+      packedBytes += piece.length;
+      options.onProgress?.(packedBytes);
+      if (refusedAt === undefined) feeding.push(feed(gunzip, piece));
+      else if (packedBytes - refusedAt > readOnBytes) throw new UnverifiedArchive(await reasonOf(unpacked));
+    }
+    await Promise.all(feeding);
+    gunzip.end();
+    return { ...await resultOf(unpacked, hash, options.sha256), packedBytes };
+  } finally {
+    gunzip.destroy();
+    await unpacked.catch(() => undefined);
+    await writer.abandon();
+  }
+}
+
+async function unpackStream(gunzip: Gunzip, rules: ArchiveRules, writer: TreeWriter): Promise<ArchiveSummary> {
+  const reader = createArchiveReader(rules, writer);
+  const chunks = createChunksInUse();
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) {
+      reader.write(chunk, gunzip.bytesWritten);
+      await chunks.add(chunk, writer.flush());
+    }
+    await chunks.drain();
+    const summary = reader.finish();
+    await writer.finish();
+    return summary;
+  } catch (error) {
+    throw toArchiveRefused(error);
+  }
+}
+
+/** Resolves when the stream has done with the piece; a stream that has failed takes no more, and its reader knows why. */
+async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
+  if (gunzip.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      gunzip.off("close", done);
+      resolve();
+    };
+    gunzip.on("close", done);
+    gunzip.write(piece, done);
+  });
+}
+
+/** Returns the summary of a whole archive. Throws ChecksumMismatch when its bytes are others, which may also be why it breaks rules. */
+async function resultOf(unpacked: Promise<ArchiveSummary>, hash: Hash, expected: string): Promise<ArchiveSummary> {
+  const [result] = await Promise.allSettled([unpacked]);
+  const actual = hash.digest("hex");
+  if (result.status === "fulfilled") {
+    if (actual !== expected) throw new ChecksumMismatch(expected, actual);
+    return result.value;
+  }
+  const breaksRules = result.reason instanceof ArchiveRefused;
+  if (breaksRules && actual !== expected) throw new ChecksumMismatch(expected, actual, result.reason);
+  throw result.reason;
+}
+
+async function reasonOf(failed: Promise<unknown>): Promise<unknown> {
+  const [result] = await Promise.allSettled([failed]);
+  return result.status === "rejected" ? result.reason : undefined;
+}

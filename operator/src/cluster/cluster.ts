@@ -1,0 +1,31 @@
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Node, Pod } from "#kube/builtin.ts";
+import { ObjectCache } from "#kube/cache.ts";
+import { nodeOfPod } from "../sessionPods/podState.ts";
+
+/** What the operator knows of the cluster, kept up to date by its watches and by the responses to its own writes. */
+export interface Cluster {
+  gameSessions: ObjectCache<GameSession, "node" | "game">;
+  pods: ObjectCache<Pod, "node">;
+  nodes: ObjectCache<Node>;
+  gameNodes: ObjectCache<GameNode>;
+  gameCaches: ObjectCache<GameCache>;
+}
+
+/** Returns empty caches, with the indexes that the controllers use. */
+export function createCluster(): Cluster {
+  return {
+    gameSessions: new ObjectCache({
+      indexes: {
+        node: ({ status }) => (status?.nodeName === undefined ? [] : [status.nodeName]),
+        game: ({ spec }) => [spec.gameCacheRef.name],
+      },
+    }),
+    pods: new ObjectCache({ indexes: { node: (pod) => [nodeOfPod(pod) ?? []].flat() } }),
+    nodes: new ObjectCache(),
+    gameNodes: new ObjectCache(),
+    gameCaches: new ObjectCache(),
+  };
+}

@@ -1,0 +1,43 @@
+import { labels } from "#contracts/crd/names.ts";
+import { nodes, pods } from "#kube/builtin.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { KubeMetrics } from "#kube/metrics.ts";
+import type { KubeObject } from "#kube/object.ts";
+import { Reflector } from "#kube/reflector.ts";
+import type { Selection } from "#kube/callOptions.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { ResourceType } from "#kube/resourceType.ts";
+import type { ObjectCache } from "#kube/cache.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import type { Cluster } from "./cluster.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+
+/** What the reflectors are made of. */
+export interface ReflectorsDeps {
+  transport: KubeTransport;
+  cluster: Cluster;
+  sessionsNamespace: string;
+  clock: Clock;
+  logger: Logger;
+  metrics: KubeMetrics;
+}
+
+/** The reflectors that keep the operator's caches up to date. */
+export type Reflectors = ReturnType<typeof createReflectors>;
+
+/** Creates one reflector per kind, not yet started; of pods it watches only those of sessions. */
+export function createReflectors({ transport, cluster, sessionsNamespace, clock, logger, metrics }: ReflectorsDeps) {
+  const reflect = <T extends KubeObject, I extends string>(type: ResourceType<T>, cache: ObjectCache<T, I>, selection: Selection) =>
+    new Reflector({
+      client: new ResourceClient(transport, type), cache, ...selection, clock, logger, metrics: metrics.reflector(type.plural),
+    });
+  const inSessions = { namespace: sessionsNamespace };
+  return {
+    gameSessions: reflect(gameSessions, cluster.gameSessions, inSessions),
+    gameCaches: reflect(gameCaches, cluster.gameCaches, inSessions),
+    gameNodes: reflect(gameNodes, cluster.gameNodes, {}),
+    nodes: reflect(nodes, cluster.nodes, {}),
+    pods: reflect(pods, cluster.pods, { ...inSessions, labelSelector: labels.gameSession }),
+  };
+}

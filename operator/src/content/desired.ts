@@ -1,0 +1,75 @@
+import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
+import type { DesiredContent } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { limits } from "#contracts/limits.ts";
+import { fillOf, stateOn, type FillNode } from "./fill.ts";
+
+/** What a waiting session needs is fetched before everything else. */
+const launchPriority = 1000;
+
+/** Returns what one node shall hold, by the policy of each cache and for the sessions that wait there; most urgent first. */
+export function desiredOn(
+  nodeName: string, nodes: readonly FillNode[], caches: readonly GameCache[], sessions: readonly GameSession[],
+): DesiredContent[] {
+  const live = caches.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const node = nodes.find((candidate) => candidate.nodeName === nodeName);
+  const wanted = [
+    ...live.flatMap((cache) => byPolicy(cache, nodeName, nodes)),
+    ...(node ? sessions.flatMap((session) => byLaunch(session, node, live)) : []),
+  ];
+  return mergeByDigest(wanted)
+    .sort((a, b) => b.priority - a.priority || (a.digest < b.digest ? -1 : 1))
+    .slice(0, limits.node.cacheEntriesReported);
+}
+
+/** Returns the version with this digest, the current one or an older one that the cache still names; undefined for any other. */
+export function sourceOf({ spec }: GameCache, digest: string): ArchiveSource | undefined {
+  return [spec.source, ...spec.previousSources ?? []].find(({ sha256 }) => sha256 === digest);
+}
+
+function byPolicy(cache: GameCache, nodeName: string, nodes: readonly FillNode[]): DesiredContent[] {
+  const { spec } = cache;
+  const turn = fillOf(cache, nodes).get(nodeName);
+  if (!turn) return [];
+  const { bytesPerSecond } = spec.rollout;
+  const want = (source: ArchiveSource, hold: boolean): DesiredContent => ({
+    digest: source.sha256,
+    source,
+    priority: spec.priority,
+    pinned: spec.pinned,
+    hold,
+    ...(bytesPerSecond === undefined ? {} : { bytesPerSecond }),
+  });
+  // Older versions are kept where they are, and fetched nowhere.
+  const older = (spec.previousSources ?? []).slice(0, spec.keepVersions - 1);
+  return [want(spec.source, turn.hold), ...older.map((source) => want(source, true))];
+}
+
+/** Asks for a session's version only until the node has it: from then on the session itself keeps it there, and no write is needed at its end. */
+function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCache[]): DesiredContent[] {
+  const { contentDigest, gameCacheRef } = session.spec;
+  const isWaiting = session.status?.nodeName === node.nodeName && !isFinished(session)
+    && session.status.stoppingAt === undefined && !isPrepared(session);
+  if (!isWaiting || stateOn(node, contentDigest) === "Ready") return [];
+  const cache = caches.find(({ metadata }) => metadata.name === gameCacheRef.name);
+  const source = cache && sourceOf(cache, contentDigest);
+  return source ? [{ digest: contentDigest, source, priority: launchPriority, pinned: cache.spec.pinned, hold: false }] : [];
+}
+
+/** Two games may be the same archive: the more urgent request counts, and a rate limit applies only when both have one. */
+function mergeByDigest(wanted: readonly DesiredContent[]): DesiredContent[] {
+  const merged = new Map<string, DesiredContent>();
+  for (const next of wanted) {
+    const known = merged.get(next.digest);
+    merged.set(next.digest, known ? merge(known, next) : next);
+  }
+  return [...merged.values()];
+}
+
+function merge(a: DesiredContent, b: DesiredContent): DesiredContent {
+  const [first, second] = a.priority >= b.priority ? [a, b] : [b, a];
+  const { bytesPerSecond, ...rest } = first;
+  const rate = bytesPerSecond === undefined || second.bytesPerSecond === undefined ? undefined : Math.max(bytesPerSecond, second.bytesPerSecond);
+  return { ...rest, pinned: a.pinned || b.pinned, hold: a.hold && b.hold, ...(rate === undefined ? {} : { bytesPerSecond: rate }) };
+}

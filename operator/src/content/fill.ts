@@ -1,0 +1,67 @@
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+
+/** A game node, with what decides whether it is filled. */
+export interface FillNode {
+  nodeName: string;
+  labels: Record<string, string>;
+  /** Its kubelet and its agent report in time. */
+  isHealthy: boolean;
+  entries: readonly CacheEntry[];
+}
+
+/** Whether a node may fetch now, or has to wait until other nodes have fetched. */
+export interface Turn {
+  hold: boolean;
+}
+
+/** Returns the nodes that shall hold the cache's current version by its policy, and which of them may fetch it now. */
+export function fillOf({ metadata, spec }: GameCache, nodes: readonly FillNode[]): Map<string, Turn> {
+  const digest = spec.source.sha256;
+  const targets = targetsOf(metadata.name, spec, nodes);
+  const unfilled = targets.filter((node) => stateOn(node, digest) !== "Ready").sort(byTurn(digest));
+  const active = new Set(unfilled.slice(0, spec.suspend ? 0 : spec.rollout.maxParallelNodes));
+  return new Map(targets.map((node) => [node.nodeName, { hold: unfilled.includes(node) && !active.has(node) }]));
+}
+
+/** Returns the state of the version on the node; undefined when its agent does not know it. */
+export function stateOn({ entries }: FillNode, digest: string): CacheEntry["state"] | undefined {
+  return entries.find((entry) => entry.digest === digest)?.state;
+}
+
+function targetsOf(name: string, { placement, source }: GameCache["spec"], nodes: readonly FillNode[]): FillNode[] {
+  if (placement.policy === "OnDemand") return [];
+  const eligible = nodes.filter(({ labels }) =>
+    Object.entries(placement.nodeSelector ?? {}).every(([label, value]) => labels[label] === value));
+  if (placement.policy === "All") return eligible;
+  return eligible.sort(byAttachment(name, source.sha256)).slice(0, placement.count ?? 1);
+}
+
+/** Prefers the nodes that hold or fetch the version, so that they stay chosen; the others are ordered by a hash of game and node, so that games spread over the nodes. */
+function byAttachment(name: string, digest: string): (a: FillNode, b: FillNode) => number {
+  const rank = (node: FillNode): number => {
+    const state = stateOn(node, digest);
+    return (node.isHealthy ? 0 : 4) + (state === "Ready" ? 0 : state === "Downloading" ? 1 : state === "Failed" ? 3 : 2);
+  };
+  return (a, b) => rank(a) - rank(b) || spread(name, a.nodeName) - spread(name, b.nodeName) || compareNames(a, b);
+}
+
+/** Prefers the nodes that have begun; nodes that do not report or have failed do not take the turns of the others. */
+function byTurn(digest: string): (a: FillNode, b: FillNode) => number {
+  const rank = (node: FillNode): number => {
+    const state = stateOn(node, digest);
+    return (node.isHealthy ? 0 : 4) + (state === "Downloading" ? 0 : state === "Failed" ? 2 : 1);
+  };
+  return (a, b) => rank(a) - rank(b) || compareNames(a, b);
+}
+
+function compareNames(a: FillNode, b: FillNode): number {
+  return a.nodeName < b.nodeName ? -1 : 1;
+}
+
+/** Returns an FNV-1a hash: the order must be even and always the same, nothing more. */
+function spread(name: string, nodeName: string): number {
+  let hash = 0x811c9dc5;
+  for (const character of `${name}/${nodeName}`) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  return hash;
+}

@@ -1,0 +1,157 @@
+import { limits } from "#contracts/limits.ts";
+import type { Condition } from "#contracts/crd/condition.ts";
+import { type FailureReason, isTerminalReason } from "#contracts/crd/conditionReasons.ts";
+import type { StopReason } from "#contracts/crd/gameSession.ts";
+import { failureReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
+import { isPrepared } from "#contracts/crd/sessionConditions.ts";
+import type { Pod } from "#kube/builtin.ts";
+import { findCondition } from "#kube/conditions.ts";
+import type { Stored } from "#kube/object.ts";
+import { deadlinesOf, isPast } from "./deadlines.ts";
+import {
+  gameTerminationReport, gameTerminated, isEvicted, isPortConflict, isTerminal, rejection, streamerFault, unschedulable, waitingFor,
+} from "../../sessionPods/podState.ts";
+import { currentPod, internetObstacle, type SessionWorld } from "./world.ts";
+
+/** Why a session is stopped; with a failure when nobody asked for that. */
+export interface StopCause {
+  stopReason: StopReason;
+  failure?: { reason: FailureReason; message: string };
+}
+
+/** Returns why the session has to stop, or undefined while it may go on. A cause that was recorded or asked for comes first. */
+export function stopCauseOf(world: SessionWorld): StopCause | undefined {
+  return recordedCause(world) ?? requestedCause(world) ?? networkCause(world) ?? lostNodeCause(world) ?? podCause(world) ?? deadlineCause(world);
+}
+
+/** Returns whether the session may be tried once more, on another node or port. */
+export function hasAttemptLeft({ session }: SessionWorld): boolean {
+  return (session.status?.placement?.attempt ?? 1) < limits.gameSession.placementAttempts;
+}
+
+function recordedCause({ session: { status } }: SessionWorld): StopCause | undefined {
+  if (status?.stoppingAt === undefined) return undefined;
+  // A failure that belongs to it is in the status already.
+  return { stopReason: status.stopReason ?? "Failed" };
+}
+
+function requestedCause({ session: { spec, metadata } }: SessionWorld): StopCause | undefined {
+  if (spec.desiredState === "Stopped") return { stopReason: spec.stopReason ?? "UserRequested" };
+  return metadata.deletionTimestamp === undefined ? undefined : { stopReason: "Deleted" };
+}
+
+/** Applies before anything is started: another node would not help. */
+function networkCause(world: SessionWorld): StopCause | undefined {
+  const obstacle = internetObstacle(world);
+  if (obstacle === "NotAllowed") {
+    return failed(failureReasons.networkNotAllowed, "The game needs the internet, which no game gets here: an admin has to allow it by the chart value games.network.");
+  }
+  if (obstacle !== "NotEnforced") return undefined;
+  return failed(failureReasons.networkNotEnforced, "The game needs the internet, and the cluster was not found to enforce the NetworkPolicies that would keep it from everything else.");
+}
+
+/** A session that has no pod yet can still be moved: see shouldMove in decide.ts. */
+function lostNodeCause(world: SessionWorld): StopCause | undefined {
+  if (world.nodeHealth !== "Lost" || world.session.status?.nodeName === undefined) return undefined;
+  const canMove = world.pod === undefined && world.session.status.podRef === undefined && hasAttemptLeft(world);
+  return canMove ? undefined : nodeLost(world.session.status.nodeName);
+}
+
+/** Returns the cause for a session whose node is lost. */
+export function nodeLost(nodeName: string): StopCause {
+  const message = `Node ${nodeName} has not been heard of: neither its kubelet nor its agent. The last stored save is kept.`;
+  return { stopReason: "NodeLost", failure: { reason: failureReasons.nodeLost, message } };
+}
+
+function podCause(world: SessionWorld): StopCause | undefined {
+  const pod = currentPod(world);
+  if (pod === undefined) return vanishedPodCause(world);
+  if (isEvicted(pod)) return failed(failureReasons.podEvicted, `The cluster took the session's pod away: ${evictionMessage(pod)}`);
+  const refused = rejection(pod);
+  if (refused) return hasAttemptLeft(world) ? undefined : failed(failureReasons.podRejected, `The node refused the pod: ${refused.reason} ${refused.message}`);
+  if (gameTerminated(pod) !== undefined || isTerminal(pod)) return gameEndCause(world, pod);
+  return pod.metadata.deletionTimestamp === undefined ? undefined : failed(failureReasons.podDeleted, "Somebody deleted the session's pod.");
+}
+
+function vanishedPodCause({ session, pod }: SessionWorld): StopCause | undefined {
+  if (session.status?.podRef === undefined || pod !== undefined) return undefined;
+  return failed(failureReasons.podLost, "The session's pod is gone.");
+}
+
+function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
+  const ended = gameTerminated(pod);
+  const report = gameTerminationReport(pod);
+  const exitCode = ended?.exitCode ?? report?.exitCode ?? -1;
+  if (ended?.reason === "OOMKilled" || report?.reason === "out-of-memory") {
+    return failed(failureReasons.outOfMemory, "The game used more memory than it may, and was killed.");
+  }
+  const fault = streamerFault(pod) ?? (report?.reason === "no-display" ? "no-display" : undefined);
+  if (fault !== undefined) return failed(failureReasons.streamerFailed, `The streamer failed: ${fault}.`);
+  if (exitCode !== 0) {
+    const how = report?.reason?.startsWith("signal-") === true ? `was ended by ${report.reason}` : `exited with code ${exitCode}`;
+    return failed(failureReasons.gameCrashed, `The game ${how}.`);
+  }
+  if (session.status?.readyAt !== undefined) return { stopReason: "GameExited" };
+  return { stopReason: "GameExited", failure: { reason: failureReasons.gameEndedEarly, message: "The game ended before its stream was ready." } };
+}
+
+function deadlineCause(world: SessionWorld): StopCause | undefined {
+  const { now } = world;
+  const deadlines = deadlinesOf(world);
+  if (isPast(deadlines.maxDuration, now)) return { stopReason: "MaxDuration" };
+  if (isPast(deadlines.idle, now)) return { stopReason: "IdleTimeout" };
+  if (!isPrepared(world.session) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
+  if (isPast(deadlines.start, now)) return startTimedOut(world);
+  return undefined;
+}
+
+/** Returns whether the node has not made files and save ready in time, or reports a reason that waiting does not cure. Another node may still do it. */
+export function hasContentFailed(world: SessionWorld): boolean {
+  return isPast(deadlinesOf(world).download, world.now) || isTerminalReason(unreadyContent(world)?.reason);
+}
+
+/** Returns the cause for a session whose files or save its node could not make ready. */
+export function contentFailed(world: SessionWorld): StopCause {
+  const condition = unreadyContent(world);
+  const nodeName = world.session.status?.nodeName ?? "";
+  if (condition && isTerminalReason(condition.reason)) return failed(condition.reason, `Node ${nodeName} cannot make the game ready: ${condition.message}`);
+  return failed(failureReasons.downloadTimedOut, `Node ${nodeName} did not get the game's files in time: ${condition?.message ?? "no word from its agent"}`);
+}
+
+function unreadyContent({ session: { status } }: SessionWorld): Condition | undefined {
+  return [findCondition(status?.conditions, "ContentReady"), findCondition(status?.conditions, "SaveRestored")]
+    .find((condition) => condition !== undefined && condition.status !== "True");
+}
+
+function startTimedOut(world: SessionWorld): StopCause {
+  const { session } = world;
+  if (session.status?.nodeName === undefined) {
+    const why = findCondition(session.status?.conditions, "Scheduled")?.message ?? "no game node was chosen";
+    return failed(scheduledReasons.noCapacity, `No game node could take the session in time: ${why}`);
+  }
+  if (!isPrepared(session)) return contentFailed(world);
+  const pod = currentPod(world);
+  const why = pod === undefined ? "it could not be made." : waitingFor(pod);
+  return failed(failureReasons.startTimedOut, `The session's pod was not ready in time: ${why}`);
+}
+
+/** Returns why the pod needs another node or port, when the scheduler or the kubelet refuses it. */
+export function podRejection(world: SessionWorld): { message: string; isPortConflict: boolean } | undefined {
+  const pod = currentPod(world);
+  const refused = pod && rejection(pod);
+  if (refused) return { message: `${refused.reason} ${refused.message}`.trim(), isPortConflict: isPortConflict(refused) };
+  const stuck = pod && unschedulable(pod);
+  if (!stuck) return undefined;
+  if (isPortConflict(stuck)) return { message: stuck.message, isPortConflict: true };
+  return isPast(deadlinesOf(world).unschedulable, world.now) ? { message: stuck.message, isPortConflict: false } : undefined;
+}
+
+/** Returns the cause for a failure; its message is cut to the length that the status allows. */
+export function failed(reason: FailureReason, message: string): StopCause {
+  return { stopReason: "Failed", failure: { reason, message: message.slice(0, 1024) } };
+}
+
+function evictionMessage({ status }: Pod): string {
+  const target = status?.conditions?.find(({ type }) => type === "DisruptionTarget");
+  return target?.message ?? status?.message ?? status?.reason ?? "no reason given";
+}

@@ -1,0 +1,59 @@
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { Node } from "#kube/builtin.ts";
+import type { Clock } from "#runtime/clock.ts";
+
+/**
+ * What the two health signals of a node say: the kubelet's Ready condition and the node agent's heartbeat. Healthy takes both. Lost takes
+ * the absence of both; the signal of a node that is gone from the cluster is absent. Unknown is everything between.
+ */
+export type NodeHealth = "Healthy" | "Unknown" | "Lost";
+
+/** Returns the health of a node by its two signals. */
+export function healthOf(node: Node | undefined, hasHeartbeat: boolean): NodeHealth {
+  const isReady = node !== undefined && isNodeReady(node);
+  if (isReady && hasHeartbeat) return "Healthy";
+  return isReady || hasHeartbeat ? "Unknown" : "Lost";
+}
+
+/** Returns whether the kubelet reports the node as ready. */
+export function isNodeReady(node: Node): boolean {
+  return node.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
+}
+
+/**
+ * Measures on this process's own clock how long an agent's heartbeat has not changed, so that clocks may differ between machines. A
+ * heartbeat that is seen for the first time counts as fresh: after a restart a silent agent is noticed one period late, never early.
+ */
+export class Heartbeats {
+  readonly #clock: Clock;
+  readonly #staleMs: number;
+  readonly #seen = new Map<string, { renewedAt: string; atMs: number }>();
+
+  constructor(clock: Clock, staleMs: number) {
+    this.#clock = clock;
+    this.#staleMs = staleMs;
+  }
+
+  /** Notes a GameNode's heartbeat. */
+  observe({ metadata, status }: GameNode): void {
+    const renewedAt = status?.heartbeat?.renewedAt;
+    if (renewedAt === undefined || this.#seen.get(metadata.name)?.renewedAt === renewedAt) return;
+    this.#seen.set(metadata.name, { renewedAt, atMs: this.#clock.monotonicMs() });
+  }
+
+  /** Forgets a node that is gone. */
+  forget(nodeName: string): void {
+    this.#seen.delete(nodeName);
+  }
+
+  /** Returns whether the node's agent has reported in time. */
+  isFresh(nodeName: string): boolean {
+    return this.staleInMs(nodeName) > 0;
+  }
+
+  /** Returns the milliseconds until the agent counts as silent unless it reports; 0 when it counts as silent already. */
+  staleInMs(nodeName: string): number {
+    const seen = this.#seen.get(nodeName);
+    return seen === undefined ? 0 : Math.max(0, seen.atMs + this.#staleMs - this.#clock.monotonicMs());
+  }
+}

@@ -1,0 +1,24 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { hostPortsOf, isSessionPod, isTerminal } from "../sessionPods/podState.ts";
+
+/** Returns the names of the sessions that take a slot of the node: placed and not finished, or with a pod that has not ended. */
+export function sessionsOn(cluster: Cluster, nodeName: string): Set<string> {
+  const placed = cluster.gameSessions.byIndex("node", nodeName).filter((session) => !isFinished(session));
+  const running = cluster.pods.byIndex("node", nodeName).filter((pod) => isSessionPod(pod) && !isTerminal(pod));
+  return new Set([...placed, ...running].map(({ metadata }) => metadata.name));
+}
+
+/** Returns the media ports of the node that live sessions and pods have, or that a finished session had less than the quarantine ago. */
+export function portsOn(cluster: Cluster, nodeName: string, quarantine: { now: Date; ms: number }): Set<number> {
+  const ofSessions = cluster.gameSessions.byIndex("node", nodeName)
+    .flatMap((session) => (session.status?.ports && holdsPort(session, quarantine) ? [session.status.ports.media] : []));
+  return new Set([...ofSessions, ...cluster.pods.byIndex("node", nodeName).flatMap(hostPortsOf)]);
+}
+
+/** Holds the port for a while after the end: stale connection tracking on the node could lead a new session's packets to the old pod. */
+function holdsPort(session: GameSession, { now, ms }: { now: Date; ms: number }): boolean {
+  const finishedAt = session.status?.finishedAt;
+  return !isFinished(session) || (finishedAt !== undefined && now.getTime() - Date.parse(finishedAt) < ms);
+}

@@ -1,0 +1,148 @@
+import { labels } from "#contracts/crd/names.ts";
+import { parseGameTermination, parseStreamerTermination, type GameTermination } from "#contracts/termination.ts";
+import type { Pod } from "#kube/builtin.ts";
+import { controllerOf, type Stored } from "#kube/object.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
+
+type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
+
+/** Returns whether the pod was created for this very session, not for another one of its name. */
+export function isPodOf(pod: Stored<Pod>, session: { metadata: { uid: string } }): boolean {
+  return controllerOf(pod)?.uid === session.metadata.uid;
+}
+
+/** Returns whether the pod was created for a session. */
+export function isSessionPod(pod: Pod): boolean {
+  return pod.metadata.labels?.[labels.gameSession] === pod.metadata.name;
+}
+
+/** Returns the node that the pod runs on, or is pinned to until the scheduler has bound it. */
+export function nodeOfPod(pod: Pod): string | undefined {
+  if (pod.spec?.nodeName !== undefined) return pod.spec.nodeName;
+  const terms = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  return terms.flatMap((term) => term.matchFields ?? []).find((field) => field.key === "metadata.name")?.values?.[0];
+}
+
+/** Returns the UDP ports that the pod takes on its node. */
+export function hostPortsOf(pod: Pod): number[] {
+  return (pod.spec?.containers ?? [])
+    .flatMap((container) => container.ports ?? [])
+    .flatMap((port) => (port.hostPort === undefined || port.protocol !== "UDP" ? [] : [port.hostPort]));
+}
+
+/** Returns whether the pod has ended for good. */
+export function isTerminal(pod: Pod): boolean {
+  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+}
+
+/** Returns whether streamer and game run and the stream can be opened. */
+export function isReady(pod: Pod): boolean {
+  return pod.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
+}
+
+/** Returns whether the pod was ready and is not any more. A pod that has just started is not: the kubelet reports it as ready with a delay. */
+export function isInterrupted(pod: Pod): boolean {
+  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  const startedAt = gameStatus(pod)?.state?.running?.startedAt;
+  if (ready?.status === "True") return false;
+  if (startedAt === undefined) return gameTerminated(pod) !== undefined;
+  return ready?.lastTransitionTime !== undefined && Date.parse(ready.lastTransitionTime) > new Date(startedAt).getTime();
+}
+
+/** Returns whether the streamer passes its readiness probe. */
+export function isStreamerReady(pod: Pod): boolean {
+  return streamerStatus(pod)?.ready ?? false;
+}
+
+/** Returns whether the streamer's container runs, ready or not. */
+export function isStreamerRunning(pod: Pod): boolean {
+  return streamerStatus(pod)?.state?.running !== undefined;
+}
+
+/** Returns how the game's container ended; undefined before that. */
+export function gameTerminated(pod: Pod): Terminated | undefined {
+  return gameStatus(pod)?.state?.terminated;
+}
+
+/** Returns whether the game has ended in this pod and will not run in it again. */
+export function isGameOver(pod: Pod): boolean {
+  const wasNeverBound = pod.metadata.deletionTimestamp !== undefined && pod.spec?.nodeName === undefined;
+  return gameTerminated(pod) !== undefined || isTerminal(pod) || wasNeverBound;
+}
+
+/** Returns whether the game's process has existed, so that there may be something to save. */
+export function hasGameRun(pod: Pod): boolean {
+  const status = gameStatus(pod);
+  const ended = status?.state?.terminated;
+  // The kubelet writes this reason for a container that it never started.
+  return status?.state?.running !== undefined || (ended !== undefined && ended.reason !== "ContainerStatusUnknown")
+    || status?.lastState?.terminated !== undefined;
+}
+
+/** Returns the game's last termination report, of the game's container or else of the streamer's; undefined without one. */
+export function gameTerminationReport(pod: Pod): GameTermination | undefined {
+  const game = gameStatus(pod);
+  for (const ended of [game?.state?.terminated, game?.lastState?.terminated]) {
+    const report = parseGameTermination(ended?.message ?? "");
+    if (report) return report;
+  }
+  const streamer = streamerStatus(pod);
+  for (const ended of [streamer?.state?.terminated, streamer?.lastState?.terminated]) {
+    const report = parseStreamerTermination(ended?.message ?? "")?.game;
+    if (report) return report;
+  }
+  return undefined;
+}
+
+/** Returns why the streamer failed; undefined when it did not. */
+export function streamerFault(pod: Pod): string | undefined {
+  const streamer = streamerStatus(pod);
+  for (const ended of [streamer?.state?.terminated, streamer?.lastState?.terminated]) {
+    const reason = parseStreamerTermination(ended?.message ?? "")?.reason ?? undefined;
+    if (reason !== undefined && reason !== "stopped") return reason;
+  }
+  return undefined;
+}
+
+/** Returns why the kubelet refused to run the pod, of which it has started nothing; undefined when it did not refuse. */
+export function rejection(pod: Pod): { reason: string; message: string } | undefined {
+  if (pod.status?.phase !== "Failed" || pod.status.reason === undefined || isEvicted(pod)) return undefined;
+  const hasStarted = hasGameRun(pod) || streamerStatus(pod)?.state?.terminated !== undefined;
+  return hasStarted ? undefined : { reason: pod.status.reason, message: pod.status.message ?? "" };
+}
+
+/** Returns whether the cluster evicted or preempted the pod, or removed it by a taint. */
+export function isEvicted(pod: Pod): boolean {
+  const isTarget = pod.status?.conditions?.some((condition) => condition.type === "DisruptionTarget" && condition.status === "True");
+  return pod.status?.reason === "Evicted" || pod.status?.reason === "Preempting" || (isTarget ?? false);
+}
+
+/** Returns since when the scheduler has found no place for the pod, and its message; undefined when it has found one or not tried yet. */
+export function unschedulable(pod: Pod): { since: string; message: string } | undefined {
+  const condition = pod.status?.conditions?.find(({ type, status }) => type === "PodScheduled" && status === "False");
+  if (condition?.reason !== "Unschedulable" || condition.lastTransitionTime === undefined) return undefined;
+  return { since: condition.lastTransitionTime, message: condition.message ?? "" };
+}
+
+/** Returns whether the scheduler's or the kubelet's message means that the pod's host port is taken. */
+export function isPortConflict({ reason, message }: { reason?: string; message: string }): boolean {
+  return reason === "NodePorts" || /free ports|NodePorts/.test(message);
+}
+
+/** Returns a sentence that says what keeps the pod from being ready. */
+export function waitingFor(pod: Pod): string {
+  const statuses = [streamerStatus(pod), gameStatus(pod)].filter((status) => status !== undefined);
+  const parts = statuses.flatMap(({ name, state }) =>
+    (state?.waiting ? [`${name} waits: ${state.waiting.reason ?? "unknown"} ${state.waiting.message ?? ""}`.trim()] : []));
+  if (parts.length > 0) return parts.join("; ");
+  return unschedulable(pod)?.message ?? "The streamer has not become ready.";
+}
+
+function gameStatus(pod: Pod): ContainerStatus | undefined {
+  return pod.status?.containerStatuses?.find(({ name }) => name === containerNames.game);
+}
+
+function streamerStatus(pod: Pod): ContainerStatus | undefined {
+  return pod.status?.initContainerStatuses?.find(({ name }) => name === containerNames.streamer);
+}

@@ -1,0 +1,33 @@
+import { lstatSync, renameSync } from "node:fs";
+import { spoolNames } from "#contracts/nodeLayout.ts";
+import type { RestoreReport } from "#contracts/spool.ts";
+import { writeAtomically } from "../spool/spoolFiles.ts";
+
+/** The paths of a restore. */
+export interface RestorePaths {
+  /** The game's supervisor starts the game when this appears. */
+  saveDirectory: string;
+  /** Is renamed to the save directory when it is complete; beside it, in memory. */
+  draft: string;
+  spool: string;
+}
+
+/** Returns the paths in a session's save volume and spool. */
+export function restorePaths({ saveVolume, spool }: { saveVolume: string; spool: string }): RestorePaths {
+  return { saveDirectory: `${saveVolume}/save`, draft: `${saveVolume}/.restoring`, spool };
+}
+
+/** Writes the outcome of the order. */
+export function writeReport({ spool }: RestorePaths, report: RestoreReport): void {
+  writeAtomically(`${spool}/${spoolNames.report}`, report);
+}
+
+/** Renames the complete draft to the save directory. */
+export function publishDraft({ draft, saveDirectory }: RestorePaths): void {
+  renameSync(draft, saveDirectory);
+}
+
+/** Whether anything has this path, links included. */
+export function pathExists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}

@@ -1,0 +1,14 @@
+/** An exponential back-off: doubles from base to cap. */
+export interface BackOff {
+  baseMs: number;
+  maxMs: number;
+}
+
+/**
+ * Returns the wait before try number `failures` + 1, in milliseconds: exponential, with the upper half random, so that many who failed
+ * together do not come back together and none comes back at once.
+ */
+export function backOffMs({ baseMs, maxMs }: BackOff, failures: number, random: () => number): number {
+  const full = Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(failures - 1, 0), 52));
+  return full / 2 + (full / 2) * random();
+}

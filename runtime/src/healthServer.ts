@@ -1,0 +1,61 @@
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Registry } from "prom-client";
+
+/** What the health server shows. */
+export interface HealthServerOptions {
+  registry: Registry;
+  /** Returns why the program is not ready, and undefined when it is. Absent where Kubernetes asks the program elsewhere. */
+  unreadyBecause?: () => string | undefined;
+}
+
+const requestTimeoutMs = 10_000;
+
+/** Serves /metrics, and with `unreadyBecause` /healthz and /readyz, on a port of its own. */
+export class HealthServer {
+  readonly #options: HealthServerOptions;
+  readonly #server: Server;
+
+  constructor(options: HealthServerOptions) {
+    this.#options = options;
+    this.#server = createServer((request, response) => this.#respond(request.url?.split("?")[0], response));
+    this.#server.requestTimeout = requestTimeoutMs;
+  }
+
+  /** Listens, and returns the port, which the system chooses when 0 was asked for. Rejects when the port is taken. */
+  async start(port: number): Promise<number> {
+    this.#server.listen(port);
+    await once(this.#server, "listening");
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Cuts all connections; resolves when the port is free. */
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  #respond(path: string | undefined, response: ServerResponse): void {
+    const { registry, unreadyBecause } = this.#options;
+    if (path === "/metrics") {
+      registry.metrics().then(
+        (text) => respond(response, 200, text, registry.contentType),
+        () => respond(response, 500, "The metrics could not be read.\n"),
+      );
+    } else if (path === "/healthz" && unreadyBecause !== undefined) {
+      respond(response, 200, "ok\n");
+    } else if (path === "/readyz" && unreadyBecause !== undefined) {
+      const reason = unreadyBecause();
+      respond(response, reason === undefined ? 200 : 503, `${reason ?? "ok"}\n`);
+    } else {
+      respond(response, 404, `Not found: ask for ${unreadyBecause === undefined ? "" : "/healthz, /readyz or "}/metrics.\n`);
+    }
+  }
+}
+
+function respond(response: ServerResponse, status: number, body: string, type = "text/plain; charset=utf-8"): void {
+  response.writeHead(status, { "content-type": type }).end(body);
+}

@@ -1,0 +1,11 @@
+import { z } from "zod";
+
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Returns what the schema makes of the environment. Throws one error that names the program and every wrong variable, and no value. */
+export function readEnvironment<Output>(schema: z.ZodType<Output>, environment: Environment, program: string): Output {
+  const parsed = schema.safeParse(environment);
+  if (!parsed.success) throw new Error(`The configuration of the ${program} is wrong.\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}

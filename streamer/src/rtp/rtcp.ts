@@ -1,0 +1,40 @@
+import { parseTransportFeedback, type TransportFeedback } from "./transportFeedback.ts";
+
+const transportLayerFeedback = 205;
+const payloadSpecificFeedback = 206;
+const nack = 1;
+const transportWide = 15;
+const pictureLossIndication = 1;
+const fullIntraRequest = 4;
+
+/** What a browser reports that the streamer acts on. */
+export type RtcpEvent =
+  | { type: "keyFrameRequest" }
+  | { type: "nack" }
+  | { type: "feedback"; feedback: TransportFeedback };
+
+/** Returns the events of a compound RTCP packet; skips what is unknown, truncated or malformed. */
+export function readRtcp(compound: Buffer): RtcpEvent[] {
+  const events: RtcpEvent[] = [];
+  for (let offset = 0; offset + 4 <= compound.length;) {
+    const length = (compound.readUInt16BE(offset + 2) + 1) * 4;
+    const packet = compound.subarray(offset, offset + length);
+    if (packet.length < length) break;
+    const event = readPacket(packet);
+    if (event) events.push(event);
+    offset += length;
+  }
+  return events;
+}
+
+function readPacket(packet: Buffer): RtcpEvent | undefined {
+  const format = packet.readUInt8(0) & 0x1f;
+  const type = packet.readUInt8(1);
+  if (type === payloadSpecificFeedback && (format === pictureLossIndication || format === fullIntraRequest)) return { type: "keyFrameRequest" };
+  if (type === transportLayerFeedback && format === nack) return { type: "nack" };
+  if (type === transportLayerFeedback && format === transportWide) {
+    const feedback = parseTransportFeedback(packet);
+    return feedback && { type: "feedback", feedback };
+  }
+  return undefined;
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+
+const mount = "/sys/fs/cgroup";
+
+/** Processor time and memory of a container. */
+export interface Usage {
+  cpuSeconds: number;
+  peakMemoryBytes: number;
+}
+
+/** Returns a function that reads what this container has used so far, from cgroup version 1 or 2. Figures that the kernel does not have are 0. */
+export function createUsageReader(read: (path: string) => string | undefined = readIfExists): () => Usage {
+  let largestSample = 0;
+  return () => {
+    if (read(`${mount}/cgroup.controllers`) === undefined) return readVersion1(read);
+    const usage = readVersion2(read);
+    largestSample = Math.max(largestSample, usage.current);
+    // Kernels before 5.19 keep no peak: the largest sample stands in.
+    return { cpuSeconds: usage.cpuSeconds, peakMemoryBytes: usage.peak || largestSample };
+  };
+}
+
+type Read = (path: string) => string | undefined;
+
+function readVersion2(read: Read): { cpuSeconds: number; peak: number; current: number } {
+  const file = (name: string) => read(`${mount}${ownPath(read, "")}/${name}`) ?? read(`${mount}/${name}`);
+  const [, microseconds] = /^usage_usec (\d+)/m.exec(file("cpu.stat") ?? "") ?? [];
+  return { cpuSeconds: toNumber(microseconds) / 1e6, peak: toNumber(file("memory.peak")), current: toNumber(file("memory.current")) };
+}
+
+function readVersion1(read: Read): Usage {
+  const file = (controller: string, name: string) => {
+    const own = ownPath(read, controller);
+    const folders = [`${controller}${own}`, `cpu,${controller}${own}`, controller, `cpu,${controller}`];
+    for (const folder of folders) {
+      const text = read(`${mount}/${folder}/${name}`);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  };
+  return {
+    cpuSeconds: toNumber(file("cpuacct", "cpuacct.usage")) / 1e9,
+    peakMemoryBytes: toNumber(file("memory", "memory.max_usage_in_bytes")),
+  };
+}
+
+/** Returns the path below the controller's mount; with a private cgroup namespace that is the root, which has the files. */
+function ownPath(read: Read, controller: string): string {
+  for (const line of (read("/proc/self/cgroup") ?? "").split("\n")) {
+    const [, names, path] = line.split(":");
+    if (path !== undefined && names?.split(",").includes(controller)) return path === "/" ? "" : path;
+  }
+  return "";
+}
+
+function toNumber(text: string | undefined): number {
+  const value = Number(text?.trim() ?? 0);
+  return Number.isFinite(value) ? value : 0;
+}
+
+function readIfExists(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined; // This is another cgroup version, or another layout of it.
+  }
+}

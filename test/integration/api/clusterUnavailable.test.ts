@@ -1,0 +1,42 @@
+import { expect } from "chai";
+import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+
+const id = "gs-0000000000000000000a";
+
+describe("while the Kubernetes API server is unavailable", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let user: TestUser;
+  let player: ApiClient;
+
+  before(async () => {
+    api = await TestApi.start();
+    user = await aUser(api.deps);
+    player = api.as(user);
+    const game = await aGame(api.deps);
+    await aGameSessionRow(api.deps, { user, game }, { id, expiresAt: new Date(Date.now() + 60_000) });
+  });
+  after(() => api.stop());
+
+  it("a running session is shown, kept alive and listed", async () => {
+    expect((await player.get(`/api/game/session-status?sessionId=${id}`)).json()).to.include({ status: "running" });
+    const { expiresAt } = (await player.post("/api/game/keepalive", { sessionId: id })).json<{ expiresAt: string }>();
+    expect(new Date(expiresAt).getTime()).to.be.above(Date.now() + 1_700_000);
+    expect((await player.get("/api/game/sessions")).json<{ sessions: unknown[] }>().sessions).to.have.length(1);
+  });
+
+  it("a stop is recorded and answered soon, as often as it is repeated", async () => {
+    for (let count = 0; count < 2; count++) {
+      const startedMs = performance.now();
+      const response = await player.post("/api/game/stop", { sessionId: id });
+      expect(response.status, response.text).to.equal(202);
+      expect(response.json()).to.deep.equal({ status: "stopping" });
+      expect(performance.now() - startedMs).to.be.below(5_000);
+    }
+    const row = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
+    expect(row).to.include({ status: "stopping", stopReason: "UserRequested" });
+    expectErrorResponse(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
+  });
+});

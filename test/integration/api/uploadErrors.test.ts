@@ -1,0 +1,246 @@
+import { expect } from "chai";
+import { createHash, randomBytes } from "node:crypto";
+import { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { constants, deflateRawSync, gzipSync } from "node:zlib";
+import { packTar } from "modern-tar";
+import { limits } from "#contracts/limits.ts";
+import type { RateLimitName } from "#api/http/rateLimits.ts";
+import { hostileEntries } from "../../factories/hostileArchives.ts";
+import { aTar, aTarGz, tarEntry, type TarEntrySpec } from "../../factories/tarArchive.ts";
+import { expectErrorResponse } from "../../support/http/apiClient.ts";
+import { ApiProcess } from "../../support/http/apiProcess.ts";
+import { anArchive } from "../../support/fixtures/archives.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { medianOf } from "../../bench/mannWhitney.ts";
+import { responsesIn } from "../../support/http/rawResponses.ts";
+import { exchange, RawClient } from "../../support/http/rawHttp.ts";
+import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
+
+const maxBytes = 16 * 2 ** 20;
+/** What makes an archive a game. */
+const game: readonly TarEntrySpec[] = [{ name: "play.sh", body: "#!/bin/sh\n", mode: 0o755 }, { name: "engine/" }];
+const gzip = { "content-type": "application/gzip" };
+
+describe("refused uploads", function () {
+  this.timeout(180_000);
+  let fixture: UploadFixture;
+
+  before(async () => {
+    fixture = await UploadFixture.start({ UPLOAD_MAX_BYTES: String(maxBytes), PARTNER_UPLOADS_PER_HOUR: "100" });
+  });
+  beforeEach(() => fixture.newGame());
+  after(() => fixture.stop());
+
+  describe("leave no trace:", () => {
+    async function expectNothing(): Promise<void> {
+      expect(await fixture.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
+      expect(await fixture.objectKeys()).to.be.empty;
+      await eventually(async () => (await fixture.unfinishedUploads()).length === 0);
+      expect(await fixture.operator.cache(fixture.game.slug)).to.be.undefined;
+    }
+    afterEach(expectNothing);
+
+    it("hostile archives, naming the entry", async () => {
+      for (const { what, entry, entries } of hostileEntries) {
+        const response = await fixture.upload(aTarGz([...game, ...entries]));
+        expectErrorResponse(response, 422, "invalid_archive");
+        const { message, details } = response.json<{ message: string; details: { path: string }[] }>();
+        expect(message, what).to.contain(JSON.stringify(entry));
+        expect(details.map(({ path }) => path), what).to.deep.equal([entry]);
+      }
+    });
+
+    it("what is no archive, is cut, or has something after its end", async () => {
+      const archive = await anArchive();
+      for (const body of [Buffer.from("PK\x03\x04 not gzip"), archive.subarray(0, -9), Buffer.concat([archive, archive]), Buffer.concat([archive, Buffer.from("x")]), Buffer.alloc(0)]) {
+        expectErrorResponse(await fixture.upload(body), 422, "invalid_archive");
+      }
+    });
+
+    it("an archive without the game's launcher or engine", async () => {
+      const archive = gzipSync(await packTar([{ header: { name: "engine/x", size: 1 }, body: "x" }]));
+      const response = await fixture.upload(archive);
+      expectErrorResponse(response, 422, "invalid_archive");
+      expect(response.json<{ message: string }>().message).to.contain("play.sh");
+    });
+
+    it("an archive without end marker, an empty one, and another format under its name", async () => {
+      const [withoutEnd, empty] = [gzipSync(Buffer.concat(game.map(tarEntry))), gzipSync(Buffer.alloc(0))];
+      for (const body of [withoutEnd, empty, gzipSync(Buffer.from("PK\x03\x04")), gzipSync(gzipSync(aTar(game)))]) {
+        expectErrorResponse(await fixture.upload(body), 422, "invalid_archive");
+      }
+    });
+
+    it("bombs and floods, in seconds and in little memory", async () => {
+      const zeros = deflateRawSync(Buffer.alloc(64 * 2 ** 20), { level: 9, finishFlush: constants.Z_FULL_FLUSH });
+      const bomb = gzipOf(flushed(tarEntry({ name: "engine/zeros", size: 8 * 2 ** 30 - 1 })), ...Array<Buffer>(42 * 16).fill(zeros)); // 42 GiB
+      const longHeader = gzipOf(flushed(tarEntry({ name: "x", type: "x", size: 100 * 2 ** 20 })), zeros);
+      // In a process of its own, whose memory is not that of this one, which holds the bombs.
+      const served = await ApiProcess.beside(fixture.api, { PARTNER_UPLOADS_PER_HOUR: "100" });
+      try {
+        const client = fixture.api.asPartner(fixture.partner, served);
+        expectErrorResponse(await client.put(fixture.path, await anArchive({ header: { name: "x", type: "fifo", size: 0 } }), gzip), 422, "invalid_archive");
+        const floods = [[bomb, "more than 200 times"], [longHeader, "header"], [await manyEntries(1_000_000), "more than 200000 files and directories"]] as const;
+        for (const [body, rule] of floods) {
+          served.resetPeak();
+          const [startedMs, before] = [performance.now(), served.peakBytes];
+          const sending = client.put(fixture.path, body, gzip);
+          const delays = await delaysUntil(sending, served.url);
+          const response = await sending;
+          expectErrorResponse(response, 422, "invalid_archive");
+          expect(response.json<{ message: string }>().message).to.contain(rule);
+          expect(performance.now() - startedMs, response.text).to.be.below(20_000);
+          expect((served.peakBytes - before) / 2 ** 20, response.text).to.be.below(100);
+          expect(medianOf(delays), `of ${delays.length} others' requests, in ms`).to.be.below(200);
+        }
+      } finally {
+        await served.stop();
+      }
+    });
+
+    it("digests that are malformed or not the body's", async () => {
+      const archive = await anArchive();
+      const other = createHash("sha256").update("other").digest("base64");
+      expectErrorResponse(await fixture.upload(archive, { "content-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
+      expectErrorResponse(await fixture.upload(archive, { "repr-digest": `sha-256=:${other}:` }), 400, "checksum_mismatch");
+      expectErrorResponse(await fixture.upload(archive, { "content-digest": "sha-256=abc" }), 400, "invalid_request");
+    });
+
+    it("other types and encodings", async () => {
+      const archive = await anArchive();
+      expectErrorResponse(await fixture.upload(archive, { "content-type": "application/zip" }), 415, "unsupported_media_type");
+      expectErrorResponse(await fixture.upload(archive, { "content-encoding": "gzip" }), 415, "unsupported_media_type");
+    });
+
+    it("a body that turns out too long, when its length was not announced", async () => {
+      const data = randomBytes(maxBytes);
+      const archive = await anArchive({ header: { name: "engine/more.bin", size: data.length }, body: data });
+      const pieces = Readable.from([archive.subarray(0, 1000), archive.subarray(1000)], { objectMode: false });
+      const response = await fixture.upload(Readable.toWeb(pieces));
+      expectErrorResponse(response, 413, "payload_too_large");
+      expect(response.headers.get("connection")).to.equal("close");
+      expect(response.headers.get("upload-limit")).to.equal(`max-size=${maxBytes}`);
+    });
+
+    it("an upload that is cut, and the place is free at once", async () => {
+      const archive = await anArchive();
+      const cut = await fixture.beginUpload(archive);
+      cut.request.write(archive.subarray(100, archive.length / 2));
+      cut.request.destroy();
+      await cut.response.catch(() => undefined);
+      await eventually(async () => await fixture.uploadsUnderWay() === 0);
+    });
+  });
+
+  describe("are refused before the body is requested:", () => {
+    const body = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    /** A partner who waits to be asked: the head of an upload, with these headers in place of the good ones. */
+    function headOf(headers: Record<string, string> = {}, path = fixture.path): string {
+      const all = {
+        "Host": "x", "Authorization": `Bearer ${fixture.partner.key}`, "Content-Type": "application/gzip", "Content-Length": String(body.length), "Expect": "100-continue", ...headers,
+      };
+      return `PUT ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+    }
+
+    /** Whether the client waits or does not: what it meant as its body is never taken for a request. */
+    async function expectRefused(head: string, status: number, code: string): Promise<void> {
+      for (const sent of [head, head + body]) {
+        const received = await exchange(fixture.api.url, sent);
+        expect(received, head).to.not.contain("100 Continue");
+        const [response, ...more] = responsesIn(received, []);
+        expect(more).to.be.empty;
+        expect(response, received).to.include({ status, isWhole: true });
+        expect(response?.headers.get("connection")).to.equal("close");
+        expect(JSON.parse(response?.text ?? "")).to.include({ error: code });
+      }
+    }
+
+    async function useUp(limit: RateLimitName, key: string): Promise<void> {
+      for (let count = 0; count < 100; count += 1) await fixture.api.deps.rateLimits.consume(limit, key);
+    }
+
+    const cases: [what: string, status: number, code: string, head: () => Promise<string> | string][] = [
+      ["a wrong key", 401, "unauthorized", () => headOf({ Authorization: "Bearer none" })],
+      ["a suspended partner", 403, "forbidden", async () => {
+        await fixture.api.deps.postgres.prisma.partner.update({ where: { id: fixture.partner.id }, data: { suspendedAt: new Date() } });
+        return headOf();
+      }],
+      ["an unknown game", 404, "not_found", () => headOf({}, "/api/partners/games/no-such-game/upload")],
+      ["an impossible name", 404, "not_found", () => headOf({}, "/api/partners/games/-/upload")],
+      ["another method", 405, "method_not_allowed", () => headOf().replace("PUT", "PATCH")],
+      ["another address", 404, "not_found", () => headOf({}, "/api/nothing")],
+      ["an upload under way", 409, "upload_in_progress", async () => {
+        await fixture.beginUpload(await anArchive());
+        return headOf();
+      }],
+      ["another state of the game", 412, "precondition_failed", () => headOf({ "If-Match": '"none"' })],
+      ["a digest that is none", 400, "invalid_request", () => headOf({ "Content-Digest": "sha-256=abc" })],
+      ["a size above the limit", 413, "payload_too_large", () => headOf({ "Content-Length": String(2 ** 40) })],
+      ["another type", 415, "unsupported_media_type", () => headOf({ "Content-Type": "application/zip" })],
+      ["an encoding", 415, "unsupported_media_type", () => headOf({ "Content-Encoding": "gzip" })],
+      ["too many uploads", 429, "rate_limited", async () => {
+        await useUp("upload", fixture.partner.id);
+        return headOf();
+      }],
+      ["too many requests", 429, "rate_limited", async () => {
+        await useUp("partner", fixture.partner.keyId);
+        return headOf();
+      }],
+    ];
+    for (const [what, status, code, head] of cases) {
+      it(`${what} (${status})`, async () => {
+        await expectRefused(await head(), status, code);
+      });
+    }
+
+    it("only an acceptable body is requested", async () => {
+      const archive = await anArchive();
+      const client = await RawClient.connect(fixture.api.url);
+      client.write(headOf({ "Content-Length": String(archive.length), "Connection": "close" }));
+      await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), { what: "the leave to send" });
+      client.write(archive);
+      expect(responsesIn(await client.untilClosed(), [])[0]).to.include({ status: 200 });
+    });
+  });
+});
+
+/** How long others wait for their responses while something is under way, in milliseconds. */
+async function delaysUntil(work: Promise<unknown>, url: string): Promise<number[]> {
+  const delays: number[] = [];
+  const progress = { isDone: false };
+  void work.catch(() => undefined).finally(() => (progress.isDone = true));
+  do {
+    const startedMs = performance.now();
+    expect((await fetch(`${url}/healthz`)).status).to.equal(200);
+    delays.push(performance.now() - startedMs);
+  } while (!progress.isDone);
+  return delays;
+}
+
+/** Compressed, with an end at which something else can go on. */
+function flushed(bytes: Buffer): Buffer {
+  return deflateRawSync(bytes, { level: 1, finishFlush: constants.Z_FULL_FLUSH });
+}
+
+/** The beginning of a gzip stream of such pieces; nobody reads on to its end. */
+function gzipOf(...pieces: Buffer[]): Buffer {
+  return Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]), ...pieces]);
+}
+
+/**
+ * So many empty files, made ten thousand at a time; in between the API in this process has its turn. What comes after those that
+ * an archive may have repeats: nobody gets there.
+ */
+async function manyEntries(count: number): Promise<Buffer> {
+  const atOnce = 10_000;
+  const different = limits.archive.entries + atOnce;
+  const pieces: Buffer[] = [];
+  for (let first = 0; first < different; first += atOnce) {
+    pieces.push(flushed(Buffer.concat(Array.from({ length: atOnce }, (_, at) => tarEntry({ name: `engine/${first + at}` })))));
+    await setImmediate();
+  }
+  const rest = Array.from({ length: (count - different) / atOnce }, () => pieces.at(-1) ?? Buffer.alloc(0));
+  return gzipOf(...pieces, ...rest);
+}

@@ -1,0 +1,136 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
+import { findCondition } from "#kube/conditions.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+interface Packed { pack: string; manifest: string }
+
+function rewriteManifest(path: string, change: Partial<PackedSave>): void {
+  const manifest = SpoolManifest.parse(JSON.parse(readFileSync(path, "utf8")));
+  writeFileSync(path, JSON.stringify({ ...manifest, save: { ...manifest.save, ...change } }));
+}
+
+describe("Node agent: damaged and hostile session folders:", function () {
+  this.timeout(90_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  for (const [what, put] of [
+    ["a manifest that is none", (packed: string) => writeFileSync(`${packed}/manifest.json`, "{}")],
+    ["a manifest that nobody ever finishes writing", (packed: string) => execFileSync("mkfifo", [`${packed}/manifest.json`])],
+    ["a manifest of 64 MB", (packed: string) => writeFileSync(`${packed}/manifest.json`, Buffer.alloc(64 * 2 ** 20, "x"))],
+    ["a manifest that leads elsewhere", (packed: string) => symlinkSync("/etc/passwd", `${packed}/manifest.json`)],
+  ] as const) {
+    it(`sets a session aside whose spool holds ${what}, and serves the others`, async () => {
+      await fixture.startAgent();
+      const [name, neighbour] = [await fixture.aRunningSession(), await fixture.aRunningSession()];
+      await fixture.killPacker(name);
+      rmSync(`${fixture.folder(name)}/packed/manifest.json`, { force: true });
+      put(`${fixture.folder(name)}/packed`);
+      await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
+      await fixture.condition(name, "SavePersisted", "True", "SpoolUnreadable");
+      writeFileSync(`${fixture.saves(neighbour)}/progress`, "level 1");
+      await fixture.storedSave(neighbour, 1);
+      await fixture.finish(name);
+      await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be set aside" });
+      expect(readdirSync(join(fixture.root, "v1/sessions-kept"))).to.deep.equal([name]);
+      await eventually(async () => (await fixture.eventsOf(fixture.node)).includes("SessionSetAside"), { what: "the admin to be told" });
+      await eventually(async () => findCondition((await fixture.gameNode()).status?.conditions, "SessionsSetAside")?.status === "True", { timeoutMs: 20_000, what: "the condition" });
+    });
+  }
+
+  for (const [what, damage] of [
+    ["whose bytes are not those that its manifest names", ({ pack }: Packed) => {
+      const bytes = readFileSync(pack);
+      bytes[bytes.length - 20]! ^= 0xff;
+      writeFileSync(pack, bytes);
+    }],
+    ["whose digest is not the one that its manifest names", ({ manifest }: Packed) => rewriteManifest(manifest, { sha256: "0".repeat(64) })],
+    ["that its manifest names, and that holds a link out of its folder", ({ pack, manifest }: Packed) => {
+      const folder = mkdtempSync(join(tmpdir(), "joypod-link-"));
+      symlinkSync("/etc/passwd", join(folder, "progress"));
+      execFileSync("tar", ["-C", folder, "--numeric-owner", "-czf", pack, "progress"]);
+      rmSync(folder, { recursive: true });
+      const bytes = readFileSync(pack);
+      rewriteManifest(manifest, { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") });
+    }],
+  ] as const) {
+    it(`does not store a pack ${what}`, async () => {
+      await fixture.startAgent();
+      fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+      const name = await fixture.aRunningSession();
+      writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+      await fixture.packed(name);
+      await fixture.killPacker(name);
+      // An upload that had begun before would go on with the pack that it has read.
+      await fixture.stopAgent();
+      const folder = `${fixture.folder(name)}/packed`;
+      damage({ pack: `${folder}/${fixture.packsOf(name)[0] ?? ""}`, manifest: `${folder}/manifest.json` });
+      fixture.proxy.fault = undefined;
+      await fixture.startAgent();
+      await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
+      await fixture.condition(name, "SavePersisted", "True", "SpoolUnreadable");
+      expect(await fixture.storedSaves(`slot-${name}`)).to.deep.equal([]);
+    });
+  }
+
+  it("rebuilds a corrupt session record from the cluster", async () => {
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    await fixture.stopAgent();
+    writeFileSync(`${fixture.folder(name)}/session.json`, "{}");
+    await fixture.startAgent();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    await fixture.storedSave(name, 2);
+    await fixture.endGame(name);
+    await fixture.condition(name, "SavePersisted", "True", "Stored");
+  });
+
+  it("sets a corrupt record of no session aside", async () => {
+    mkdirSync(`${fixture.root}/v1/sessions/gs-nobodys`, { recursive: true });
+    writeFileSync(`${fixture.root}/v1/sessions/gs-nobodys/session.json`, "{}");
+    await fixture.startAgent();
+    await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept/gs-nobodys/session.json")), { what: "the folder to be set aside" });
+  });
+
+  it("stores the saves that a pod of the previous release left, whatever a game did to the folder", async () => {
+    const source = await fixture.createGame();
+    await fixture.startAgent();
+    const name = await fixture.launch(source);
+    await fixture.ordered(name);
+    await fixture.stopAgent();
+    const { metadata: { uid } } = await fixture.session(name);
+    const saves = `${fixture.folder(name)}/save`;
+    for (const part of ["restore.json", "packed"]) rmSync(`${fixture.folder(name)}/${part}`, { recursive: true });
+    writeFileSync(`${fixture.folder(name)}/session.json`, JSON.stringify({
+      version: 1, namespace: fixture.namespace, gameSession: name, uid, contentDigest: source.sha256, slotId: `slot-${name}`, baseGeneration: 0, sequence: 4,
+    }));
+    mkdirSync(saves);
+    writeFileSync(`${saves}/progress`, "level 6");
+    execFileSync("bash", ["-c", `cd "$1"; n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n; cd -P $n; done`, "-", saves]);
+    await fixture.createPod(name, [{ name: "session", hostPath: { path: fixture.folder(name), type: "Directory" } }]);
+    await fixture.setGame(name, { running: { startedAt: new Date().toISOString() } });
+    await fixture.operate(name, { podRef: { name, uid } });
+    await fixture.startAgent();
+    await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
+    await fixture.condition(name, "SavePersisted", "True", "Stored");
+    const save = (await fixture.session(name)).status?.save;
+    expect(save).to.include({ generation: 1, sequence: 5, final: true });
+    expect(await fixture.readSaved(save!.objectKey, "progress")).to.equal("level 6");
+    await fixture.finish(name);
+    await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be removed" });
+    await eventually(() => readdirSync(`${fixture.root}/v1/trash`).length === 0, { timeoutMs: 20_000, what: "its depths to be taken apart" });
+  });
+});

@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { expect } from "chai";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
+
+const prelude = `
+  import { createLogger } from "#runtime/createLogger.ts";
+  import { orExit, runProgram } from "#runtime/program.ts";
+  const logger = createLogger({ program: "test", level: "info" });
+  const started = async () => logger.info({}, "Started.");
+  const alive = setInterval(() => undefined, 1000);
+`;
+
+describe("runProgram", function () {
+  this.timeout(60_000);
+  let child: ChildProcess;
+
+  afterEach(() => {
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+  });
+
+  /** Runs the program, sends it the signal when it has started, and returns its exit code and all that it wrote. */
+  async function run(program: string, signal?: NodeJS.Signals): Promise<{ code: number | null; output: string }> {
+    child = spawn(process.execPath, ["--input-type=module", "-e", prelude + program], { cwd: repositoryRoot, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (chunk: Buffer) => {
+        if (!output.includes("Started.") && chunk.includes("Started.") && signal !== undefined) child.kill(signal);
+        output += chunk.toString();
+      });
+    }
+    const [code] = await once(child, "close") as [number | null];
+    return { code, output };
+  }
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it(`ends with 0 when it has stopped on ${signal}`, async () => {
+      const { code, output } = await run("runProgram({ logger, start: started, stop: async () => logger.info({}, 'Closed.'), stopDeadlineMs: 5000 });", signal);
+      expect(code, output).to.equal(0);
+      // A line that standard output cannot take at once may come after the next one.
+      expect(output).to.contain(`"signal":"${signal}"`).and.contain("Closed.").and.contain("The program has stopped.");
+    });
+  }
+
+  it("ends with 1 when it cannot start", async () => {
+    const { code, output } = await run("runProgram({ logger, start: async () => { throw new Error('No port.'); }, stop: async () => {}, stopDeadlineMs: 5000 });");
+    expect(code, output).to.equal(1);
+    expect(output).to.contain("could not start").and.contain("No port.");
+  });
+
+  it("ends with 0 when it is stopped while it still starts", async () => {
+    const start = "(stopping) => { started(); return new Promise((_, reject) => stopping.addEventListener('abort', () => reject(stopping.reason))); }";
+    const { code, output } = await run(`runProgram({ logger, start: ${start}, stop: async () => {}, stopDeadlineMs: 5000 });`, "SIGTERM");
+    expect(code, output).to.equal(0);
+  });
+
+  it("ends with 1 when it does not stop in time", async () => {
+    const { code, output } = await run("runProgram({ logger, start: started, stop: () => new Promise(() => {}), stopDeadlineMs: 50 });", "SIGTERM");
+    expect(code, output).to.equal(1);
+    expect(output).to.contain("could not stop in time");
+  });
+
+  it("ends with 1 when stopping fails", async () => {
+    const { code, output } = await run("runProgram({ logger, start: started, stop: async () => { throw new Error('Still held.'); }, stopDeadlineMs: 5000 });", "SIGTERM");
+    expect(code, output).to.equal(1);
+    expect(output).to.contain("could not stop in good order").and.contain("Still held.");
+  });
+
+  it("ends with 1, and says why in its log, when nothing handles an error", async () => {
+    const { code, output } = await run("runProgram({ logger, start: started, stop: async () => {}, stopDeadlineMs: 5000 }); Promise.reject(new Error('Lost.'));");
+    expect(code, output).to.equal(1);
+    expect(JSON.parse(output.trim().split("\n").at(-1) ?? "")).to.include({ level: 50, program: "test" });
+    expect(output).to.contain("Lost.");
+  });
+
+  it("ends with 1, and writes the message alone, when its configuration is wrong", async () => {
+    const { code, output } = await run("orExit(() => { throw new Error('Set PORT.'); });");
+    expect([code, output]).to.deep.equal([1, "Set PORT.\n"]);
+  });
+});

@@ -1,0 +1,136 @@
+import { expect } from "chai";
+import type { Browser } from "playwright-core";
+import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { startSessionPair, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
+import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
+
+describe("the end of a session", () => {
+  let images: SessionImages;
+  let testcardGame: SessionPairOptions["game"];
+  let browser: Browser;
+  let pairs: SessionPair[];
+  let viewers: Viewer[];
+
+  before(async function () {
+    this.timeout(imageBuildMs);
+    images = await prepareSessionImages();
+    testcardGame = { archive: await buildGame("testcard", images.game), launcher: "testcard.sh" };
+    browser = await launchBrowser();
+  });
+  after(() => browser.close());
+  beforeEach(() => {
+    pairs = [];
+    viewers = [];
+  });
+  afterEach(async () => {
+    for (const viewer of viewers) await viewer.close();
+    for (const pair of pairs.reverse()) await pair.remove();
+  });
+
+  async function start(options: Partial<SessionPairOptions> = {}): Promise<SessionPair> {
+    const pair = await startSessionPair({ images, game: testcardGame, ...options });
+    pairs.push(pair);
+    return pair;
+  }
+  async function play(pair: SessionPair): Promise<Viewer> {
+    const viewer = await openViewer(browser, pair.signalUrl);
+    viewers.push(viewer);
+    expect(await viewer.connect()).to.include({ status: 201 });
+    return viewer;
+  }
+  async function endNotice(viewer: Viewer, by: "game" | "streamer") {
+    return eventually(async () => (await viewer.notices()).find((notice) => notice.t === "ended" && notice.by === by), { what: `the ${by}'s end` });
+  }
+
+  it("stops the game first, tells the player, and leaves both termination reports", async () => {
+    const pair = await start();
+    const viewer = await play(pair);
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
+    await pair.signalGame("TERM");
+    expect(await pair.gameExit()).to.equal(0);
+    expect(await endNotice(viewer, "game")).to.deep.equal({ t: "ended", by: "game", reason: "stopped", exitCode: 0 });
+    await pair.signalStreamer("TERM");
+    expect(await pair.streamerExit()).to.equal(0);
+
+    const game = await pair.gameMessage();
+    expect(game).to.include({ state: "ended", reason: "stopped", exitCode: 0, oomKills: 0 });
+    expect(game?.cpuSeconds).to.be.greaterThan(0);
+    expect(game?.peakMemoryBytes).to.be.greaterThan(500_000);
+    const streamer = await pair.streamerMessage();
+    expect(streamer).to.include({ state: "ended", reason: "stopped", connections: 1 });
+    expect(streamer?.game).to.deep.equal(game);
+  });
+
+  it("tells the player when the streamer is stopped while the game still runs", async () => {
+    const pair = await start();
+    const viewer = await play(pair);
+    await pair.signalStreamer("TERM");
+    expect(await endNotice(viewer, "streamer")).to.include({ reason: "unknown" });
+    expect(await pair.streamerExit()).to.equal(0);
+  });
+
+  it("reports a game that ends by itself, with its exit code", async () => {
+    const pair = await start();
+    const viewer = await play(pair);
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
+    await viewer.press("KeyX");
+    expect(await endNotice(viewer, "game")).to.include({ reason: "exited", exitCode: 3 });
+    expect(await pair.gameExit()).to.equal(3);
+    expect(await pair.gameMessage()).to.include({ state: "ended", reason: "exited", exitCode: 3 });
+  });
+
+  it("leaves the game's progress in the saves for the next session", async () => {
+    const first = await start();
+    const viewer = await play(first);
+    await new TestCard(viewer).shows(layout.keyBlock, "red");
+    for (let presses = 0; presses < 5; presses++) await viewer.press("Space");
+    await new TestCard(viewer).shows(layout.keyBlock, "magenta");
+    await first.signalGame("TERM");
+    await first.gameExit();
+
+    const second = await start({ saves: first.saves });
+    const later = await play(second);
+    await new TestCard(later).shows(layout.keyBlock, "magenta");
+    await new TestCard(later).showsPresses(5);
+  });
+
+  it("kills a game that does not stop within its grace", async () => {
+    const pair = await start({ game: { script: "#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1; done\n" }, gameEnv: { GAME_GRACE_SECONDS: "1" } });
+    await eventually(async () => (await pair.gameMessage())?.state === "running");
+    await pair.signalGame("TERM");
+    expect(await pair.gameExit()).to.equal(0);
+    expect(await pair.gameMessage()).to.include({ state: "ended", reason: "stopped-by-kill" });
+  });
+
+  it("reports a game that crashed by its signal", async () => {
+    const pair = await start({ game: { script: "#!/bin/sh\nkill -SEGV $$\n" } });
+    expect(await pair.gameExit()).to.equal(139);
+    expect(await pair.gameMessage()).to.include({ state: "ended", reason: "signal-11", exitCode: 139 });
+  });
+
+  it("reports a game that ran out of its memory", async () => {
+    const pair = await start({ game: { script: "#!/bin/sh\ntail /dev/zero\n" }, gameMemory: "64m" });
+    expect(await pair.gameExit()).to.equal(137);
+    const message = await pair.gameMessage();
+    expect(message).to.include({ state: "ended", reason: "out-of-memory", exitCode: 137 });
+    expect(message?.peakMemoryBytes).to.be.within(50_000_000, 68_000_000);
+  });
+
+  it("leaves a last termination report when the supervisor itself is killed", async () => {
+    const pair = await start();
+    await eventually(async () => ((await pair.gameMessage())?.wallSeconds ?? 0) > 2, { what: "a second account" });
+    await pair.signalGame("KILL");
+    expect(await pair.gameExit()).to.equal(137);
+    expect(await pair.gameMessage()).to.include({ state: "running", reason: null });
+  });
+
+  it("reports a display that died", async () => {
+    const pair = await start();
+    await pair.inStreamer("sh", "-c", "kill -KILL $(pidof Xvfb)");
+    expect(await pair.streamerExit()).to.equal(1);
+    expect(await pair.streamerMessage()).to.include({ state: "ended", reason: "display-failed" });
+  });
+});

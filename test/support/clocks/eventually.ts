@@ -1,0 +1,44 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { inspect } from "node:util";
+
+export interface EventuallyOptions {
+  /** How long to keep trying, in milliseconds. */
+  timeoutMs?: number;
+  /** Pause between tries, in milliseconds. */
+  intervalMs?: number;
+  /** What is being waited for, for the failure's first line. */
+  what?: string;
+}
+
+/**
+ * Repeats `attempt` until it neither throws nor returns undefined or false, and returns its value.
+ * Fails at the deadline with the last value or error seen.
+ */
+export async function eventually<T>(
+  attempt: () => T | Promise<T>,
+  { timeoutMs = 10_000, intervalMs = 50, what = "the expected state" }: EventuallyOptions = {},
+): Promise<Exclude<T, undefined | false>> {
+  const deadline = performance.now() + timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const value = await attempt();
+      if (isSettled(value)) return value;
+      last = value;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() >= deadline) {
+      throw new Error(`Gave up waiting for ${what} after ${timeoutMs} ms; last seen: ${describe(last)}`, { cause: last });
+    }
+    await delay(intervalMs);
+  }
+}
+
+function isSettled<T>(value: T): value is Exclude<T, undefined | false> {
+  return value !== undefined && value !== false;
+}
+
+function describe(value: unknown): string {
+  return value instanceof Error ? value.message : inspect(value, { breakLength: Infinity });
+}

@@ -1,0 +1,52 @@
+import { type Clock, systemClock, type Timer } from "#runtime/clock.ts";
+import { timerSleep } from "./timerSleep.ts";
+
+interface Pending {
+  dueMs: number;
+  fire: () => void;
+  timer: Timer;
+}
+
+/** The machine's clock, which can be put forward: what falls due by a jump runs at once. Time passes by itself in between. */
+export class JumpClock implements Clock {
+  #aheadMs = 0;
+  readonly #pending = new Set<Pending>();
+
+  now(): Date {
+    return new Date(systemClock.now().getTime() + this.#aheadMs);
+  }
+
+  monotonicMs(): number {
+    return systemClock.monotonicMs() + this.#aheadMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return timerSleep(this, ms, signal);
+  }
+
+  setTimer(ms: number, callback: () => void): Timer {
+    const fire = (): void => {
+      this.#pending.delete(pending);
+      callback();
+    };
+    const pending: Pending = { dueMs: this.monotonicMs() + ms, fire, timer: systemClock.setTimer(ms, fire) };
+    this.#pending.add(pending);
+    return {
+      cancel: () => {
+        pending.timer.cancel();
+        this.#pending.delete(pending);
+      },
+    };
+  }
+
+  /** Puts the clock forward. */
+  jump(ms: number): void {
+    this.#aheadMs += ms;
+    const now = this.monotonicMs();
+    for (const pending of [...this.#pending].sort((a, b) => a.dueMs - b.dueMs)) {
+      pending.timer.cancel();
+      if (pending.dueMs <= now) pending.fire();
+      else pending.timer = systemClock.setTimer(pending.dueMs - now, pending.fire);
+    }
+  }
+}

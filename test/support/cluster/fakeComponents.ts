@@ -1,0 +1,233 @@
+import type { Condition } from "#contracts/crd/condition.ts";
+import type { CacheEntry, GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import { fieldManagers, finalizers, labels } from "#contracts/crd/names.ts";
+import { pods as podType, type Pod } from "#kube/builtin.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
+import { Controller } from "#kube/controller.ts";
+import { isConflict, isNotFound } from "#kube/errors.ts";
+import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
+import { silentLogger } from "#runtime/logger.ts";
+import { keyOf, type Stored } from "#kube/object.ts";
+import { Reflector } from "#kube/reflector.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { fromCache } from "#kube/source.ts";
+import { ObjectCache } from "#kube/cache.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { aTerminationReport, containerStatus } from "#test/factories/sessionPod.ts";
+import { gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { nodeOfPod } from "#operator/sessionPods/podState.ts";
+import type { CountedTransport } from "./countedTransport.ts";
+
+/** How the components behave that stand in for the real ones. */
+export interface Behaviour {
+  /** Nodes whose agent never gets the game's files. */
+  nodesWithoutContent: Set<string>;
+  /** Nodes whose agent cannot fetch saves, and says so. */
+  nodesWithoutSaves: Set<string>;
+  /** Nodes where neither kubelet nor agent does anything. */
+  silentNodes: Set<string>;
+  /** UDP ports that something else has on its node: the scheduler finds no room. */
+  takenPorts: Set<number>;
+  /** The agent cannot store saves. */
+  isStoreUnavailable: boolean;
+  /** Versions that every node has unpacked. */
+  cached: CacheEntry[];
+  /** The streamer's address that the kubelet reported and does not update any more. */
+  frozenStreamerIp: string | undefined;
+  /** Exit codes of the operator's probe pods by role; undefined: they never end. */
+  probes: { control: number; covered: number } | undefined;
+  /** The recorder of the API lets finished sessions go. */
+  isRecorderUnavailable: boolean;
+}
+
+/** Scheduler, kubelets, node agents and the API's recorder, in fakes on a real API server: they write what the real ones would. */
+export class FakeComponents {
+  readonly behaviour: Behaviour = {
+    nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
+    cached: [], frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
+  };
+  readonly #sessions = new ObjectCache<GameSession>();
+  readonly #pods = new ObjectCache<Pod>();
+  readonly #reflectors: { start(): void; stop(): Promise<void>; waitForSync(): Promise<void> }[];
+  readonly #controllers: Controller[];
+  /** Writes of the API and the node agents, which count as the session's. */
+  readonly #joypod: CountedTransport;
+  /** Writes of scheduler and kubelets, which any pod costs. */
+  readonly #cluster: CountedTransport;
+  /** Uids of all pods that were ever seen, by session. */
+  readonly podUids = new Map<string, Set<string>>();
+  #heartbeats = 0;
+
+  constructor(namespace: string, joypod: CountedTransport, cluster: CountedTransport) {
+    this.#joypod = joypod;
+    this.#cluster = cluster;
+    const sessions = new Reflector({ client: new ResourceClient(cluster, gameSessions), cache: this.#sessions, namespace });
+    const pods = new Reflector({ client: new ResourceClient(cluster, podType), cache: this.#pods, namespace });
+    this.#reflectors = [sessions, pods];
+    this.#pods.subscribe(({ object: { metadata } }) => {
+      this.podUids.set(metadata.name, (this.podUids.get(metadata.name) ?? new Set()).add(metadata.uid));
+    });
+    const common = { logger: silentLogger, backOff: { baseMs: 20, maxMs: 200 } };
+    this.#controllers = [
+      new Controller({
+        ...common, name: "agent", sources: [fromCache(sessions), fromCache(pods, { keys: (pod) => [keyOf(pod)] })],
+        reconcile: (key) => this.#reconcileAsAgent(key),
+      }),
+      new Controller({ ...common, name: "kubelet", sources: [fromCache(pods)], reconcile: (key) => this.#reconcileAsKubelet(key) }),
+      new Controller({ ...common, name: "recorder", sources: [fromCache(sessions)], reconcile: (key) => this.#reconcileAsRecorder(key) }),
+    ];
+  }
+
+  async start(): Promise<void> {
+    for (const reflector of this.#reflectors) reflector.start();
+    await Promise.all(this.#controllers.map((controller) => controller.start()));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#controllers.map((controller) => controller.stop()));
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+  }
+
+  /** What the agent of the node reports about itself, with a new heartbeat. */
+  async report(nodeName: string, cache: Partial<NonNullable<GameNodeStatus["cache"]>> = {}): Promise<void> {
+    const status: GameNode["status"] = {
+      cache: { capacityBytes: 1e12, freeBytes: 1e12, entries: this.behaviour.cached, ...cache },
+      // Another one each time, however quickly they follow.
+      heartbeat: { renewedAt: new Date(systemClock.now().getTime() + this.#heartbeats++).toISOString(), agentVersion: "0.1.0" },
+    };
+    await new ResourceClient(this.#cluster, gameNodes).applyStatus({ metadata: { name: nodeName }, status }, { fieldManager: fieldManagers.nodeAgent });
+  }
+
+  /** The game ends by itself. */
+  async endGame(name: string, namespace: string, exitCode: number): Promise<void> {
+    await this.#terminate({ name, namespace }, exitCode, aTerminationReport({ reason: "exited", exitCode }));
+  }
+
+  async #reconcileAsAgent(key: string): Promise<void> {
+    const session = this.#sessions.get(key);
+    const nodeName = session?.status?.nodeName;
+    if (!session || nodeName === undefined || this.behaviour.silentNodes.has(nodeName)) return;
+    const { conditions } = session.status ?? {};
+    const pod = this.#pods.get(key);
+    const isOver = pod !== undefined && isTerminated(pod);
+    if (isOver && !isConditionTrue(conditions, "SavePersisted")) {
+      const isStored = !this.behaviour.isStoreUnavailable;
+      if (!isStored && conditions?.some(({ reason }) => reason === "StoreUnreachable")) return;
+      await this.#reportSession(session, { SavePersisted: isStored ? ["True", "Stored"] : ["False", "StoreUnreachable"] }, isStored);
+    } else if (!isOver && !isConditionTrue(conditions, "ContentReady") && !this.behaviour.nodesWithoutContent.has(nodeName)) {
+      const isStuck = this.behaviour.nodesWithoutSaves.has(nodeName);
+      await this.#reportSession(session, { ContentReady: ["True", "Cached"], SaveRestored: isStuck ? ["False", "StoreUnreachable"] : ["True", "NothingToRestore"] }, false);
+    }
+  }
+
+  async #reportSession(session: Stored<GameSession>, said: Record<string, ["True" | "False", string]>, isFinal: boolean): Promise<void> {
+    const before = (session.status?.conditions ?? []).filter(({ type }) => ["ContentReady", "SaveRestored", "SavePersisted"].includes(type));
+    const conditions = ["ContentReady", "SaveRestored", "SavePersisted"].map((type): Condition => {
+      const now = said[type];
+      const known = before.find((condition) => condition.type === type);
+      if (!now && known) return known;
+      const [status, reason] = now ?? ["Unknown" as const, "NotYet"];
+      return { type, status, reason, message: "", lastTransitionTime: systemClock.now().toISOString() };
+    });
+    const { name, namespace } = session.metadata;
+    const save: GameSessionStatus["save"] = {
+      objectKey: `saves/slot1/1-${name}-1.tar.gz`, sha256: "b".repeat(64), bytes: 10, generation: 1, sequence: 1,
+      persistedAt: systemClock.now().toISOString(), final: true,
+    };
+    const status = { conditions, ...(isFinal ? { save } : {}) };
+    const written = await new ResourceClient(this.#joypod, gameSessions).applyStatus(
+      { metadata: { name, namespace }, status }, { fieldManager: fieldManagers.nodeAgent });
+    // As the real agent, it remembers what it said and does not say it again while the watch lags behind.
+    this.#sessions.upsert(written);
+  }
+
+  async #reconcileAsKubelet(key: string): Promise<void> {
+    const pod = this.#pods.get(key);
+    if (pod?.metadata.labels?.[labels.networkProbe] !== undefined) return this.#endProbe(pod);
+    const nodeName = pod && nodeOfPod(pod);
+    if (!pod || nodeName === undefined || this.behaviour.silentNodes.has(nodeName)) return;
+    if (isDeleting(pod)) return this.#endPod(pod);
+    if (pod.spec?.nodeName === undefined) return this.#schedule(pod, nodeName);
+    if (pod.status?.phase !== "Pending") return;
+    const startedAt = systemClock.now().toISOString();
+    const { frozenStreamerIp: podIP } = this.behaviour;
+    if (podIP !== undefined) {
+      if (pod.status.podIP !== undefined) return;
+      await this.#patchStatus(pod.metadata, {
+        podIP, conditions: [{ type: "Ready", status: "False", lastTransitionTime: startedAt }],
+        initContainerStatuses: [containerStatus("streamer", { running: { startedAt } }, { ready: false })],
+        containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })],
+      });
+      return;
+    }
+    await this.#patchStatus(pod.metadata, {
+      phase: "Running", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "True" }],
+      initContainerStatuses: [containerStatus("streamer", { running: { startedAt } })],
+      containerStatuses: [containerStatus("game", { running: { startedAt } })],
+    });
+  }
+
+  async #endProbe(pod: Stored<Pod>): Promise<void> {
+    const { probes } = this.behaviour;
+    if (probes === undefined || isDeleting(pod) || isTerminated(pod)) return;
+    const exitCode = pod.metadata.labels?.[labels.networkProbe] === "control" ? probes.control : probes.covered;
+    await this.#patchStatus(pod.metadata, {
+      phase: exitCode === 0 ? "Succeeded" : "Failed",
+      containerStatuses: [{ name: "probe", image: "", imageID: "", ready: false, restartCount: 0, state: { terminated: { exitCode, reason: "Ended" } } }],
+    });
+  }
+
+  async #schedule(pod: Stored<Pod>, nodeName: string): Promise<void> {
+    const port = pod.spec?.containers[0]?.ports?.[0]?.hostPort ?? 0;
+    if (this.behaviour.takenPorts.has(port)) {
+      const lastTransitionTime = "2026-01-01T00:00:00Z";
+      const message = "0/2 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.";
+      if (pod.status?.conditions?.some(({ type }) => type === "PodScheduled")) return;
+      await this.#patchStatus(pod.metadata, { conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime }] });
+      return;
+    }
+    const { name, namespace } = pod.metadata;
+    await ignoringRaces(this.#cluster.request({
+      method: "POST", path: `/api/v1/namespaces/${namespace ?? ""}/pods/${name}/binding`,
+      body: { apiVersion: "v1", kind: "Binding", metadata: { name }, target: { apiVersion: "v1", kind: "Node", name: nodeName } },
+    }));
+  }
+
+  async #endPod(pod: Stored<Pod>): Promise<void> {
+    if (!isTerminated(pod) && pod.status?.containerStatuses) await this.#terminate(pod.metadata, 0, aTerminationReport());
+    if (pod.metadata.deletionGracePeriodSeconds === 0) return;
+    await ignoringRaces(new ResourceClient(this.#cluster, podType).delete(pod.metadata, { uid: pod.metadata.uid, gracePeriodSeconds: 0 }));
+  }
+
+  async #terminate(ref: { name: string; namespace?: string | undefined }, exitCode: number, message: string): Promise<void> {
+    const finishedAt = systemClock.now().toISOString();
+    await this.#patchStatus(ref, {
+      phase: exitCode === 0 ? "Succeeded" : "Failed",
+      conditions: [{ type: "Ready", status: "False" }],
+      initContainerStatuses: [containerStatus("streamer", { terminated: { exitCode: 0, reason: "Completed", finishedAt } })],
+      containerStatuses: [containerStatus("game", { terminated: { exitCode, reason: exitCode === 0 ? "Completed" : "Error", message, finishedAt } })],
+    });
+  }
+
+  async #patchStatus(ref: { name: string; namespace?: string | undefined }, status: Pod["status"]): Promise<void> {
+    await ignoringRaces(new ResourceClient(this.#cluster, podType).mergePatchStatus(ref, { status }));
+  }
+
+  async #reconcileAsRecorder(key: string): Promise<void> {
+    const session = this.#sessions.get(key);
+    if (!session || this.behaviour.isRecorderUnavailable || !isConditionTrue(session.status?.conditions, "Finished")) return;
+    await removeFinalizer(new ResourceClient(this.#joypod, gameSessions), session, finalizers.recorder);
+  }
+}
+
+function isTerminated(pod: Pod): boolean {
+  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+}
+
+/** A write of a fake component comes late now and then, as a real one does: its next pass repeats it. */
+async function ignoringRaces(write: Promise<unknown>): Promise<void> {
+  await write.catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
+}

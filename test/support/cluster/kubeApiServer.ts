@@ -1,0 +1,247 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Agent, request } from "undici";
+import { parseAllDocuments } from "yaml";
+import {
+  type CustomResourceDefinition, customResourceDefinitions, namespaces as namespaceType, type Namespace,
+} from "#kube/builtin.ts";
+import type { PolicyRule } from "#kube/policyRule.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { KubeTransport, type TransportOptions } from "#kube/transport.ts";
+import { base64Of, CertificateAuthority, type KeyPair } from "../http/certificates.ts";
+import { ChildProgram, freePort } from "../processes/childProgram.ts";
+import { eventually } from "../clocks/eventually.ts";
+import { grant } from "./kubeRoles.ts";
+import { programPath, repositoryRoot } from "../processes/programs.ts";
+
+const install = "run `make programs`, which builds it.";
+
+/** Who a kubeconfig is for. */
+type Identity = KeyPair | { token: string };
+
+/**
+ * A real etcd and kube-apiserver of this test run, with RBAC and the repository's CRDs. There are no controllers, no
+ * scheduler and no kubelet: owned objects are not collected, pods stay as they are created.
+ */
+export class KubeApiServer {
+  /** May do everything. */
+  readonly admin: KubeTransport;
+  /** A kubeconfig file of the administrator. */
+  readonly kubeconfigPath: string;
+  readonly url: string;
+  readonly #directory: string;
+  readonly #authority: CertificateAuthority;
+  readonly #administrator: KeyPair;
+  readonly #programs: { etcd: ChildProgram; apiServer: ChildProgram };
+  readonly #transports: KubeTransport[] = [];
+
+  private constructor(
+    url: string, directory: string, authority: CertificateAuthority, programs: { etcd: ChildProgram; apiServer: ChildProgram },
+    administrator: KeyPair,
+  ) {
+    this.url = url;
+    this.#directory = directory;
+    this.#authority = authority;
+    this.#programs = programs;
+    this.#administrator = administrator;
+    this.kubeconfigPath = this.#writeKubeconfig("admin", administrator);
+    this.admin = KubeTransport.fromFile(this.kubeconfigPath);
+  }
+
+  static async start(): Promise<KubeApiServer> {
+    const directory = mkdtempSync(join(tmpdir(), "joypod-test-kube-"));
+    process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+    const authority = await CertificateAuthority.create();
+    const etcd = await startEtcd(directory);
+    const { apiServer, port } = await startApiServer(directory, authority, etcd.url);
+    const administrator = await authority.client("joypod-test-admin", ["system:masters"]);
+    const server = new KubeApiServer(`https://127.0.0.1:${port}`, directory, authority, { etcd: etcd.program, apiServer }, administrator);
+    await eventually(() => server.admin.request({ method: "GET", path: "/api/v1/namespaces/default", deadlineMs: 1000 }),
+      { timeoutMs: 30_000, what: "the namespace default" });
+    await server.#applyCustomResources();
+    return server;
+  }
+
+  /** What a TLS client needs to speak to the server as the administrator. */
+  get administratorTls(): { ca: string; cert: string; key: string } {
+    const { certificateFile, keyFile } = this.#administrator;
+    return {
+      ca: readFileSync(this.#authority.certificateFile, "utf8"), cert: readFileSync(certificateFile, "utf8"), key: readFileSync(keyFile, "utf8"),
+    };
+  }
+
+  /** The processes, to be stopped, started and paused by tests that own their server. */
+  get programs(): { etcd: ChildProgram; apiServer: ChildProgram } {
+    return this.#programs;
+  }
+
+  /** A transport of the administrator with options of its own; closed with the server. */
+  transport(options: TransportOptions = {}): KubeTransport {
+    return this.#open(this.kubeconfigPath, options);
+  }
+
+  /** A fresh namespace. */
+  async createNamespace(prefix = "test"): Promise<string> {
+    const name = `${prefix}-${randomBytes(4).toString("hex")}`;
+    await new ResourceClient<Namespace>(this.admin, namespaceType).create({ metadata: { name } });
+    return name;
+  }
+
+  /** A user, known by a client certificate, who may do what the rules say, in one namespace or everywhere. */
+  async asUser(user: string, rules: readonly PolicyRule[], namespace?: string): Promise<{ kubeconfigPath: string; transport: KubeTransport }> {
+    await grant(this.admin, { kind: "User", name: user }, rules, namespace);
+    return this.#identify(user, await this.#authority.client(user));
+  }
+
+  /**
+   * A service account, known by a token, that may do what the rules say. A token bound to a pod carries the name of
+   * the pod's node, as a DaemonSet's does.
+   */
+  async asServiceAccount(
+    account: { namespace: string; name: string }, rules: readonly PolicyRule[],
+    { roleNamespace, boundPod }: { roleNamespace?: string; boundPod?: { name: string; uid: string } } = {},
+  ): Promise<{ kubeconfigPath: string; transport: KubeTransport }> {
+    const { namespace, name } = account;
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}`;
+    await this.admin.request({
+      method: "PATCH", path, query: { fieldManager: "test", force: true }, contentType: "application/apply-patch+yaml",
+      body: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } },
+    });
+    await grant(this.admin, { kind: "ServiceAccount", name, namespace }, rules, roleNamespace);
+    const boundObjectRef = boundPod ? { apiVersion: "v1", kind: "Pod", ...boundPod } : undefined;
+    const response = await this.admin.request({
+      method: "POST", path: `${path}/token`,
+      body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600, boundObjectRef } },
+    }) as { status: { token: string } };
+    return this.#identify(`${namespace}-${name}`, { token: response.status.token });
+  }
+
+  /** Applies the objects of a YAML file, or of a text, that are CustomResourceDefinitions, and waits until they serve. */
+  async applyCustomResources(yaml: string): Promise<void> {
+    const client = new ResourceClient<CustomResourceDefinition>(this.admin, customResourceDefinitions);
+    for (const document of parseAllDocuments(yaml)) {
+      const definition = document.toJS() as CustomResourceDefinition;
+      await client.apply(definition, { fieldManager: "test" });
+      await eventually(async () => {
+        const { status } = await client.get(definition.metadata);
+        return status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True");
+      }, { what: `${definition.metadata.name} to be established` });
+      const { group, names, versions } = definition.spec;
+      // The storage of a new kind is made only now; until then requests are put off with 429.
+      for (const { name } of versions) await this.admin.request({ method: "GET", path: `/apis/${group}/${name}/${names.plural}` });
+    }
+  }
+
+  /** Ends the processes and cuts what is open; the shared server ends with the test process by itself. */
+  async stop(): Promise<void> {
+    await Promise.all([this.admin, ...this.#transports].map((transport) => transport.close()));
+    await this.#programs.apiServer.stop();
+    await this.#programs.etcd.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #applyCustomResources(): Promise<void> {
+    const folder = join(repositoryRoot, "crds");
+    const files = (await readdir(folder)).filter((file) => file.endsWith(".yaml"));
+    for (const file of files) await this.applyCustomResources(await readFile(join(folder, file), "utf8"));
+  }
+
+  #identify(name: string, identity: Identity): { kubeconfigPath: string; transport: KubeTransport } {
+    const kubeconfigPath = this.#writeKubeconfig(`${name.replaceAll(/[^\w-]/g, "-")}-${randomBytes(4).toString("hex")}`, identity);
+    return { kubeconfigPath, transport: this.#open(kubeconfigPath) };
+  }
+
+  #open(kubeconfigPath: string, options: TransportOptions = {}): KubeTransport {
+    const transport = KubeTransport.fromFile(kubeconfigPath, options);
+    this.#transports.push(transport);
+    return transport;
+  }
+
+  #writeKubeconfig(name: string, identity: Identity): string {
+    const user = "token" in identity ? { token: identity.token }
+      : { "client-certificate-data": base64Of(identity.certificateFile), "client-key-data": base64Of(identity.keyFile) };
+    const cluster = { server: this.url, "certificate-authority-data": base64Of(this.#authority.certificateFile) };
+    const path = join(this.#directory, `${name}.kubeconfig`);
+    // JSON is YAML.
+    writeFileSync(path, JSON.stringify({
+      apiVersion: "v1", kind: "Config", "current-context": "test",
+      clusters: [{ name: "test", cluster }], users: [{ name: "test", user }],
+      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+    }), { mode: 0o600 });
+    return path;
+  }
+}
+
+let shared: Promise<KubeApiServer> | undefined;
+
+/** The run's one API server, started when first asked for. It ends with the test process; do not stop it. */
+export function sharedKubeApiServer(): Promise<KubeApiServer> {
+  return shared ??= KubeApiServer.start();
+}
+
+/** A server of the caller's own, for tests that stop it; the caller stops it. */
+export function startKubeApiServer(): Promise<KubeApiServer> {
+  return KubeApiServer.start();
+}
+
+async function startEtcd(directory: string): Promise<{ program: ChildProgram; url: string }> {
+  const [command, clientPort, peerPort] = await Promise.all([programPath("etcd"), freePort(), freePort()]);
+  const url = `http://127.0.0.1:${clientPort}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  const program = new ChildProgram({
+    command,
+    args: [
+      `--data-dir=${join(directory, "etcd")}`, `--listen-client-urls=${url}`, `--advertise-client-urls=${url}`,
+      `--listen-peer-urls=${peerUrl}`, `--initial-advertise-peer-urls=${peerUrl}`, `--initial-cluster=default=${peerUrl}`,
+      "--unsafe-no-fsync", "--log-level=warn",
+    ],
+    isReady: async () => (await fetch(`${url}/health`)).ok,
+    install,
+  });
+  await program.start();
+  return { program, url };
+}
+
+async function startApiServer(
+  directory: string, authority: CertificateAuthority, etcdUrl: string,
+): Promise<{ apiServer: ChildProgram; port: number }> {
+  const [command, port, serving, signing, probe] = await Promise.all([
+    programPath("kube-apiserver"), freePort(), authority.server("kube-apiserver", ["IP:127.0.0.1", "DNS:localhost"]),
+    authority.signingKey("service-accounts"), authority.client("probe", ["system:masters"]),
+  ]);
+  const apiServer = new ChildProgram({
+    command,
+    args: [
+      `--etcd-servers=${etcdUrl}`, "--bind-address=127.0.0.1", `--secure-port=${port}`, `--cert-dir=${directory}`,
+      `--tls-cert-file=${serving.certificateFile}`, `--tls-private-key-file=${serving.keyFile}`,
+      `--client-ca-file=${authority.certificateFile}`, "--authorization-mode=RBAC",
+      "--service-account-issuer=https://kubernetes.default.svc", `--service-account-key-file=${signing.publicKeyFile}`,
+      `--service-account-signing-key-file=${signing.keyFile}`, "--service-cluster-ip-range=10.0.0.0/24",
+      // Pods need no "default" account here, which a controller would have to make.
+      "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true", "--endpoint-reconciler-type=none",
+    ],
+    isReady: () => isServing(port, authority, probe),
+    install,
+  });
+  await apiServer.start();
+  return { apiServer, port };
+}
+
+/** Asks over TLS as its own little client: the server under preparation has no KubeApiServer yet. */
+async function isServing(port: number, authority: CertificateAuthority, client: KeyPair): Promise<boolean> {
+  const agent = new Agent({
+    connect: {
+      ca: readFileSync(authority.certificateFile), cert: readFileSync(client.certificateFile), key: readFileSync(client.keyFile),
+    },
+  });
+  try {
+    const response = await request(`https://127.0.0.1:${port}/readyz`, { dispatcher: agent });
+    await response.body.dump();
+    return response.statusCode === 200;
+  } finally {
+    await agent.destroy();
+  }
+}

@@ -1,0 +1,71 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestApi } from "./api.ts";
+import { ChildProgram, freePort } from "../processes/childProgram.ts";
+import { imageEnvironment } from "../processes/imageEnvironment.ts";
+import { repositoryRoot } from "../processes/programs.ts";
+
+/** The API as image and chart start it, in a process of its own beside one in ours: on the same stores, and with the same keys. */
+export class ApiProcess {
+  readonly url: string;
+  readonly #program: ChildProgram;
+
+  private constructor(url: string, program: ChildProgram) {
+    this.url = url;
+    this.#program = program;
+  }
+
+  /** `program` is its file under the root: the source, or what the image runs. */
+  static async beside({ deps: { config } }: TestApi, env: Record<string, string> = {}, program = "api/src/main.ts"): Promise<ApiProcess> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const { endpoint, region, bucket, accessKey, secretKey } = config.objectStore;
+    const signingKeys = [...config.auth.signingKeys].map(([kid, key]) => `${kid}:${key.toString("base64")}`).join();
+    const child = new ChildProgram({
+      command: process.execPath,
+      args: [join(repositoryRoot, program)],
+      env: {
+        ...imageEnvironment(), PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
+        S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
+        KUBECONFIG: config.cluster.kubeconfig ?? "", SESSIONS_NAMESPACE: config.cluster.sessionsNamespace, POD_NAMESPACE: config.cluster.releaseNamespace,
+        POD_NAME: `api-${port}`, SIGNING_KEYS: signingKeys, PASSWORD_PEPPER: config.auth.pepper, BCRYPT_COST: String(config.auth.bcryptCost), PASSWORD_WORKERS: "1",
+        ...env,
+      },
+      isReady: async () => (await fetch(`${url}/healthz`)).ok,
+      install: "it is this Node",
+    });
+    await child.start();
+    return new ApiProcess(url, child);
+  }
+
+  /** Ends it as a crash would, or as told. */
+  async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    await this.#program.stop(signal);
+  }
+
+  /** Starts it again, at the same address. */
+  async start(): Promise<void> {
+    await this.#program.start();
+  }
+
+  /** All that it has written so far, to its output or its error output. */
+  get output(): string {
+    return readFileSync(this.#program.logFile, "utf8");
+  }
+
+  get pid(): number {
+    return this.#program.pid;
+  }
+
+  /** Forgets the peak so far. */
+  resetPeak(): void {
+    writeFileSync(`/proc/${this.#program.pid}/clear_refs`, "5");
+  }
+
+  /** The most memory that it had in use at once since the last reset, in bytes, as the kernel counts it. */
+  get peakBytes(): number {
+    const kilobytes = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${this.#program.pid}/status`, "utf8"))?.[1];
+    if (kilobytes === undefined) throw new Error("The kernel does not tell the API's peak memory.");
+    return Number(kilobytes) * 1024;
+  }
+}

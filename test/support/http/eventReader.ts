@@ -1,0 +1,89 @@
+import { expect } from "chai";
+import type { GameSessionEventName } from "#contracts/http/gameSessionEvents.ts";
+import type { ApiClient } from "./apiClient.ts";
+import { eventually } from "../clocks/eventually.ts";
+import { checkAgainstDocument } from "../openapi/documentCheck.ts";
+
+/** One server-sent event, with its data read. */
+export interface SeenEvent {
+  id: string;
+  name: string;
+  data: Record<string, unknown>;
+}
+
+/** Reads a session's event stream as a browser does, without coming back by itself. */
+export class EventReader {
+  readonly events: SeenEvent[] = [];
+  readonly response: Response;
+  /** Heartbeats so far. */
+  comments = 0;
+  hasEnded = false;
+  readonly #abort: AbortController;
+  #text = "";
+
+  private constructor(response: Response, abort: AbortController) {
+    this.response = response;
+    this.#abort = abort;
+    void this.#read();
+  }
+
+  /** Opens the stream as `client`; what it answers instead is in `response`. */
+  static async open(url: string, client: ApiClient, sessionId: string, headers: Record<string, string> = {}): Promise<EventReader> {
+    await client.get("/api/auth/session"); // Fills the cookie jar.
+    const abort = new AbortController();
+    const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(`${url}/api/game/events?sessionId=${sessionId}`, {
+      headers: { accept: "text/event-stream", "accept-encoding": "gzip", cookie, ...headers }, signal: abort.signal,
+    });
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    const text = isStream ? "" : await response.clone().text();
+    checkAgainstDocument({ method: "GET", path: `/api/game/events?sessionId=${sessionId}`, status: response.status, headers: response.headers, text });
+    return new EventReader(response, abort);
+  }
+
+  get names(): string[] {
+    return this.events.map(({ name }) => name);
+  }
+
+  get lastId(): string {
+    return this.events.at(-1)?.id ?? "";
+  }
+
+  /** The first event of that name, or the first whose data holds all of `data`. */
+  async see(name: GameSessionEventName, data: Record<string, unknown> = {}): Promise<SeenEvent> {
+    return eventually(() => {
+      const found = this.events.find((event) => event.name === name && Object.entries(data).every(([key, value]) => event.data[key] === value));
+      expect(found, JSON.stringify(this.events)).to.not.equal(undefined);
+      return found;
+    }, { timeoutMs: 15_000 });
+  }
+
+  async seeEnd(): Promise<void> {
+    await eventually(() => this.hasEnded, { timeoutMs: 15_000, what: "the end of the stream" });
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const chunk of this.response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        const blocks = (this.#text + chunk).split("\n\n");
+        this.#text = blocks.pop() ?? "";
+        for (const block of blocks) this.#take(block);
+      }
+    } catch {
+      // Closed by us, or cut: both are an end.
+    }
+    this.hasEnded = true;
+  }
+
+  #take(block: string): void {
+    if (block.startsWith(":")) this.comments++;
+    const fields = new Map(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
+    const data = fields.get("data");
+    if (data === undefined) return;
+    this.events.push({ id: fields.get("id") ?? "", name: fields.get("event") ?? "", data: JSON.parse(data) as Record<string, unknown> });
+  }
+}

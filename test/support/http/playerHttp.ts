@@ -1,0 +1,85 @@
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { ApiClient } from "./apiClient.ts";
+import { postSignIn } from "./authForms.ts";
+
+/** What a signed-in player asks the running platform for, without waiting for a browser. */
+export class PlayerHttp {
+  readonly #origin: string;
+  readonly #cookie: () => Promise<string>;
+
+  private constructor(origin: string, cookie: () => Promise<string>) {
+    this.#origin = origin;
+    this.#cookie = cookie;
+  }
+
+  /** Takes the cookies of a page on which the player is signed in, as they are at each call. */
+  static of(page: Page): PlayerHttp {
+    const { origin } = new URL(page.url());
+    return new PlayerHttp(origin, async () => (await page.context().cookies(origin)).map(({ name, value }) => `${name}=${value}`).join("; "));
+  }
+
+  /** Signs in by the form, as no browser; throws when the player may not. */
+  static async signIn(baseUrl: string, player: { email: string; password: string }): Promise<PlayerHttp> {
+    const client = new ApiClient(baseUrl);
+    const { status, text } = await postSignIn(client, player);
+    if (status !== 200) throw new Error(`${player.email} cannot sign in: ${status} ${text}`);
+    const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    return new PlayerHttp(new URL(baseUrl).origin, () => Promise.resolve(cookie));
+  }
+
+  /** Launches the game and returns the session's id with the 202 response. */
+  async launch(gameSlug: string): Promise<string> {
+    return (await this.#call<{ sessionId: string }>("POST", "/api/game/launch", { gameSlug })).sessionId;
+  }
+
+  /** When the event that the session runs arrived, in milliseconds of the epoch: the play page follows the same events. */
+  async whenRunning(sessionId: string): Promise<number> {
+    const { body } = await this.#request("GET", `/api/game/events?sessionId=${sessionId}`);
+    if (body === null) throw new Error("There are no events of the session.");
+    for await (const line of createInterface({ input: Readable.from(body) })) {
+      if (line === `event: ${gameSessionEvents.running}`) return Date.now();
+      if (line === `event: ${gameSessionEvents.end}`) break;
+    }
+    throw new Error(`The session ${sessionId} has ended before it ran.`);
+  }
+
+  async keepAlive(sessionId: string): Promise<void> {
+    await this.#call("POST", "/api/game/keepalive", { sessionId });
+  }
+
+  /** Asks for the end; a long one goes on after the response. */
+  async stop(sessionId: string): Promise<void> {
+    await this.#call("POST", "/api/game/stop", { sessionId });
+  }
+
+  /** What the player is told of the session. */
+  status(sessionId: string): Promise<GameSessionStatusResponse> {
+    return this.#call("GET", `/api/game/session-status?sessionId=${sessionId}`);
+  }
+
+  async #call<T>(method: "GET" | "POST", path: string, body?: object): Promise<T> {
+    return await (await this.#request(method, path, body)).json() as T;
+  }
+
+  /** Those who ask too often wait as they are told. */
+  async #request(method: "GET" | "POST", path: string, body?: object): Promise<Response> {
+    const response = await fetch(this.#origin + path, {
+      method,
+      headers: { cookie: await this.#cookie(), ...(body === undefined ? {} : { "content-type": "application/json", origin: this.#origin }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(90_000),
+    });
+    const retryAfter = response.headers.get("retry-after");
+    if (response.status === 429 && retryAfter !== null) {
+      await setTimeout(Number(retryAfter) * 1000);
+      return this.#request(method, path, body);
+    }
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response;
+  }
+}

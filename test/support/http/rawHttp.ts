@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { checkAgainstDocument } from "../openapi/documentCheck.ts";
+import { responsesIn } from "./rawResponses.ts";
+
+/** A client that writes bytes of its own making: what is no HTTP, and HTTP that comes slowly. */
+export class RawClient {
+  readonly #socket: Socket;
+  readonly #closed: Promise<unknown>;
+  #received = "";
+  #written = "";
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.on("data", (bytes: Buffer) => this.#received += bytes.toString("latin1"));
+    socket.on("error", () => undefined); // Being cut is what these clients are for.
+  }
+
+  static async connect(url: string): Promise<RawClient> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    const client = new RawClient(socket);
+    await once(socket, "connect");
+    return client;
+  }
+
+  get received(): string {
+    return this.#received;
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.closed;
+  }
+
+  write(text: string | Buffer): void {
+    this.#written += typeof text === "string" ? text : text.toString("latin1");
+    if (this.#socket.writable) this.#socket.write(text);
+  }
+
+  /** Takes nothing more of what the server sends. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** Bytes that the kernel has of the server's and that were not read, at either end. */
+  unread(): number {
+    const { localPort = 0, remotePort = 0 } = this.#socket;
+    const rows = readFileSync("/proc/net/tcp", "utf8").split("\n").map((row) => row.trim().split(/\s+/));
+    const port = (address = "") => Number.parseInt(address.split(":")[1] ?? "", 16);
+    const queued = (from: number, to: number): number[] => {
+      const row = rows.find(([, local, remote]) => port(local) === from && port(remote) === to);
+      return (row?.[4] ?? "0:0").split(":").map((bytes) => Number.parseInt(bytes, 16));
+    };
+    return (queued(remotePort, localPort)[0] ?? 0) + (queued(localPort, remotePort)[1] ?? 0);
+  }
+
+  /** Takes what the server sends again. */
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Writes the pieces with pauses between them, until it is cut. */
+  async trickle(pieces: Iterable<string | Buffer>, pauseMs: number): Promise<void> {
+    for (const piece of pieces) {
+      if (this.isClosed) return;
+      this.write(piece);
+      await Promise.race([this.#closed, new Promise((resolve) => setTimeout(resolve, pauseMs))]);
+    }
+  }
+
+  /** Resolves with everything received, once the server has closed the connection; throws when it is not as documented. */
+  async untilClosed(): Promise<string> {
+    await this.#closed;
+    this.#checkResponses();
+    return this.#received;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** A response to what is no request, or to one too many, can only be the server's own error response. */
+  #checkResponses(): void {
+    const requests = [...this.#written.matchAll(/^([A-Z]+) (\/\S*) HTTP\/1\.1\r$/gm)];
+    const responses = responsesIn(this.#received, requests.map(([, method = ""]) => method));
+    responses.forEach(({ isWhole, ...response }, index) => {
+      const [, method = "", path = ""] = requests[index] ?? [];
+      if (isWhole) checkAgainstDocument({ method, path, ...response });
+    });
+  }
+}
+
+/** Sends one text and returns all that comes back until the server closes the connection. */
+export async function exchange(url: string, text: string | Buffer): Promise<string> {
+  const client = await RawClient.connect(url);
+  client.write(text);
+  return client.untilClosed();
+}

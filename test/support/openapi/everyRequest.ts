@@ -1,0 +1,57 @@
+import { aUser } from "../../factories/catalog.ts";
+import type { TestApi } from "../http/api.ts";
+import type { ApiClient, ApiResponse } from "../http/apiClient.ts";
+import { anArchive, archivedGame } from "../fixtures/archives.ts";
+import { postSignIn, postSignOut } from "../http/authForms.ts";
+import { wholeInterface } from "./interfaceDocument.ts";
+import { ownedThings } from "./interfaceFixture.ts";
+import { sampleRequest } from "./sampleRequest.ts";
+
+/** A request with its name, ready to be sent. */
+export interface NamedRequest {
+  name: string;
+  send: () => Promise<ApiResponse>;
+}
+
+/** Responses by the names of their requests. */
+export type NamedResponses = ReadonlyMap<string, ApiResponse>;
+
+/** Returns each route's simplest request, from a client who may send it, about things of their own, and the requests that these leave out. */
+export async function everyRequest(api: TestApi): Promise<NamedRequest[]> {
+  const { prisma } = api.deps.postgres;
+  const { user, partner: owner, game, known } = await ownedThings(api);
+  await prisma.game.update({ where: { id: game.id }, data: archivedGame });
+  await prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { rootFiles: [archivedGame.launcher], rootDirectories: [archivedGame.engineDir] } });
+  const [idle, archive] = await Promise.all([aUser(api.deps), anArchive()]);
+  const clients = { public: api.anonymous(), user: api.as(user), partner: api.asPartner(owner) };
+  const [newcomer, leaving] = [api.as(idle), api.as(idle)];
+  for (const client of [clients.user, newcomer, leaving]) await client.get("/healthz"); // Signs them in.
+  const once = (client: ApiClient, path: string, body: object): Promise<ApiResponse> => client.post(path, body, { "idempotency-key": "once" });
+  const routes = wholeInterface().routes.map((route): NamedRequest => {
+    const { method, path, body, headers } = sampleRequest(route, { ...known, ...archivedGame, title: `New ${game.slug}` });
+    const sent = route.name === "uploadArchive" ? { body: archive, headers: { "content-type": "application/gzip" } } : { body, headers };
+    return { name: route.name, send: () => clients[route.access].request(method, path, sent) };
+  });
+  return [
+    { name: "a favourite with a key", send: () => once(clients.user, "/api/favorites", { gameId: game.id }) },
+    { name: "a launch with a key", send: () => once(newcomer, "/api/game/launch", { gameSlug: game.slug }) },
+    { name: "a changed game", send: () => clients.partner.patch(`/api/partners/games/${game.slug}`, { description: "New." }) },
+    { name: "a sign-in", send: () => postSignIn(api.anonymous(), user) },
+    { name: "a wrong sign-in", send: () => postSignIn(api.anonymous(), { ...user, password: "wrong" }) },
+    { name: "a sign-out", send: () => postSignOut(leaving) },
+    { name: "readiness without the object store", send: () => clients.public.get("/readyz?exclude=objectStore") },
+    ...routes,
+  ];
+}
+
+/** Sends the requests one after another. */
+export async function sendInOrder(requests: readonly NamedRequest[]): Promise<NamedResponses> {
+  const responses = new Map<string, ApiResponse>();
+  for (const { name, send } of requests) responses.set(name, await send());
+  return responses;
+}
+
+/** Sends the requests all at once. */
+export async function sendAtOnce(requests: readonly NamedRequest[]): Promise<NamedResponses> {
+  return new Map(await Promise.all(requests.map(async ({ name, send }): Promise<[string, ApiResponse]> => [name, await send()])));
+}

@@ -1,0 +1,93 @@
+import { createServer, type Server } from "node:http";
+import { aGame, aPartner, aUser, type TestUser } from "../../factories/catalog.ts";
+import { TestApi } from "../http/api.ts";
+import type { ApiClient } from "../http/apiClient.ts";
+import { anArchive, archivedGame } from "../fixtures/archives.ts";
+import { eventually } from "../clocks/eventually.ts";
+import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";
+import { unknownNames } from "./interfaceFixture.ts";
+import type { KnownValues } from "./sampleRequest.ts";
+
+/** Who sends a route's requests, and what these are about. */
+export interface Sender {
+  client: () => Promise<ApiClient>;
+  known: KnownValues;
+  /** A body that does what the route is for, where its schema alone does not say how. */
+  goodBody?: unknown;
+}
+
+const platformRoutes = ["isReady", "launchGame", "uploadArchive", "offerStream", "hangUpStream"] as const;
+type PlatformRoute = (typeof platformRoutes)[number];
+
+/** Whether a route can only do its work with more than the database. */
+export function isPlatformRoute(name: string): name is PlatformRoute {
+  return platformRoutes.some((route) => route === name);
+}
+
+/** A loopback address that stands for a session's pod: every pod's streamer has the same port. */
+const podIp = "127.77.0.9";
+
+/** An API with a cluster in which sessions run, an object store, and a streamer that takes every offer. */
+export class FakePlatform {
+  readonly #api: TestApi;
+  readonly #operator: FakeOperator;
+  readonly #streamer: Server;
+
+  private constructor(api: TestApi, operator: FakeOperator, streamer: Server) {
+    this.#api = api;
+    this.#operator = operator;
+    this.#streamer = streamer;
+  }
+
+  static async start(env: Record<string, string>): Promise<FakePlatform> {
+    const api = await TestApi.start({ kube: true, minio: true, env });
+    const operator = operatorOf(api);
+    await operator.addNode(1000);
+    await eventually(() => api.deps.cluster.gameNodes.cache.size > 0, { what: "the node to be known" });
+    const streamer = createServer(({ method }, response) => {
+      if (method === "POST") response.writeHead(201, { "content-type": "application/sdp", "location": "/whep/connection-1" }).end("v=0 answer");
+      else response.end();
+    });
+    await new Promise<void>((resolve, reject) => streamer.once("error", reject).listen(8080, podIp, resolve));
+    return new FakePlatform(api, operator, streamer);
+  }
+
+  async stop(): Promise<void> {
+    this.#streamer.close();
+    this.#streamer.closeAllConnections();
+    await this.#operator.removeNodes();
+    await this.#api.stop();
+  }
+
+  async senderOf(route: PlatformRoute): Promise<Sender> {
+    const { deps } = this.#api;
+    switch (route) {
+      case "isReady": return { client: () => Promise.resolve(this.#api.anonymous()), known: {} };
+      case "launchGame": {
+        // Who has launched has a session, and may not launch again.
+        const { slug } = await aGame(deps);
+        return { client: async () => this.#api.as(await aUser(deps)), known: { ...unknownNames, gameSlug: slug } };
+      }
+      case "uploadArchive": {
+        const partner = await aPartner(deps);
+        const { slug } = await aGame(deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
+        return { client: () => Promise.resolve(this.#api.asPartner(partner)), known: { slug }, goodBody: await anArchive() };
+      }
+      case "offerStream":
+      case "hangUpStream": {
+        const user = await aUser(deps);
+        const sessionId = await this.#runningSession(user);
+        return { client: () => Promise.resolve(this.#api.as(user)), known: { sessionId, connectionId: "connection-1" }, goodBody: "v=0 offer" };
+      }
+    }
+  }
+
+  async #runningSession(user: TestUser): Promise<string> {
+    const { slug } = await aGame(this.#api.deps);
+    const { sessionId } = (await this.#api.as(user).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    await this.#operator.makeReady(sessionId, { podIp });
+    const { prisma } = this.#api.deps.postgres;
+    await eventually(async () => (await prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status === "running", { what: "the session to run" });
+    return sessionId;
+  }
+}

@@ -1,0 +1,30 @@
+import { aGame, aGameSessionRow, aPartner, aUser, type TestGame, type TestPartner, type TestUser } from "../../factories/catalog.ts";
+import type { TestApi } from "../http/api.ts";
+import type { KnownValues } from "./sampleRequest.ts";
+
+/** A player with a running session, and a partner with the game that it plays. */
+export interface Owned {
+  user: TestUser;
+  partner: TestPartner;
+  game: TestGame;
+  /** What a request must name to mean these. */
+  known: KnownValues;
+}
+
+/** The same names where nothing is behind them. */
+export const unknownNames: KnownValues = {
+  slug: "no-such-game", gameSlug: "no-such-game", gameId: "no-such-game", sessionId: "gs-none", connectionId: "connection-1", provider: "none",
+};
+
+/** New rows, so that what a request does to them is nobody else's business. */
+export async function ownedThings({ deps }: TestApi): Promise<Owned> {
+  const [user, partner] = await Promise.all([aUser(deps), aPartner(deps)]);
+  const game = await aGame(deps, { partnerId: partner.id });
+  const { prisma } = deps.postgres;
+  await prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { rootFiles: ["run.sh"], rootDirectories: ["engine"] } });
+  const { id } = await aGameSessionRow(deps, { user, game });
+  return {
+    user, partner, game,
+    known: { ...unknownNames, launcher: "run.sh", engineDir: "engine", slug: game.slug, gameSlug: game.slug, gameId: game.id, sessionId: id, email: user.email, password: user.password },
+  };
+}

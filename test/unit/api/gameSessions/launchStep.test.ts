@@ -1,0 +1,32 @@
+import { expect } from "chai";
+import { launchProgressOf } from "#api/gameSessions/launchStep.ts";
+import { aDigest, aCondition, aGameSession, aPlacedStatus } from "../../../factories/gameSession.ts";
+import { aGameNode } from "../../../factories/gameNode.ts";
+
+const noNode = (): undefined => undefined;
+
+function stepAfter(...conditions: string[]): string {
+  const status = aPlacedStatus({ conditions: conditions.map((type) => aCondition(type)) });
+  return launchProgressOf(aGameSession({ status }), noNode).step;
+}
+
+describe("launchProgressOf", () => {
+  it("names the launch's current step", () => {
+    expect(launchProgressOf(undefined, noNode)).to.deep.equal({ step: "scheduling" });
+    expect(launchProgressOf(aGameSession(), noNode)).to.deep.equal({ step: "scheduling" });
+    expect(stepAfter("Scheduled")).to.equal("downloading");
+    expect(stepAfter("Scheduled", "ContentReady")).to.equal("restoring");
+    expect(stepAfter("Scheduled", "ContentReady", "SaveRestored")).to.equal("booting");
+    expect(stepAfter("Scheduled", "ContentReady", "SaveRestored", "PodReady")).to.equal("connecting");
+  });
+
+  it("returns the progress of this version's download on the session's node", () => {
+    const entries = [
+      { digest: "b".repeat(64), state: "Downloading", bytes: 0, progressPercent: 90, inUse: false },
+      { digest: aDigest, state: "Downloading", bytes: 0, progressPercent: 30, inUse: true },
+    ] as const;
+    const node = aGameNode("node1", { entries: [...entries] });
+    const progress = launchProgressOf(aGameSession({ status: aPlacedStatus() }), (name) => (name === "node1" ? node : undefined));
+    expect(progress).to.deep.equal({ step: "downloading", progressPercent: 30 });
+  });
+});

@@ -1,0 +1,26 @@
+import { expect } from "chai";
+import { StopReason } from "#contracts/crd/gameSession.ts";
+import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
+import { publicEndOf } from "#api/gameSessions/stopCause.ts";
+
+describe("publicEndOf", () => {
+  it("has a public word for every reason of the cluster", () => {
+    const words = StopReason.options.map((reason) => publicEndOf(reason, true)!.endReason);
+    expect(words.toSorted()).to.deep.equal(GameSessionEndReason.options.toSorted());
+  });
+
+  it("explains every end but the player's own wish", () => {
+    for (const reason of StopReason.options) {
+      expect(publicEndOf(reason, true)!.message === undefined, reason).to.equal(reason === "UserRequested");
+    }
+  });
+
+  it("tells a launch that failed apart from a game that failed", () => {
+    expect(publicEndOf("Failed", false)!.message).not.to.equal(publicEndOf("Failed", true)!.message);
+  });
+
+  it("says nothing before there is an end", () => {
+    expect(publicEndOf(null, true)).to.be.undefined;
+    expect(publicEndOf("Nonsense", true)).to.be.undefined;
+  });
+});

@@ -1,0 +1,81 @@
+import { expect } from "chai";
+import { gzipSync } from "node:zlib";
+import { packTar, type TarEntry } from "modern-tar";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { ArchiveInspection, type InspectedArchive } from "#api/games/upload/archiveInspection.ts";
+
+const game = { launcher: "play.sh", engineDir: "engine" };
+
+async function anArchive(...extra: TarEntry[]): Promise<Buffer> {
+  const tar = await packTar([
+    { header: { name: "engine/", type: "directory", size: 0 } },
+    { header: { name: "engine/data.bin", size: 70_000 }, body: Buffer.alloc(70_000, 7) },
+    { header: { name: "play.sh", size: 9 }, body: "#!/bin/sh" },
+    ...extra,
+  ]);
+  return gzipSync(tar);
+}
+
+async function inspect(archive: Buffer, chunkBytes = 1000): Promise<InspectedArchive> {
+  const inspection = new ArchiveInspection(game);
+  try {
+    for (let at = 0; at < archive.length; at += chunkBytes) await inspection.write(archive.subarray(at, at + chunkBytes));
+    return await inspection.finish();
+  } finally {
+    inspection.close();
+  }
+}
+
+async function errorMessageOf(archive: Buffer, chunkBytes?: number): Promise<string> {
+  try {
+    await inspect(archive, chunkBytes);
+  } catch (error) {
+    if (error instanceof ArchiveRefused) return error.message;
+    throw error;
+  }
+  throw new Error("The archive was accepted.");
+}
+
+describe("ArchiveInspection", () => {
+  it("lists what a good archive holds, whatever the pieces", async () => {
+    const archive = await anArchive({ header: { name: "readme.txt", size: 2 }, body: "hi" });
+    for (const chunkBytes of [1, 511, archive.length]) {
+      const { entries, unpackedBytes, rootFiles, rootDirectories } = await inspect(archive, chunkBytes);
+      expect({ entries, unpackedBytes, rootFiles, rootDirectories }).to.deep.equal({
+        entries: 4, unpackedBytes: 70_011, rootFiles: ["play.sh", "readme.txt"], rootDirectories: ["engine"],
+      });
+    }
+  });
+
+  it("refuses an entry outside the game's folder, naming it", async () => {
+    expect(await errorMessageOf(await anArchive({ header: { name: "../evil", size: 1 }, body: "x" }))).to.contain("../evil");
+  });
+
+  it("refuses a second member and trailing bytes, in the same piece and in a later one", async () => {
+    const archive = await anArchive();
+    for (const tail of [archive, Buffer.from("x"), Buffer.alloc(600)]) {
+      for (const chunkBytes of [archive.length, archive.length + tail.length]) {
+        expect(await errorMessageOf(Buffer.concat([archive, tail]), chunkBytes)).to.contain("gzip stream");
+      }
+    }
+  });
+
+  it("refuses what is cut off, damaged, empty or no gzip at all", async () => {
+    const archive = await anArchive();
+    const damaged = Buffer.from(archive);
+    damaged[damaged.length - 8]! ^= 1; // The CRC.
+    for (const bytes of [archive.subarray(0, -1), archive.subarray(0, 100), damaged, Buffer.alloc(0), Buffer.from("PK\x03\x04")]) {
+      expect(await errorMessageOf(bytes)).to.match(/^The archive/);
+    }
+  });
+
+  it("refuses an archive without launcher or engine", async () => {
+    expect(await errorMessageOf(gzipSync(await packTar([{ header: { name: "play.sh", size: 1 }, body: "x" }])))).to.contain("engine");
+    expect(await errorMessageOf(gzipSync(await packTar([{ header: { name: "engine/", type: "directory", size: 0 } }])))).to.contain("play.sh");
+  });
+
+  it("refuses a bomb long before it is unpacked", async () => {
+    const bomb = gzipSync(await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]));
+    expect(await errorMessageOf(bomb, 64 * 1024)).to.contain("times its size");
+  });
+});

@@ -1,0 +1,76 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { expect } from "chai";
+import { buildDocument, documentPath } from "#api/http/openapi/document.ts";
+import { registerRoutes } from "#api/http/router.ts";
+import { createRoutes } from "#api/routes.ts";
+import { configWith, wholeInterface } from "../../../../support/openapi/interfaceDocument.ts";
+
+describe("the OpenAPI document", () => {
+  it("lints clean", async function () {
+    this.timeout(30_000);
+    const { document, routes } = wholeInterface();
+    const problems = await lintFromString({ source: JSON.stringify(document), config: await createConfig({ extends: ["recommended"] }) });
+    // Providers send browsers to an address that only ever sends them on.
+    const onlyRedirects = new Set(routes.filter(({ responses }) => Object.keys(responses).every((status) => status.startsWith("3"))).map(({ name }) => name));
+    expect([...onlyRedirects]).to.deep.equal(["finishProviderSignIn"]);
+    const left = problems.filter(({ ruleId, location }) => !(ruleId === "operation-2xx-response"
+      && location.some(({ pointer }) => pointer === "#/paths/~1api~1auth~1callback~1{provider}/get/responses")));
+    expect(left.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)).to.deep.equal([]);
+  });
+
+  it("has exactly the routes that the router serves", () => {
+    const { document, routes } = wholeInterface();
+    const layers = registerRoutes(routes).stack.flatMap(({ path, methods }) =>
+      methods.filter((method) => method !== "HEAD").map((method) => `${method} ${documentPath(String(path))}`));
+    const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`));
+    expect(layers.toSorted()).to.deep.equal(operations.toSorted());
+    expect(layers).to.have.length(new Set(layers).size).and.above(25);
+  });
+
+  it("states of every operation who may call it, what it is for and which errors it may return", () => {
+    const { document, routes } = wholeInterface();
+    for (const { method, path, access, name } of routes) {
+      const operation = operationOf(document, method, path);
+      expect(operation.operationId).to.equal(name);
+      expect(operation.security, name).to.deep.equal({ public: [], user: [{ session: [] }], partner: [{ partnerKey: [] }] }[access]);
+      expect(operation.tags, name).to.have.length(1);
+      if (access !== "public") expect(Object.keys(operation.responses ?? {}), name).to.include.members(["401", "429", "500", "503"]);
+    }
+  });
+
+  it("names the conditional header of every operation that can respond with 304", () => {
+    const { document, routes } = wholeInterface();
+    const cacheable = routes.filter(({ responses }) => 304 in responses);
+    expect(cacheable.map(({ name }) => name)).to.include.members(["listGames", "getGame", "getOpenApi"]);
+    for (const { method, path, name } of cacheable) {
+      expect(operationOf(document, method, path).parameters?.map((parameter) => parameter.name), name).to.include("If-None-Match");
+    }
+  });
+
+  it("names this service's address, and the name of its cookie there", () => {
+    const dev = buildDocument(wholeInterface().routes, configWith({ BASE_URL: "http://127.0.0.1:8080" }));
+    expect(dev.servers).to.deep.equal([{ url: "http://127.0.0.1:8080" }]);
+    expect(dev.components?.securitySchemes?.["session"]).to.include({ in: "cookie", name: "auth.session-token" });
+    expect(wholeInterface().document.components?.securitySchemes?.["session"]).to.include({ name: "__Secure-auth.session-token" });
+  });
+
+  it("is served, like the health routes, only where it is configured", () => {
+    const paths = createRoutes(configWith({ OPENAPI_ROUTE: "off", HEALTH_ROUTES: "off" })).map(({ path }) => path);
+    expect(paths).to.not.include.members(["/openapi.json"]).and.not.include.members(["/healthz"]);
+    expect(createRoutes(configWith()).map(({ path }) => path)).to.include.members(["/openapi.json", "/healthz", "/readyz"]);
+  });
+
+  it("allows additional fields in responses, and forbids them in requests", () => {
+    const { schemas = {} } = wholeInterface().document.components ?? {};
+    expect(schemas["Game"]).to.not.have.property("additionalProperties");
+    expect(schemas["RegisterGameRequest"]).to.include({ additionalProperties: false });
+  });
+});
+
+interface Operation { operationId?: string; parameters?: { name: string }[]; security?: object[]; tags?: string[]; responses?: object }
+
+function operationOf({ paths = {} }: ReturnType<typeof buildDocument>, method: string, path: string): Operation {
+  const item = paths[documentPath(path)] as Record<string, Operation> | undefined;
+  return item?.[method.toLowerCase()] ?? {};
+}

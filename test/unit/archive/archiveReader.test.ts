@@ -1,0 +1,173 @@
+import { expect } from "chai";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import { gameArchiveRules, saveArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
+import { limits } from "#contracts/limits.ts";
+import { aGameTar, aTar, paxHeader, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
+
+const rules = gameArchiveRules({});
+
+/** What the reader lets through, as `path` for a directory and `path=content` for a file. */
+function read(tar: Buffer, { by = tar.length, withRules = rules, packedBytes = tar.length }: { by?: number; withRules?: ArchiveRules; packedBytes?: number } = {}): string[] {
+  const seen: string[] = [];
+  let content: string | undefined;
+  const reader = createArchiveReader(withRules, {
+    entry({ path, isDirectory, isExecutable }) {
+      content = undefined;
+      seen.push(`${path}${isExecutable && !isDirectory ? "*" : ""}`);
+      if (!isDirectory) content = "";
+    },
+    data(bytes) {
+      if (content !== undefined) content += bytes.toString("latin1");
+    },
+    endEntry() {
+      if (content !== undefined) seen.push(`${seen.pop() ?? ""}=${content}`);
+    },
+  });
+  for (let start = 0; start < tar.length; start += by) reader.write(tar.subarray(start, start + by), packedBytes);
+  reader.finish();
+  return seen;
+}
+
+function rejectionOf(tar: Buffer, options: Parameters<typeof read>[1] = {}): ArchiveRefused {
+  try {
+    read(tar, options);
+  } catch (error) {
+    if (error instanceof ArchiveRefused) return error;
+    throw error;
+  }
+  throw new Error("The archive was not refused.");
+}
+
+const file = (name: string, body = "x"): TarEntrySpec => ({ name, body });
+
+describe("createArchiveReader", () => {
+  const whole = aTar([{ name: "./" }, { name: "./run.sh", body: "#!/bin/sh\n", mode: 0o755 }, { name: "./engine/" }, { name: "./engine/a.bin", body: "b".repeat(1500) }, { name: "empty" }]);
+  const content = ["run.sh*=#!/bin/sh\n", "engine", `engine/a.bin=${"b".repeat(1500)}`, "empty="];
+
+  for (const by of [1, 7, 511, 512, 513, 4096, whole.length]) {
+    it(`returns files and directories when written ${by} bytes at a time`, () => expect(read(whole, { by })).to.deep.equal(content));
+  }
+
+  it("reads names from GNU long names, POSIX prefixes and extended headers", () => {
+    const long = `${"d".repeat(120)}/${"f".repeat(90)}`;
+    expect(read(aTar([{ name: "././@LongLink", type: "L", body: `${long}\0`, magic: "ustar  \0" }, { ...file("cut"), magic: "ustar  \0" }]))).to.deep.equal([`${long}=x`]);
+    expect(read(aTar([{ ...file("name"), prefix: "folder" }]))).to.deep.equal(["folder/name=x"]);
+    expect(read(aTar([paxHeader({ path: "größe/ä", mtime: "12.5" }), file("other")]))).to.deep.equal(["größe/ä=x"]);
+  });
+
+  it("accepts the comment that git writes to a global header", () => {
+    expect(read(aTar([paxHeader({ comment: "0123abcd" }, "g"), file("a")]))).to.deep.equal(["a=x"]);
+  });
+
+  it("accepts a directory that is listed after a file in it", () => {
+    expect(read(aTar([file("a/b"), { name: "a/" }]))).to.deep.equal(["a/b=x", "a"]);
+  });
+
+  const hostile: [title: string, entries: TarEntrySpec[], rule: RegExp, entry: string | undefined][] = [
+    ["a symbolic link", [{ name: "link", type: "2", linkName: "/etc/passwd" }], /is a symbolic link/, "link"],
+    ["a hard link", [{ name: "link", type: "1", linkName: "run.sh" }], /is a hard link/, "link"],
+    ["a symbolic link with a long target", [{ name: "././@LongLink", type: "K", body: "/etc\0" }, { name: "link", type: "2" }], /is a symbolic link/, "link"],
+    ["a character device", [{ name: "tty", type: "3" }], /is a character device/, "tty"],
+    ["a block device", [{ name: "disk", type: "4" }], /is a block device/, "disk"],
+    ["a FIFO", [{ name: "pipe", type: "6" }], /is a FIFO/, "pipe"],
+    ["a contiguous file", [{ name: "old", type: "7" }], /neither a file nor a directory/, "old"],
+    ["a GNU sparse file", [{ name: "holes", type: "S" }], /is a sparse file/, "holes"],
+    ["a POSIX sparse file", [paxHeader({ "GNU.sparse.major": "1" }), file("holes")], /sparse file/, undefined],
+    ["an absolute path", [file("/etc/passwd")], /absolute path/, "/etc/passwd"],
+    ["a path upwards", [file("../evil")], /has \.\. in its path/, "../evil"],
+    ["a path upwards inside", [file("a/../../evil")], /has \.\. in its path/, "a/../../evil"],
+    ["a path upwards behind ./", [file("./../evil")], /has \.\. in its path/, "./../evil"],
+    ["an absolute path behind ./", [file(".//etc/passwd")], /empty or \. component/, ".//etc/passwd"],
+    ["a path upwards by an extended header", [paxHeader({ path: "../evil" }), file("good")], /has \.\. in its path/, "../evil"],
+    ["a path upwards by a prefix", [{ ...file("evil"), prefix: ".." }], /has \.\. in its path/, "../evil"],
+    ["an empty component", [file("a//b")], /empty or \. component/, "a//b"],
+    ["a . component", [file("a/./b")], /empty or \. component/, "a/./b"],
+    ["an entry without a name", [file("")], /has no name/, ""],
+    ["a backslash", [file("a\\b")], /backslash/, "a\\b"],
+    ["a drive letter", [file("C:evil")], /drive letter/, "C:evil"],
+    ["a newline in a name", [file("a\nb")], /control character/, "a\nb"],
+    ["a name that is decomposed", [file("u\u0308ber")], /normal form C/, "u\u0308ber"],
+    ["a long component", [paxHeader({ path: "a".repeat(256) }), file("a")], /component longer than 255/, "a".repeat(256)],
+    ["a long path", [paxHeader({ path: "abc/".repeat(300) + "d" }), file("a")], /longer than 1024/, "abc/".repeat(300) + "d"],
+    ["a file twice", [file("a"), file("a")], /is there twice/, "a"],
+    ["a directory twice", [{ name: "a/" }, { name: "a/" }], /is there twice/, "a"],
+    ["a file over a directory", [{ name: "a/" }, file("a")], /is there twice/, "a"],
+    ["a directory over a file", [file("a"), { name: "a/" }], /is there twice/, "a"],
+    ["a file under a file", [file("a"), file("a/b")], /lies under a file/, "a/b"],
+    ["names that differ only by case", [file("README"), file("readme")], /differs only by case/, "readme"],
+    ["directories whose names differ only by case", [file("Data/a"), file("data/b")], /differs only by case/, "data/b"],
+    ["names that differ only by ß and SS", [file("straße"), file("STRASSE")], /differs only by case/, "STRASSE"],
+    ["names that differ only by capital ß and ss", [file("straẞe"), file("strasse")], /differs only by case/, "strasse"],
+    ["names that differ only by the dotless i", [file("fıle"), file("file")], /differs only by case/, "file"],
+    ["a file named like a directory", [{ name: "a/", type: "0" }], /named like a directory/, "a/"],
+    ["a directory with content", [{ name: "a/", body: "x" }], /directory with content/, "a/"],
+    ["two names for one entry", [paxHeader({ path: "a" }), { name: "././@LongLink", type: "L", body: "b\0" }, file("c")], /given two names/, "b"],
+    ["a global header that renames", [paxHeader({ path: "a" }, "g"), file("b")], /global header that sets path/, undefined],
+    ["a large extended header", [{ name: "x", type: "x", body: Buffer.alloc(70_000, "a") }], /extended header of more than/, undefined],
+    ["a damaged extended header", [{ name: "x", type: "x", body: "99 path=a\n" }, file("a")], /extended header cannot be read/, undefined],
+    ["an extended header with a blank before its key", [{ name: "x", type: "x", body: "14  path=evil\n" }, file("a")], /no proper key/, undefined],
+    ["an extended header without a key", [{ name: "x", type: "x", body: "5 =a\n" }, file("a")], /no proper key/, undefined],
+    ["two extended headers for one entry", [paxHeader({ path: "a" }), paxHeader({ size: "1" }), file("c")], /two extended headers/, "a"],
+    ["two long names for one entry", [{ name: "@", type: "L", body: "a\0" }, { name: "@", type: "L", body: "a\0" }, file("c")], /two extended headers/, "a"],
+    ["an old format", [{ ...file("a"), magic: "" }], /not a POSIX tar/, undefined],
+  ];
+  for (const [title, entries, rule, entry] of hostile) {
+    it(`rejects ${title}`, () => {
+      const error = rejectionOf(aTar(entries));
+      expect(error.message).to.match(rule);
+      expect(error.entry).to.equal(entry);
+    });
+  }
+
+  it("rejects what is not tar, is truncated, or goes on after its end", () => {
+    expect(rejectionOf(Buffer.alloc(2048, "a")).message).to.match(/checksum/);
+    expect(rejectionOf(whole.subarray(0, 600)).message).to.match(/ends too early/);
+    expect(rejectionOf(whole.subarray(0, -512)).message).to.match(/ends too early/);
+    expect(rejectionOf(Buffer.alloc(0)).message).to.match(/ends too early/);
+    expect(rejectionOf(Buffer.concat([whole, Buffer.from("x")])).message).to.match(/after its end marker/);
+    expect(rejectionOf(Buffer.concat([tarEntry(file("a")), Buffer.alloc(512), tarEntry(file("b"))])).message).to.match(/after a block of zeros/);
+    expect(rejectionOf(Buffer.concat([whole, Buffer.alloc(2 ** 20 + 1)])).message).to.match(/too many bytes/);
+  });
+
+  it("rejects a name that is not UTF-8", () => {
+    const header = tarEntry(file("a?b"));
+    const sum = header.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+    header[1] = 0xff;
+    const digits = Number.parseInt(header.toString("latin1", 148, 154), 8) + 0xff - "?".charCodeAt(0);
+    header.write(`${digits.toString(8).padStart(6, "0")}\0 `, 148);
+    expect(sum).to.be.greaterThan(0);
+    expect(rejectionOf(header).message).to.match(/not UTF-8/);
+  });
+
+  it("enforces the limits of bytes, entries and ratio while it reads", () => {
+    const small = (overrides: Partial<ArchiveRules["limits"]>): ArchiveRules => ({ ...rules, limits: { ...limits.archive, ...overrides } });
+    expect(rejectionOf(aTar([file("a", "xx"), { name: "b", size: 10 ** 9 }]), { withRules: small({ unpackedBytes: 10 ** 9 }) }).entry).to.equal("b");
+    expect(read(aTar([file("a", "xx"), file("b", "xx")]), { withRules: small({ unpackedBytes: 4 }) })).to.have.length(2);
+    expect(rejectionOf(aTar([file("a/b/c")]), { withRules: small({ entries: 2 }) }).message).to.match(/more than 2 files/);
+    const zeros = aTar([{ name: "zeros", body: Buffer.alloc(10_000) }]);
+    expect(rejectionOf(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100 }), packedBytes: 500 }).message).to.match(/more than 10 times/);
+    expect(read(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100_000 }), packedBytes: 500 })).to.have.length(1);
+  });
+
+  it("requires the launcher and the engine's directory at the root", () => {
+    const asked = gameArchiveRules({ launcher: "run.sh", engineDir: "engine" });
+    expect(read(aTar(aGameTar()), { withRules: asked })).to.have.length(3);
+    expect(read(aTar([file("run.sh"), file("engine/implied")]), { withRules: asked })).to.have.length(2);
+    expect(rejectionOf(aTar([file("engine/run.sh")]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
+    expect(rejectionOf(aTar([file("run.sh", ""), { name: "engine/" }]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
+    expect(rejectionOf(aTar([file("run.sh"), file("engine")]), { withRules: asked }).message).to.match(/no directory "engine"/);
+  });
+
+  it("accepts any name for saves that stays inside the directory", () => {
+    expect(read(aTar([file("Save1"), file("save1"), file("a\\b"), file("u\u0308")]), { withRules: saveArchiveRules })).to.have.length(4);
+    expect(rejectionOf(aTar([file("../a")]), { withRules: saveArchiveRules }).message).to.match(/\.\./);
+    expect(rejectionOf(aTar([{ name: "a", type: "2" }]), { withRules: saveArchiveRules }).message).to.match(/symbolic link/);
+  });
+
+  it("quotes an entry's name as one printable line of bounded length", () => {
+    const { message } = rejectionOf(aTar([paxHeader({ path: `\u001b[31m\u202e${"x".repeat(900)}` }), file("a")]));
+    expect(message).to.have.length.below(300);
+    expect(message).to.not.match(/[\u0000-\u001f\u202e]/);
+  });
+});

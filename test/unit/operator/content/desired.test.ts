@@ -1,0 +1,106 @@
+import { expect } from "chai";
+import type { GameCacheSpec } from "#contracts/crd/gameCache.ts";
+import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import { aGameCache, anArchiveSource } from "#test/factories/gameCache.ts";
+import { aCacheEntry } from "#test/factories/gameNode.ts";
+import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
+import { desiredOn } from "#operator/content/desired.ts";
+import { fillOf, type FillNode } from "#operator/content/fill.ts";
+
+const node = (nodeName: string, state?: CacheEntry["state"], overrides: Partial<FillNode> = {}): FillNode => ({
+  nodeName, labels: {}, isHealthy: true, entries: state === undefined ? [] : [aCacheEntry({ state })], ...overrides,
+});
+const older = anArchiveSource("c".repeat(64));
+
+describe("fillOf", () => {
+  const cases: [string, Partial<GameCacheSpec>, FillNode[], Record<string, boolean>][] = [
+    ["fills all nodes, two at a time", {}, [node("a"), node("b"), node("c")], { a: false, b: false, c: true }],
+    ["fills one node at a time where the rollout says so", { rollout: { maxParallelNodes: 1 } }, [node("a"), node("b")], { a: false, b: true }],
+    ["fills the next node when one is done", { rollout: { maxParallelNodes: 1 } }, [node("a", "Ready"), node("b")], { a: false, b: false }],
+    ["goes on with the node that has begun", { rollout: { maxParallelNodes: 1 } }, [node("a"), node("b", "Downloading")], { a: true, b: false }],
+    ["fills a node that failed last", { rollout: { maxParallelNodes: 1 } }, [node("a", "Failed"), node("b")], { a: true, b: false }],
+    ["fills a node that does not report last", { rollout: { maxParallelNodes: 1 } }, [node("a", undefined, { isHealthy: false }), node("b")], { a: true, b: false }],
+    ["lets no node fetch while the cache is suspended", { suspend: true }, [node("a", "Ready"), node("b")], { a: false, b: true }],
+    ["fills no node for policy OnDemand", { placement: { policy: "OnDemand" } }, [node("a")], {}],
+    ["fills only nodes with the labels", { placement: { policy: "All", nodeSelector: { disk: "fast" } } }, [node("a"), node("b", undefined, { labels: { disk: "fast" } })], { b: false }],
+    ["chooses nodes that hold the version first, for policy Count", { placement: { policy: "Count", count: 1 } }, [node("a"), node("b"), node("c", "Ready")], { c: false }],
+    ["does not choose a node that does not report, for policy Count", { placement: { policy: "Count", count: 1 } }, [node("a", "Ready", { isHealthy: false }), node("b")], { b: false }],
+    ["chooses all nodes when there are fewer than policy Count asks for", { placement: { policy: "Count", count: 5 } }, [node("a")], { a: false }],
+  ];
+  for (const [what, spec, nodes, holds] of cases) {
+    it(what, () => {
+      const fill = fillOf(aGameCache({ spec }), nodes);
+      expect(Object.fromEntries([...fill].map(([name, { hold }]) => [name, hold]))).to.deep.equal(holds);
+    });
+  }
+
+  it("spreads games over nodes, always in the same way", () => {
+    const nodes = ["a", "b", "c", "d"].map((name) => node(name));
+    const chosen = (name: string): string[] => [...fillOf(aGameCache({ metadata: { name }, spec: { placement: { policy: "Count", count: 1 } } }), nodes).keys()];
+    const games = Array.from({ length: 20 }, (_, index) => `game-${index}`);
+    expect(new Set(games.flatMap(chosen)).size).to.be.greaterThan(2);
+    expect(games.flatMap(chosen)).to.deep.equal(games.flatMap(chosen));
+  });
+});
+
+describe("desiredOn", () => {
+  const onDemand = aGameCache({ spec: { placement: { policy: "OnDemand" }, previousSources: [older] } });
+  const waiting = aGameSession({ status: aPlacedStatus({ nodeName: "a" }) });
+
+  it("asks for the current version, and keeps as many older ones as wanted where they are", () => {
+    const cache = aGameCache({ spec: { previousSources: [older, anArchiveSource("d".repeat(64))], keepVersions: 2, rollout: { maxParallelNodes: 1, bytesPerSecond: 5000 } } });
+    expect(desiredOn("a", [node("a")], [cache], [])).to.deep.equal([
+      { digest: aDigest, source: anArchiveSource(), priority: 0, pinned: false, hold: false, bytesPerSecond: 5000 },
+      { digest: older.sha256, source: older, priority: 0, pinned: false, hold: true, bytesPerSecond: 5000 },
+    ]);
+  });
+
+  it("asks first for what a placed session waits for, at full speed", () => {
+    const other = aGameCache({ metadata: { name: "other" }, spec: { priority: 900, source: older } });
+    const list = desiredOn("a", [node("a")], [other, onDemand], [waiting]);
+    expect(list.map(({ digest, priority }) => [digest[0], priority])).to.deep.equal([["a", 1000], ["c", 900]]);
+    expect(list[0]).to.not.have.property("bytesPerSecond");
+  });
+
+  it("fetches a session's version out of its turn", () => {
+    const list = desiredOn("b", [node("a"), node("b")], [aGameCache({ spec: { rollout: { maxParallelNodes: 1 } } })], [aGameSession({ status: aPlacedStatus({ nodeName: "b" }) })]);
+    expect(list).to.have.length(1);
+    expect(list[0]).to.include({ priority: 1000, hold: false });
+  });
+
+  it("finds an older version that a session is pinned to", () => {
+    const session = aGameSession({ spec: { contentDigest: older.sha256 }, status: aPlacedStatus({ nodeName: "a" }) });
+    expect(desiredOn("a", [node("a")], [onDemand], [session])[0]).to.deep.include({ source: older });
+  });
+
+  const quiet: [string, Parameters<typeof desiredOn>[3], FillNode][] = [
+    ["has its files", [aGameSession({ status: { ...aRunningStatus(), nodeName: "a" } })], node("a")],
+    ["is on a node that holds it", [waiting], node("a", "Ready")],
+    ["is ending", [aGameSession({ status: aPlacedStatus({ nodeName: "a", stoppingAt: createdAt }) })], node("a")],
+    ["is finished", [aGameSession({ status: aPlacedStatus({ nodeName: "a", conditions: [aCondition("Finished")] }) })], node("a")],
+    ["is elsewhere", [aGameSession({ status: aPlacedStatus({ nodeName: "b" }) })], node("a")],
+    ["names a game that is not there", [aGameSession({ spec: { gameCacheRef: { name: "none" } }, status: aPlacedStatus({ nodeName: "a" }) })], node("a")],
+  ];
+  for (const [what, sessions, where] of quiet) {
+    it(`asks for nothing when the session ${what}`, () => expect(desiredOn("a", [where], [onDemand], sessions)).to.deep.equal([]));
+  }
+
+  it("asks for nothing of a cache that is being deleted", () => {
+    expect(desiredOn("a", [node("a")], [aGameCache({ metadata: { deletionTimestamp: createdAt } })], [waiting])).to.deep.equal([]);
+  });
+
+  it("merges two games that are one archive: the more urgent one counts", () => {
+    const first = aGameCache({ spec: { priority: 1, suspend: true, rollout: { maxParallelNodes: 1, bytesPerSecond: 2000 } } });
+    const second = aGameCache({ metadata: { name: "same" }, spec: { priority: 7, pinned: true } });
+    expect(desiredOn("a", [node("a")], [first, second], [])).to.deep.equal([
+      { digest: aDigest, source: anArchiveSource(), priority: 7, pinned: true, hold: false }]);
+  });
+
+  it("asks for no more versions than a GameNode may list, the most urgent first", () => {
+    const caches = Array.from({ length: 300 }, (_, index) =>
+      aGameCache({ metadata: { name: `g${index}` }, spec: { priority: index, source: anArchiveSource(index.toString(16).padStart(64, "0")) } }));
+    const list = desiredOn("a", [node("a")], caches, []);
+    expect(list).to.have.length(256);
+    expect(list[0]?.priority).to.equal(299);
+  });
+});

@@ -1,0 +1,37 @@
+import { expect } from "chai";
+import { aGameNode, aNode } from "#test/factories/gameNode.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { healthOf, Heartbeats } from "#operator/nodes/nodeHealth.ts";
+
+describe("healthOf", () => {
+  const silent = aNode("node1", { isReady: false });
+  const cases = [
+    [aNode(), true, "Healthy"], [aNode(), false, "Unknown"], [silent, true, "Unknown"], [silent, false, "Lost"], [undefined, true, "Unknown"], [undefined, false, "Lost"],
+  ] as const;
+  for (const [node, hasHeartbeat, health] of cases) {
+    it(`is ${health} for a node that is ${node === undefined ? "gone" : node === silent ? "not ready" : "ready"} and an agent that is ${hasHeartbeat ? "heard" : "silent"}`, () => {
+      expect(healthOf(node, hasHeartbeat)).to.equal(health);
+    });
+  }
+});
+
+describe("Heartbeats", () => {
+  const beat = (renewedAt: string) => aGameNode("node1", { status: { heartbeat: { renewedAt, agentVersion: "1" } } });
+
+  it("counts from when a heartbeat changed here, whatever the agent's clock says", async () => {
+    const clock = new FakeClock();
+    const heartbeats = new Heartbeats(clock, 35_000);
+    expect(heartbeats.isFresh("node1"), "never heard").to.equal(false);
+    heartbeats.observe(beat("1999-01-01T00:00:00Z"));
+    expect(heartbeats.isFresh("node1")).to.equal(true);
+    await clock.advance(34_000);
+    heartbeats.observe(beat("1999-01-01T00:00:00Z"));
+    expect(heartbeats.staleInMs("node1"), "the same heartbeat again does not count").to.equal(1000);
+    await clock.advance(1000);
+    expect(heartbeats.isFresh("node1")).to.equal(false);
+    heartbeats.observe(beat("1999-01-01T00:00:10Z"));
+    expect(heartbeats.isFresh("node1")).to.equal(true);
+    heartbeats.forget("node1");
+    expect(heartbeats.isFresh("node1")).to.equal(false);
+  });
+});

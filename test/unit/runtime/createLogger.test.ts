@@ -1,0 +1,36 @@
+import { expect } from "chai";
+import { createLogger } from "#runtime/createLogger.ts";
+
+describe("createLogger", () => {
+  let written: string;
+
+  const aLogger = (secretKeys: string[] = []) => createLogger({
+    program: "operator", level: "info", bindings: { node: "node-a" }, secretKeys, destination: { write: (line) => void (written += line) },
+  });
+
+  beforeEach(() => {
+    written = "";
+  });
+
+  it("writes a line of JSON with the program, its bindings, the keys and the sentence", () => {
+    aLogger().info({ gameSession: "gs-1" }, "A session ended.");
+    const line = JSON.parse(written) as Record<string, unknown>;
+    expect(line).to.include({ level: 30, program: "operator", node: "node-a", gameSession: "gs-1", msg: "A session ended." });
+    expect(line.time).to.match(/^\d{4}-\d\d-\d\dT.*Z$/);
+  });
+
+  it("writes no secret, and no key that the program calls one", () => {
+    aLogger(["code"]).info({ password: "hidden", request: { token: "hidden" }, headers: { a: "hidden" }, code: "hidden", key: "shown" }, "A request came.");
+    expect(written).to.not.contain("hidden");
+    expect(written).to.contain('"key":"shown"');
+  });
+
+  it("writes of an error its type, message, stack, code and causes, and nothing that a library hung on it", () => {
+    const cause = Object.assign(new Error("The socket closed."), { code: "ECONNRESET", row: "hidden" });
+    aLogger().warn({ err: new RangeError("It failed.", { cause }) }, "A request failed.");
+    const { err } = JSON.parse(written) as { err: Record<string, unknown> };
+    expect(err).to.include({ type: "RangeError", message: "It failed." }).and.to.have.property("stack");
+    expect(err.cause).to.include({ message: "The socket closed.", errorCode: "ECONNRESET" });
+    expect(written).to.not.contain("hidden");
+  });
+});

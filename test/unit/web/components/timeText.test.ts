@@ -1,0 +1,25 @@
+import { expect } from "chai";
+import { countdownText, dateText, durationText, timeAgo } from "#web/components/timeText.ts";
+
+describe("timeText", () => {
+  it("says how long ago a moment was", () => {
+    const now = Date.parse("2026-03-10T12:00:00.000Z");
+    const ago = (moment: string): string => timeAgo(moment, now);
+    expect(ago("2026-03-10T11:59:30.000Z")).to.equal("just now");
+    expect(ago("2026-03-10T11:58:00.000Z")).to.equal("2 minutes ago");
+    expect(ago("2026-03-10T09:30:00.000Z")).to.equal("2 hours ago");
+    expect(ago("2026-03-09T11:00:00.000Z")).to.equal("1 day ago");
+    expect(ago("2025-12-24T12:00:00.000Z")).to.equal("December 24, 2025");
+    expect(ago("2026-03-10T12:00:05.000Z"), "a clock ahead of ours").to.equal("just now");
+  });
+
+  it("writes durations and countdowns", () => {
+    expect([3.4, 63, 3_720].map(durationText)).to.deep.equal(["3 s", "1 min 3 s", "1 h 2 min"]);
+    expect([245_000, 4_100, -5].map(countdownText)).to.deep.equal(["4:05", "0:05", "0:00"]);
+  });
+
+  it("writes a date, and an empty text for what is no date", () => {
+    expect(dateText("2015-03-17")).to.equal("March 17, 2015");
+    expect(dateText("")).to.equal("");
+  });
+});

@@ -1,0 +1,17 @@
+import { expect } from "chai";
+import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
+import { endMessageOf } from "#web/play/endMessage.ts";
+
+describe("endMessageOf", () => {
+  it("explains every way a session ends, each differently", () => {
+    const titles = GameSessionEndReason.options.map((endReason) => endMessageOf({ status: "stopped", endReason }).title);
+    expect(new Set(titles).size).to.equal(titles.length);
+    expect(endMessageOf({ status: "error", message: "The download failed." }).text).to.equal("The download failed.");
+  });
+
+  it("does not say that progress is saved when some of it was lost", () => {
+    const saveNotice = "The save grew too large.";
+    const texts = GameSessionEndReason.options.map((endReason) => endMessageOf({ status: "stopped", endReason, message: "Something else.", saveNotice }).text);
+    for (const text of texts) expect(text).to.contain(saveNotice).and.not.contain("is saved");
+  });
+});

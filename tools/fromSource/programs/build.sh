@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# build.sh [program…]: builds the named programs (all of the table without names) from their pinned Go modules into the cache folder,
+# with everything else of the same module, because most of the work is shared. At once and silent when they are there.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../lib.sh"
+. "$here/../../programs/programs.sh"
+
+# A kubectl and a kubelet that do not know their version are refused by kubeadm.
+linkerFlags() {
+  local flags='-s -w' package minor=${kubernetesVersion#v1.}
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    flags="$flags -X $package.gitVersion=$kubernetesVersion -X $package.gitMajor=1 -X $package.gitMinor=${minor%%.*}"
+  done
+  printf '%s\n' "$flags"
+}
+
+# goBuild module folder package…: GOTOOLCHAIN=auto lets an older Go fetch the one that the module asks for. Information for debuggers, which the
+# linker would leave out again, costs the compiler an eighth of its time.
+goBuild() {
+  local module=$1 folder=$2 niceness=10
+  shift 2
+  # A new cluster waits for these; all else has time until it is there.
+  case $module in cluster | kind) niceness=2 ;; esac
+  GOTOOLCHAIN=auto CGO_ENABLED=0 GOFLAGS=-mod=readonly nice -n "$niceness" go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false \
+    -ldflags "$(linkerFlags)" -o "$folder/" "$@"
+}
+
+# What the module compiles: packages of its own, or those of others.
+packagesOf() { awk -v module="$1" -v pattern="$2" '$2 == module && $3 ~ pattern {print $3}' "$programTable"; }
+
+compile() {
+  local module=$1 folder=$2 packages package program target
+  mkdir -p "$folder"
+  cd "$programModules/$module"
+  # One call for all packages of ours, so that one is compiled while another is linked. The others come one by one, because packages
+  # whose names differ in case alone cannot stand in one call.
+  mapfile -t packages < <(packagesOf "$module" '^[.]/')
+  if [ "${#packages[@]}" -gt 0 ]; then goBuild "$module" "$folder" "${packages[@]}"; fi
+  for package in $(packagesOf "$module" '^[a-z]+[.].*'); do goBuild "$module" "$folder" "$package"; done
+  awk -v module="$module" '$2 == module && sub(/^link:/, "", $3) {print $1, $3}' "$programTable" |
+    while read -r program target; do ln -s "$target" "$folder/$program"; done
+}
+
+build() {
+  local module=$1 folder=$2
+  if [ -d "$folder" ]; then return 0; fi
+  needCommand go "the Go toolchain is missing; install Go 1.24 or later (https://go.dev/dl) to build the programs of $module."
+  rm -rf "$folder".building.*
+  mkdir -p "$(dirname "$folder")"
+  step "Compiling the programs of $module" "programs-$module" compile "$module" "$folder.building.$$"
+  mv "$folder.building.$$" "$folder"
+}
+
+names=("$@")
+[ $# -gt 0 ] || mapfile -t names < <(awk '$1 !~ /^#/ && NF {print $1}' "$programTable")
+for name in "${names[@]}"; do
+  module=$(programCell "$name" 2)
+  folder=$(moduleFolder "$module")
+  if [ ! -d "$folder" ]; then withLock "programs-$module" build "$module" "$folder"; fi
+done

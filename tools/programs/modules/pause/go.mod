@@ -1,3 +1,0 @@
-module joypod/tools/programs/pause
-
-go 1.24

@@ -1,0 +1,85 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { z } from "zod";
+
+/** How a check ended, with its slowest tests and hooks, the slowest first. */
+export interface CheckResult { name: string; passed: number; failed: number; seconds: number; slowest: Timing[] }
+
+interface Timing { title: string; seconds: number }
+
+export interface CheckOptions {
+  name: string;
+  command: [string, ...string[]];
+  timeoutMinutes: number;
+  env?: NodeJS.ProcessEnv;
+  /** Where the output goes instead of the terminal. */
+  logFile?: string;
+}
+
+const Summary = z.object({
+  passed: z.int(), failed: z.int(), ended: z.boolean(), slowest: z.array(z.object({ title: z.string(), seconds: z.number() })),
+});
+const running = new Set<ChildProcess>();
+
+/** A command that counts as one test. */
+export async function runCheck(options: CheckOptions): Promise<CheckResult> {
+  const { code, seconds } = await run(options);
+  return { name: options.name, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, seconds, slowest: [] };
+}
+
+/** A run of mocha: its tests count, and one more failure when it broke down or found nothing. */
+export async function runTests(options: CheckOptions & { summaryFile: string }): Promise<CheckResult> {
+  const { name, summaryFile } = options;
+  mkdirSync(dirname(summaryFile), { recursive: true });
+  rmSync(summaryFile, { force: true });
+  const { code, seconds } = await run({ ...options, env: { ...options.env, SUMMARY_FILE: summaryFile } });
+  const { passed, failed, ended, slowest } = readSummary(summaryFile);
+  const brokeDown = !ended || passed + failed === 0 || (code !== 0 && failed === 0);
+  return { name, passed, failed: failed + (brokeDown ? 1 : 0), seconds, slowest };
+}
+
+/** Ends what is running, with everything that it started. */
+export function endRunningChecks(): void {
+  for (const child of running) kill(child, "SIGKILL");
+}
+
+async function run({ command: [program, ...args], timeoutMinutes, env, logFile }: CheckOptions): Promise<{ code: number; seconds: number }> {
+  const started = performance.now();
+  const log = logFile === undefined ? undefined : openSync(logFile, "w");
+  // A process group of its own, so that a check past its time ends with all its children.
+  const child = spawn(program, args, { stdio: ["ignore", log ?? "inherit", log ?? "inherit"], env: { ...process.env, ...env }, detached: true });
+  if (log !== undefined) closeSync(log);
+  running.add(child);
+  const deadline = setTimeout(() => {
+    console.error(`${program} ${args.join(" ")} did not end within ${timeoutMinutes} minutes and was killed.`);
+    kill(child, "SIGKILL");
+  }, timeoutMinutes * 60_000);
+  const code = await new Promise<number>((resolve) => {
+    child.once("error", (error) => {
+      console.error(`${program} could not be started: ${error.message}`);
+      resolve(1);
+    });
+    child.once("exit", (exitCode) => resolve(exitCode ?? 1));
+  });
+  clearTimeout(deadline);
+  running.delete(child);
+  return { code, seconds: Math.round((performance.now() - started) / 1000) };
+}
+
+function kill(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // It ended on its own in the meantime.
+  }
+}
+
+function readSummary(file: string): z.infer<typeof Summary> {
+  try {
+    return Summary.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch {
+    return { passed: 0, failed: 0, ended: false, slowest: [] };
+  }
+}

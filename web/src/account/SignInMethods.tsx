@@ -1,0 +1,48 @@
+import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
+import { Icon } from "../components/Icon.tsx";
+import { useProviderRedirect } from "../signIn/useProviderRedirect.ts";
+
+interface SignInMethodsProps {
+  methods: SignInMethodsResponse;
+  email: string;
+  onProblem: (problem: unknown) => void;
+}
+
+/** Every way to sign in, and whether it signs in to this account; a provider that does not can be linked. */
+export function SignInMethods({ methods: { hasPassword, providers }, email, onProblem }: SignInMethodsProps) {
+  const { redirectingTo, redirect } = useProviderRedirect(onProblem);
+  return (
+    <ul className="methods" aria-label="Sign-in methods">
+      <li className="method">
+        <div className="method-text">
+          <strong>E-mail and password</strong>
+          <span>{email}</span>
+        </div>
+        {hasPassword ? <Linked word="Password set" /> : <span className="method-state">No password</span>}
+      </li>
+      {providers.map((provider) => (
+        <li key={provider.id} className="method">
+          <div className="method-text">
+            <strong>{provider.name}</strong>
+            <span>{provider.isLinked ? "Signs in to this account" : "Not linked yet"}</span>
+          </div>
+          {provider.isLinked ? <Linked word="Linked" /> : (
+            <button
+              type="button"
+              className="button"
+              aria-label={`Link ${provider.name}`}
+              disabled={redirectingTo !== undefined}
+              onClick={() => redirect(provider, `/account?${new URLSearchParams({ linked: provider.id })}`)}
+            >
+              <Icon name="link" />{redirectingTo === provider.id ? "Going there…" : "Link"}
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Linked({ word }: { word: string }) {
+  return <span className="method-state method-linked"><Icon name="check" />{word}</span>;
+}

@@ -1,0 +1,23 @@
+import { useMutation } from "@tanstack/react-query";
+import { toggleFavorite } from "../client/catalog.ts";
+import { Icon } from "../components/Icon.tsx";
+
+/** Marks a game as a favourite: at once on the page, then on the server. A failure turns the mark back. */
+export function FavoriteButton({ gameId, title, isFavorite }: { gameId: string; title: string; isFavorite: boolean }) {
+  const toggle = useMutation<boolean, Error, boolean>({ mutationFn: () => toggleFavorite(gameId) });
+  const { variables: wasMarked = isFavorite } = toggle;
+  const isMarked = toggle.isPending ? !wasMarked : toggle.data ?? wasMarked;
+  return (
+    <button
+      type="button"
+      className="favorite"
+      aria-pressed={isMarked}
+      aria-label={`Favourite: ${title}`}
+      title={isMarked ? "Remove from favourites" : "Add to favourites"}
+      aria-disabled={toggle.isPending}
+      onClick={() => toggle.isPending || toggle.mutate(isMarked)}
+    >
+      <Icon name="heart" />
+    </button>
+  );
+}

@@ -1,0 +1,94 @@
+import { Link, useParams } from "react-router";
+import { useQuery } from "@tanstack/react-query";
+import type { GameDetail } from "#contracts/http/catalog.ts";
+import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { readGame } from "../client/catalog.ts";
+import { Icon } from "../components/Icon.tsx";
+import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
+import { useNow } from "../components/useNow.ts";
+import { useTitle } from "../components/useTitle.ts";
+import { LaunchConflict } from "../launch/LaunchConflict.tsx";
+import { useLaunch, type Launch } from "../launch/useLaunch.ts";
+import { FavoriteButton } from "./FavoriteButton.tsx";
+import { GameArt } from "./GameArt.tsx";
+import { GameFacts } from "./GameFacts.tsx";
+import { SaveSlots } from "./SaveSlots.tsx";
+import { Screenshots } from "./Screenshots.tsx";
+
+/** One game: its description, and the player's slots to continue or begin it. */
+export function GamePage() {
+  const { slug = "" } = useParams();
+  const game = useQuery({ queryKey: ["game", slug], queryFn: ({ signal }) => readGame(slug, signal) });
+  const launch = useLaunch();
+  useTitle(game.data?.title);
+  if (game.isPending) return <Spinner label="Loading the game…" />;
+  if (game.isSuccess) return <GameView game={game.data} launch={launch} />;
+  if (!isApiError(game.error, "not_found")) return <LoadFailure what="The game" error={game.error} onRetry={() => void game.refetch()} />;
+  return (
+    <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
+      <p>It may have been taken out of the catalogue.</p>
+    </Notice>
+  );
+}
+
+function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
+  const now = useNow(60_000);
+  return (
+    <article className="game">
+      <div className="game-backdrop" aria-hidden="true"><GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager /></div>
+      <Link className="back" to="/"><Icon name="back" />All games</Link>
+      <header className="game-head">
+        <div className="game-art"><GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager /></div>
+        <div>
+          <h1>{game.title}</h1>
+          <p className="game-developer">{game.developer}</p>
+          <div className="game-actions">
+            <PlayButton game={game} launch={launch} />
+            <FavoriteButton gameId={game.id} title={game.title} isFavorite={game.isFavorite} />
+          </div>
+          {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
+        </div>
+      </header>
+      <section className="game-slots" aria-labelledby="slots-title">
+        <h2 id="slots-title">Your saves</h2>
+        <SaveSlots
+          slots={game.saveSlots}
+          now={now}
+          isBusy={launch.isLaunching}
+          onContinue={(saveSlotId) => launch.start({ gameSlug: game.slug, saveSlotId })}
+          onFresh={() => launch.start({ gameSlug: game.slug, fresh: true })}
+        />
+      </section>
+      <div className="game-about">
+        <section aria-labelledby="about-title">
+          <h2 id="about-title">About</h2>
+          {game.description === "" ? <p className="muted">The developer wrote no description.</p> : <p className="prose">{game.description}</p>}
+        </section>
+        <GameFacts game={game} />
+      </div>
+      <Screenshots title={game.title} addresses={game.screenshots} />
+      <LaunchConflict launch={launch} />
+    </article>
+  );
+}
+
+/** Continues the slot that was played last, or begins a new game. */
+function PlayButton({ game, launch: { isLaunching, start } }: { game: GameDetail; launch: Launch }) {
+  const saveSlotId = lastPlayedSlotId(game);
+  const label = saveSlotId === undefined ? "Play" : "Continue playing";
+  return (
+    <button
+      type="button"
+      className="button button-primary button-large"
+      disabled={isLaunching}
+      onClick={() => start({ gameSlug: game.slug, ...(saveSlotId !== undefined && { saveSlotId }) })}
+    >
+      <Icon name="play" />{isLaunching ? "Launching…" : label}
+    </button>
+  );
+}
+
+function lastPlayedSlotId({ saveSlots }: GameDetail): string | undefined {
+  const used = saveSlots.filter(({ id }) => id !== null);
+  return used.sort((first, second) => (second.lastPlayedAt ?? "").localeCompare(first.lastPlayedAt ?? ""))[0]?.id ?? undefined;
+}

@@ -1,0 +1,48 @@
+import { useCallback, useMemo } from "react";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import type { GameListItem, GamesResponse } from "#contracts/http/catalog.ts";
+import { listGames, type CatalogQuery } from "../client/catalog.ts";
+
+/** How the catalogue is narrowed and sorted. */
+export type CatalogFilters = Omit<CatalogQuery, "page">;
+
+/** The games loaded so far, of all pages. */
+export interface Catalog {
+  state: "loading" | "loadingMore" | "ready" | "failed";
+  games: readonly GameListItem[];
+  total: number;
+  hasMore: boolean;
+  error: Error | null;
+  /** Loads the next page; the first one again after that failed. */
+  loadMore: () => void;
+}
+
+/** Returns the catalogue for the filters, loaded page by page. */
+export function useCatalog(filters: CatalogFilters): Catalog {
+  const query = useInfiniteQuery({
+    queryKey: ["catalog", filters],
+    queryFn: ({ pageParam, signal }) => listGames({ ...filters, page: pageParam }, signal),
+    initialPageParam: 1,
+    getNextPageParam: ({ pagination: { page, totalPages } }) => (page < totalPages ? page + 1 : undefined),
+    // The games of the last filters stay until those of the new ones are there, so that nothing flickers while the player types.
+    placeholderData: keepPreviousData,
+  });
+  const { data, error, hasNextPage, fetchNextPage } = query;
+  return {
+    state: query.isPending || query.isPlaceholderData ? "loading" : query.isFetching ? "loadingMore" : query.isError ? "failed" : "ready",
+    games: useMemo(() => gamesOf(data?.pages ?? []), [data]),
+    total: data?.pages.at(-1)?.pagination.total ?? 0,
+    hasMore: hasNextPage,
+    error,
+    loadMore: useCallback(() => void fetchNextPage(), [fetchNextPage]),
+  };
+}
+
+/** Returns each game once: a game moves to a later page, and is listed twice, when another is added while the player scrolls. */
+function gamesOf(pages: readonly GamesResponse[]): GameListItem[] {
+  const byId = new Map<string, GameListItem>();
+  for (const game of pages.flatMap(({ games }) => games)) {
+    if (!byId.has(game.id)) byId.set(game.id, game);
+  }
+  return [...byId.values()];
+}

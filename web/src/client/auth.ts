@@ -1,0 +1,48 @@
+/** The API's calls about signing in. All of them throw ApiError and nothing else. */
+import { AuthSessionResponse, CsrfResponse, ProvidersResponse, RedirectResponse, SignInMethodsResponse } from "#contracts/http/auth.ts";
+import { isApiError, type ApiError } from "./apiError.ts";
+import { request } from "./request.ts";
+
+export type AuthSessionUser = Extract<AuthSessionResponse, { user: unknown }>["user"];
+export type SignInProvider = Pick<ProvidersResponse[string], "id" | "name">;
+
+/** Returns who is signed in, or null. */
+export async function readAuthSession(): Promise<AuthSessionUser | null> {
+  const session = await request(AuthSessionResponse, "/api/auth/session");
+  return "user" in session ? session.user : null;
+}
+
+/** Signs in; the response sets the cookie. Errors: invalid_credentials, locked and rate_limited (with a wait). */
+export async function signIn(email: string, password: string): Promise<void> {
+  const post = async (): Promise<unknown> =>
+    request(RedirectResponse, "/api/auth/callback/credentials", { form: { ...await csrfForm(), email, password } });
+  // Another tab may have replaced the token between fetching and posting it.
+  await post().catch((error: unknown) => (isApiError(error, "csrf") ? post() : Promise.reject(error as ApiError)));
+}
+
+/** Returns the external providers that players can sign in with. */
+export async function listSignInProviders(signal?: AbortSignal): Promise<SignInProvider[]> {
+  const providers = await request(ProvidersResponse, "/api/auth/providers", { signal });
+  return Object.values(providers).filter(({ type }) => type !== "credentials");
+}
+
+/** Returns how the signed-in player can sign in. */
+export function listSignInMethods(signal?: AbortSignal): Promise<SignInMethodsResponse> {
+  return request(SignInMethodsResponse, "/api/auth/methods", { signal });
+}
+
+/** Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: unavailable when the provider does not respond. */
+export async function beginProviderSignIn(provider: string, callbackUrl: string): Promise<string> {
+  const form = { ...await csrfForm(), callbackUrl };
+  return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form })).url;
+}
+
+/** Signs out in this browser and on the server. */
+export async function signOut(): Promise<void> {
+  await request(RedirectResponse, "/api/auth/signout", { form: await csrfForm() });
+}
+
+async function csrfForm(): Promise<Record<string, string>> {
+  const { csrfToken } = await request(CsrfResponse, "/api/auth/csrf");
+  return { csrfToken, callbackUrl: location.origin, json: "true" };
+}

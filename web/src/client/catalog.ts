@@ -1,0 +1,31 @@
+/** The API's calls about games and favourites. All of them throw ApiError and nothing else. */
+import { FavoriteResponse, GameDetail, GamesResponse } from "#contracts/http/catalog.ts";
+import { limits } from "#contracts/limits.ts";
+import { request, requestOnce } from "./request.ts";
+
+/** What the catalogue can be asked for; `page` counts from 1, and an empty text means any. */
+export interface CatalogQuery {
+  page: number;
+  search: string;
+  tag: string;
+  sort: "title" | "createdAt" | "popular";
+}
+
+/** Returns a page of the catalogue. A search longer than the API accepts is cut. */
+export function listGames({ page, search, tag, sort }: CatalogQuery, signal?: AbortSignal): Promise<GamesResponse> {
+  const query = new URLSearchParams({ page: String(page), limit: "24", sort, order: sort === "title" ? "asc" : "desc" });
+  if (search !== "") query.set("search", search.slice(0, limits.catalog.searchMaxLength));
+  if (tag !== "") query.set("tag", tag);
+  return request(GamesResponse, `/api/games?${query}`, { signal });
+}
+
+/** Returns a game with the player's slots. */
+export function readGame(slug: string, signal?: AbortSignal): Promise<GameDetail> {
+  return request(GameDetail, `/api/games/${encodeURIComponent(slug)}`, { signal });
+}
+
+/** Adds the game to the player's favourites or removes it; returns whether it is one now. */
+export async function toggleFavorite(gameId: string): Promise<boolean> {
+  const { status } = await requestOnce(FavoriteResponse, "/api/favorites", { gameId });
+  return status === "added";
+}

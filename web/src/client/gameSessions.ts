@@ -1,0 +1,42 @@
+/** The API's calls about game sessions. All of them throw ApiError and nothing else. */
+import {
+  GameSessionStatusResponse, GameSessionsResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse,
+  type LaunchRequest,
+} from "#contracts/http/gameSessions.ts";
+import { limits } from "#contracts/limits.ts";
+import { ApiError } from "./apiError.ts";
+import { request, requestOnce } from "./request.ts";
+
+const stopTimeoutMs = (limits.gameSession.stopWaitSeconds + 15) * 1_000;
+/** For each of these requests the server itself waits up to half a minute for the end. */
+const maxStopRequests = 6;
+
+/** Launches a game; returns the id of the new session. Errors: session_active (with the id of the other), no_servers, no_empty_slot, rate_limited. */
+export async function launchGame(launch: LaunchRequest): Promise<string> {
+  return (await requestOnce(LaunchResponse, "/api/game/launch", launch)).sessionId;
+}
+
+/** Returns the status of the player's session. */
+export function readGameSession(sessionId: string, signal?: AbortSignal): Promise<GameSessionStatusResponse> {
+  return request(GameSessionStatusResponse, `/api/game/session-status?${new URLSearchParams({ sessionId })}`, { signal });
+}
+
+/** Puts off the session's idle end; returns the new one. */
+export function keepGameSessionAlive(sessionId: string, signal?: AbortSignal): Promise<KeepaliveResponse> {
+  return request(KeepaliveResponse, "/api/game/keepalive", { json: { sessionId }, signal });
+}
+
+/** Stops a session if it has not ended yet, waits for its end, and returns its statistics. Errors: unavailable when that takes minutes. */
+export async function stopGameSession(sessionId: string): Promise<StopResponse> {
+  for (let requests = 0; requests < maxStopRequests; requests += 1) {
+    const response = await request(StopResponse.or(StopPendingResponse), "/api/game/stop", { json: { sessionId }, timeoutMs: stopTimeoutMs });
+    if (response.status === "stopped") return response;
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
+  throw new ApiError("unavailable", "The session takes very long to stop.");
+}
+
+/** Returns the player's sessions that are starting, running or stopping. */
+export async function listGameSessions(signal?: AbortSignal): Promise<GameSessionsResponse["sessions"]> {
+  return (await request(GameSessionsResponse, "/api/game/sessions", { signal })).sessions;
+}

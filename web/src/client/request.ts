@@ -1,0 +1,86 @@
+/** One HTTP request to the API: sends it, reads the JSON response and checks it against a contract. */
+import type { z } from "zod";
+import { ErrorBody } from "#contracts/http/errors.ts";
+import { ApiError, isApiError } from "./apiError.ts";
+import { randomId } from "./randomId.ts";
+
+const requestTimeoutMs = 15_000;
+const maxRetries = 2;
+const retryPauseMs = 1_000;
+
+/** A request with a body (`json` or `form`) is a POST, any other a GET. */
+export interface RequestOptions {
+  json?: unknown;
+  form?: Record<string, string>;
+  idempotencyKey?: string;
+  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Returns the body of the response. Throws ApiError for an error response, for none at all, and for a body that does not match the schema. */
+export async function request<Schema extends z.ZodType>(schema: Schema, path: string, options: RequestOptions = {}): Promise<z.infer<Schema>> {
+  const response = await send(path, options);
+  const body = await readJson(response);
+  if (!response.ok) throw responseError(response, body);
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) throw new ApiError("unexpected", `The response of ${path} does not match its contract.`, { cause: parsed.error });
+  return parsed.data;
+}
+
+/** Posts what must not happen twice. A request without a response is sent again under the same idempotency key. Throws ApiError. */
+export async function requestOnce<Schema extends z.ZodType>(schema: Schema, path: string, json: unknown): Promise<z.infer<Schema>> {
+  const options = { json, idempotencyKey: randomId() };
+  for (let retriesLeft = maxRetries; ; retriesLeft--) {
+    try {
+      return await request(schema, path, options);
+    } catch (error) {
+      // A retry gets `conflict` while the API still works on the first request.
+      const isUndecided = isApiError(error, "unreachable") || (retriesLeft < maxRetries && isApiError(error, "conflict"));
+      if (!isUndecided || retriesLeft === 0) throw error;
+      await new Promise((resolve) => setTimeout(resolve, retryPauseMs));
+    }
+  }
+}
+
+async function send(path: string, { json, form, idempotencyKey, timeoutMs = requestTimeoutMs, signal }: RequestOptions): Promise<Response> {
+  const body = form === undefined ? json === undefined ? undefined : JSON.stringify(json) : new URLSearchParams(form);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    return await fetch(path, {
+      method: body === undefined ? "GET" : "POST",
+      headers: {
+        accept: "application/json",
+        ...(json !== undefined && { "content-type": "application/json" }),
+        ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+      },
+      ...(body !== undefined && { body }),
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+  } catch (error) {
+    throw new ApiError("unreachable", "The API did not respond.", { cause: error });
+  }
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch {
+    return undefined; // The body is a proxy's page or was cut off; the caller decides by status and schema.
+  }
+}
+
+function responseError(response: Response, body: unknown): ApiError {
+  const parsed = ErrorBody.safeParse(body).data;
+  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return new ApiError(parsed?.error ?? codeForStatus(response.status), parsed?.message ?? `Status ${response.status}.`, {
+    ...(Number.isFinite(retryAfter) && { retryAfterSeconds: retryAfter }),
+    ...(parsed?.sessionId !== undefined && { activeSessionId: parsed.sessionId }),
+  });
+}
+
+/** Returns the code for an error response that does not come from the API but from a proxy before it. */
+function codeForStatus(status: number): "unauthorized" | "rate_limited" | "unavailable" | "unexpected" {
+  if (status === 401) return "unauthorized";
+  if (status === 429) return "rate_limited";
+  return status === 502 || status === 503 || status === 504 ? "unavailable" : "unexpected";
+}

@@ -1,0 +1,30 @@
+/** Returns how long ago a moment was: `just now`, `5 minutes ago`, `3 days ago`; after two weeks the date. */
+export function timeAgo(moment: string, now: number): string {
+  const seconds = Math.max(0, (now - Date.parse(moment)) / 1_000);
+  if (seconds < 60) return "just now";
+  const format = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+  if (seconds < 3_600) return format.format(-Math.floor(seconds / 60), "minute");
+  if (seconds < 86_400) return format.format(-Math.floor(seconds / 3_600), "hour");
+  if (seconds < 14 * 86_400) return format.format(-Math.floor(seconds / 86_400), "day");
+  return new Date(moment).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric" });
+}
+
+/** Returns a duration such as `1 h 5 min`, `5 min 3 s` or `3 s`. */
+export function durationText(seconds: number): string {
+  const whole = Math.round(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor((whole % 3_600) / 60)];
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  return minutes > 0 ? `${minutes} min ${whole % 60} s` : `${whole} s`;
+}
+
+/** Returns minutes and seconds for a countdown, such as `4:05`; never less than `0:00`. */
+export function countdownText(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1_000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** Returns a `YYYY-MM-DD` date as people write it; an empty text for anything else. */
+export function dateText(date: string): string {
+  const time = Date.parse(date);
+  return Number.isNaN(time) ? "" : new Date(time).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+}

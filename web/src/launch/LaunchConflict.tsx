@@ -1,0 +1,35 @@
+import { useNavigate } from "react-router";
+import { Dialog } from "../components/Dialog.tsx";
+import { playPath } from "./playPath.ts";
+import { useActiveGameSession } from "./useActiveGameSession.ts";
+import type { Launch } from "./useLaunch.ts";
+
+/** Asks whether to resume the game that is already played or to stop it for the new one. Shows nothing while there is no conflict. */
+export function LaunchConflict({ launch: { conflict, stopAndStart, dismissConflict } }: { launch: Launch }) {
+  const active = useActiveGameSession();
+  const navigate = useNavigate();
+  if (conflict === undefined) return null;
+  const { activeSessionId, isStopping } = conflict;
+  const other = active?.sessionId === activeSessionId ? active : undefined;
+  const resume = (): void => void navigate(playPath({ sessionId: activeSessionId, gameSlug: other?.gameSlug }));
+  return (
+    <Dialog
+      title="You are already playing"
+      onDismiss={dismissConflict}
+      actions={(
+        <>
+          <button type="button" className="button button-primary" disabled={isStopping} onClick={resume}>Resume it</button>
+          <button type="button" className="button" disabled={isStopping} onClick={stopAndStart}>
+            {isStopping ? "Saving and stopping…" : "Stop it and start this one"}
+          </button>
+          <button type="button" className="button button-quiet" disabled={isStopping} onClick={dismissConflict}>Cancel</button>
+        </>
+      )}
+    >
+      <p>
+        {other === undefined ? "Another game" : <strong>{other.gameTitle}</strong>} is still running, and only one game can run at a time.
+        If you stop it, its progress is saved first.
+      </p>
+    </Dialog>
+  );
+}

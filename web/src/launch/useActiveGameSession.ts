@@ -1,0 +1,22 @@
+import { queryOptions, useQuery, type QueryClient } from "@tanstack/react-query";
+import type { GameSessionsResponse } from "#contracts/http/gameSessions.ts";
+import { listGameSessions } from "../client/gameSessions.ts";
+
+export type ActiveGameSession = GameSessionsResponse["sessions"][number];
+
+const activeGameSessionQuery = queryOptions({
+  queryKey: ["activeGameSession"],
+  queryFn: async ({ signal }) => (await listGameSessions(signal))[0] ?? null,
+  refetchInterval: 30_000,
+  refetchOnWindowFocus: true,
+});
+
+/** Returns the player's active session, if any. It is read now and then and on return to the tab; after a failure the last one stays. */
+export function useActiveGameSession(): ActiveGameSession | undefined {
+  return useQuery(activeGameSessionQuery).data ?? undefined;
+}
+
+/** Reads the active session again for all components that show it. */
+export function refreshActiveGameSession(client: QueryClient): void {
+  void client.invalidateQueries({ queryKey: activeGameSessionQuery.queryKey });
+}

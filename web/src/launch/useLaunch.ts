@@ -1,0 +1,61 @@
+import { useCallback } from "react";
+import { useNavigate } from "react-router";
+import { useMutation } from "@tanstack/react-query";
+import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
+import { isApiError } from "../client/apiError.ts";
+import { launchGame, stopGameSession } from "../client/gameSessions.ts";
+import { playPath } from "./playPath.ts";
+import { refreshActiveGameSession } from "./useActiveGameSession.ts";
+
+interface LaunchAttempt {
+  request: LaunchRequest;
+  /** Id of the session to stop before. */
+  stopFirst?: string;
+}
+
+export interface Launch {
+  /** Launches the game and goes to its play page. */
+  start: (request: LaunchRequest) => void;
+  /** True from the click on; it stays true while the browser goes to the play page. */
+  isLaunching: boolean;
+  /** Why the last launch failed; null also for a conflict. */
+  error: Error | null;
+  /** The player's other session, which has to be resumed or stopped before. */
+  conflict: { activeSessionId: string; isStopping: boolean } | undefined;
+  /** Stops the session of the conflict, then launches the game. */
+  stopAndStart: () => void;
+  dismissConflict: () => void;
+}
+
+/** Launches games. A launch that the API refuses because the player already plays becomes a conflict. */
+export function useLaunch(): Launch {
+  const navigate = useNavigate();
+  const { mutate, reset, variables, error, isPending, isSuccess } = useMutation({
+    mutationFn: async ({ request, stopFirst }: LaunchAttempt) => {
+      if (stopFirst !== undefined) await stopIfPresent(stopFirst);
+      return launchGame(request);
+    },
+    onSuccess: async (sessionId, { request: { gameSlug } }) => await navigate(playPath({ sessionId, gameSlug })),
+    onError: (_error, _attempt, _result, { client }) => refreshActiveGameSession(client),
+  });
+  const isConflict = isApiError(error, "session_active") && error.activeSessionId !== undefined;
+  const activeSessionId = isConflict ? error.activeSessionId : isPending ? variables.stopFirst : undefined;
+  return {
+    start: useCallback((request) => mutate({ request }), [mutate]),
+    isLaunching: isPending || isSuccess,
+    error: isConflict ? null : error,
+    conflict: activeSessionId === undefined ? undefined : { activeSessionId, isStopping: isPending },
+    stopAndStart: useCallback(() => {
+      if (variables !== undefined && activeSessionId !== undefined) mutate({ request: variables.request, stopFirst: activeSessionId });
+    }, [mutate, variables, activeSessionId]),
+    dismissConflict: reset,
+  };
+}
+
+async function stopIfPresent(sessionId: string): Promise<void> {
+  try {
+    await stopGameSession(sessionId);
+  } catch (error) {
+    if (!isApiError(error, "not_found")) throw error;
+  }
+}

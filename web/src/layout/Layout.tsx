@@ -1,0 +1,48 @@
+import { Suspense, useEffect } from "react";
+import { Link, NavLink, Outlet, useLocation } from "react-router";
+import { useQueryClient } from "@tanstack/react-query";
+import { Icon, Logo } from "../components/Icon.tsx";
+import { Spinner } from "../components/Notice.tsx";
+import { playPath } from "../launch/playPath.ts";
+import { refreshActiveGameSession, useActiveGameSession } from "../launch/useActiveGameSession.ts";
+import { UserMenu } from "./UserMenu.tsx";
+
+/** The frame of every signed-in page but the play page. */
+export function Layout() {
+  return (
+    <>
+      <a className="skip-link" href="#main">Skip to the content</a>
+      <header className="header">
+        <Link className="brand" to="/" aria-label="Joypod, all games"><Logo />Joypod</Link>
+        <nav aria-label="Main">
+          <NavLink className="nav-link" to="/" end>Games</NavLink>
+        </nav>
+        <ActiveSessionLink />
+        <UserMenu />
+      </header>
+      <main id="main" tabIndex={-1} className="main">
+        <Suspense fallback={<Spinner label="Loading…" />}><Outlet /></Suspense>
+      </main>
+    </>
+  );
+}
+
+/** Leads back to the game that is running. Every change of the page reads anew whether there is one. */
+function ActiveSessionLink() {
+  const active = useActiveGameSession();
+  const client = useQueryClient();
+  const { pathname } = useLocation();
+  useEffect(() => refreshActiveGameSession(client), [client, pathname]);
+  if (active === undefined) return null;
+  if (active.status === "stopping") {
+    return <span className="active-session"><span className="pulse" aria-hidden="true" />Saving {active.gameTitle}…</span>;
+  }
+  return (
+    <Link className="active-session" to={playPath(active)}>
+      <span className="pulse" aria-hidden="true" />
+      <strong>Resume</strong>{" "}
+      <span className="active-session-title">{active.gameTitle}</span>
+      <Icon name="play" />
+    </Link>
+  );
+}

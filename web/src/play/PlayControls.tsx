@@ -1,0 +1,97 @@
+import { useEffect, useState, type RefObject } from "react";
+import { Link } from "react-router";
+import { Icon, type IconName } from "../components/Icon.tsx";
+import { enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
+import { menuChord } from "../stream/keyboardCapture.ts";
+import { lockPointer } from "../stream/pointerLock.ts";
+import { useIsFullscreen } from "./useDocumentFlag.ts";
+import type { VideoPlayback } from "./useVideoPlayback.ts";
+
+/** The bar stays open for this long after the game appears, so that the player sees where it is. */
+const introMs = 4_000;
+
+interface PlayControlsProps {
+  /** The first control, which the keyboard chord focuses. */
+  menuRef: RefObject<HTMLButtonElement | null>;
+  root: RefObject<HTMLElement | null>;
+  surface: RefObject<HTMLElement | null>;
+  title: string;
+  isHidden: boolean;
+  playback: VideoPlayback;
+  hasStatistics: boolean;
+  onStatistics: () => void;
+  onStop: () => void;
+}
+
+/** The bar of controls at the top edge. It opens when the pointer is at the edge or the keyboard focus is in it. */
+export function PlayControls({ menuRef, root, surface, title, isHidden, playback, hasStatistics, onStatistics, onStop }: PlayControlsProps) {
+  const isFullscreen = useIsFullscreen();
+  const isIntro = useIntro();
+  const [problem, setProblem] = useState<string>();
+  /** Runs a control's action and gives the focus back to the game. */
+  const attempt = (action: Promise<void>, failure: string): void => {
+    action.then(() => setProblem(undefined), () => setProblem(failure));
+    surface.current?.focus({ preventScroll: true });
+  };
+  const toggleFullscreen = (): void =>
+    attempt(isFullscreen ? leaveFullscreen() : enterFullscreen(root.current), "This browser does not allow full screen here.");
+  const lock = (): void => {
+    if (surface.current !== null) attempt(lockPointer(surface.current), "The pointer cannot be locked right now. Try again in a second.");
+  };
+  return (
+    <div className={`controls${isIntro ? " controls-open" : ""}`} hidden={isHidden} role="toolbar" aria-label="Game controls">
+      <div className="controls-bar">
+        <Link className="control" to="/" title="All games (the game keeps running)" aria-label="All games"><Icon name="back" /></Link>
+        <span className="controls-title">{title}</span>
+        <Control buttonRef={menuRef} icon={isFullscreen ? "shrink" : "expand"} name={isFullscreen ? "Leave full screen" : "Full screen"} onClick={toggleFullscreen} />
+        <Control icon="pointer" name="Lock pointer" hint="For games that turn the view with the mouse; Escape frees it" onClick={lock} />
+        <Control icon={playback.isMuted ? "muted" : "sound"} name={playback.isMuted ? "Unmute" : "Mute"} onClick={() => {
+          playback.toggleMuted();
+          surface.current?.focus({ preventScroll: true });
+        }} />
+        <Control icon="chart" name="Statistics" isPressed={hasStatistics} onClick={() => {
+          onStatistics();
+          surface.current?.focus({ preventScroll: true });
+        }} />
+        <Control icon="stop" name="Stop" isDanger onClick={onStop} />
+        <span className="controls-chord">{menuChord}</span>
+      </div>
+      {playback.isSoundBlocked && <p className="controls-note" role="status">Press any key or click to hear the game.</p>}
+      {problem !== undefined && <p className="controls-note" role="alert">{problem}</p>}
+      <span className="controls-handle" aria-hidden="true" />
+    </div>
+  );
+}
+
+function Control({ buttonRef, icon, name, hint, isPressed, isDanger = false, onClick }: {
+  buttonRef?: RefObject<HTMLButtonElement | null>;
+  icon: IconName;
+  name: string;
+  hint?: string;
+  isPressed?: boolean;
+  isDanger?: boolean;
+  onClick: () => void;
+}) {
+  return (
+    <button
+      ref={buttonRef}
+      type="button"
+      className={isDanger ? "control control-danger" : "control"}
+      aria-label={name}
+      title={hint ?? name}
+      aria-pressed={isPressed}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+function useIntro(): boolean {
+  const [isIntro, setIsIntro] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsIntro(false), introMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return isIntro;
+}

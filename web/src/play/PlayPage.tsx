@@ -1,0 +1,84 @@
+import { useCallback } from "react";
+import { useParams, useSearchParams } from "react-router";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { Notice, Spinner } from "../components/Notice.tsx";
+import { useTitle } from "../components/useTitle.ts";
+import type { StreamState } from "../stream/streamState.ts";
+import { LaunchProgress } from "./LaunchProgress.tsx";
+import { PlayerView } from "./PlayerView.tsx";
+import { ExitLinks, PlayFrame } from "./PlayFrame.tsx";
+import { SessionEnded } from "./SessionEnded.tsx";
+import { useGameSession, type GameSessionView } from "./useGameSession.ts";
+import { useGameStream } from "./useGameStream.ts";
+
+/** One game session, from launch to statistics. */
+export default function PlayPage() {
+  const { sessionId = "" } = useParams();
+  const [query] = useSearchParams();
+  const gameSlug = query.get("game") ?? undefined;
+  // The key makes a new page of each session, so that no state of another one remains.
+  return <Play key={sessionId} sessionId={sessionId} gameSlug={gameSlug} />;
+}
+
+function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | undefined }) {
+  const view = useGameSession(sessionId);
+  const { session, refresh } = view;
+  const streamUrl = session === undefined || view.isStopping ? undefined : streamUrlOf(session);
+  // A stream breaks off also because its session ends: the status tells which it is.
+  const onStreamChange = useCallback(({ phase }: StreamState) => {
+    if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
+  }, [refresh]);
+  const stream = useGameStream(streamUrl, onStreamChange);
+  useTitle(session?.gameTitle);
+  if (session === undefined) return <PlayFrame><NoSession view={view} gameSlug={gameSlug} /></PlayFrame>;
+  switch (session.status) {
+    case "starting":
+    case "running": {
+      const isStarting = session.status === "starting";
+      if (view.isStopping && !isStarting) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
+      // The player's view is there while the session starts, under the launch progress: the picture shows as soon as the session runs.
+      const launch = isStarting && <LaunchProgress session={session} isCancelling={view.isStopping} error={view.error} onCancel={view.stop} />;
+      return <PlayerView launch={launch} session={session} stream={stream} view={view} gameSlug={gameSlug} />;
+    }
+    case "stopping":
+      return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
+    case "stopped":
+    case "error":
+      return <PlayFrame><SessionEnded session={session} statistics={view.statistics} gameSlug={gameSlug} /></PlayFrame>;
+  }
+}
+
+/**
+ * Returns where the offer is posted, or undefined while it cannot be. The API holds the offer of a starting session until its
+ * streamer runs, so that the connection is up before the game is.
+ */
+function streamUrlOf({ status, sessionId, serverUrl, containerUrl }: GameSessionStatusResponse): string | undefined {
+  if (status === "starting" && serverUrl !== null) return `${serverUrl}/${sessionId}`;
+  return status === "running" ? (containerUrl ?? undefined) : undefined;
+}
+
+function Saving({ title }: { title: string }) {
+  return (
+    <section className="play-message">
+      <h1>{title}</h1>
+      <Spinner label="Saving your progress…" />
+    </section>
+  );
+}
+
+function NoSession({ view: { error, refresh }, gameSlug }: { view: GameSessionView; gameSlug: string | undefined }) {
+  if (error === null) return <Spinner label="Looking for your session…" />;
+  if (isApiError(error, "not_found")) {
+    return (
+      <Notice title="This session is over" actions={<ExitLinks gameSlug={gameSlug} />}>
+        <p>It ended a while ago, or it was never yours.</p>
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="problem" title="Your session could not be reached" actions={<button type="button" className="button" onClick={refresh}>Try again</button>}>
+      <p>{sentenceFor(error)}</p>
+    </Notice>
+  );
+}

@@ -1,0 +1,89 @@
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { captureInput } from "../stream/inputCapture.ts";
+import { menuChord } from "../stream/keyboardCapture.ts";
+import { ExpiryWarning } from "./ExpiryWarning.tsx";
+import { PlayControls } from "./PlayControls.tsx";
+import { PlayBrand } from "./PlayFrame.tsx";
+import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
+import { StopDialog } from "./StopDialog.tsx";
+import { StreamOverlay } from "./StreamOverlay.tsx";
+import { useIsPointerLocked } from "./useDocumentFlag.ts";
+import type { GameSessionView } from "./useGameSession.ts";
+import type { GameStreamView } from "./useGameStream.ts";
+import { useVideoPlayback } from "./useVideoPlayback.ts";
+
+interface PlayerViewProps {
+  /** Covers everything while the session starts; false once it runs. */
+  launch: ReactNode;
+  session: GameSessionStatusResponse;
+  stream: GameStreamView;
+  view: GameSessionView;
+  gameSlug: string | undefined;
+}
+
+/** The game's picture, which fills the window and takes the player's input, with the controls above it. */
+export function PlayerView({ launch, session, stream: { stream, state, media, hello }, view, gameSlug }: PlayerViewProps) {
+  const root = useRef<HTMLElement>(null);
+  const surface = useRef<HTMLDivElement>(null);
+  const video = useRef<HTMLVideoElement>(null);
+  const menu = useRef<HTMLButtonElement>(null);
+  const [isAsking, setIsAsking] = useState(false);
+  const [hasStatistics, setHasStatistics] = useState(false);
+  const isLocked = useIsPointerLocked();
+  const playback = useVideoPlayback(video, media);
+  const isLaunching = Boolean(launch);
+  const isPlaying = state.phase === "connected" && !isLaunching;
+
+  useEffect(() => {
+    if (!isPlaying || stream === undefined || surface.current === null || video.current === null) return;
+    surface.current.focus({ preventScroll: true });
+    return captureInput({
+      surface: surface.current,
+      video: video.current,
+      send: (message) => stream.send(message),
+      onMenu: () => menu.current?.focus(),
+    });
+  }, [isPlaying, stream]);
+
+  return (
+    <main ref={root} className="player" id="main" data-phase={isLaunching ? "launching" : isPlaying && playback.hasPicture ? "playing" : state.phase}>
+      {!isLaunching && <h1 className="visually-hidden">{session.gameTitle}</h1>}
+      <div
+        ref={surface}
+        className="surface"
+        role="application"
+        aria-label={`${session.gameTitle}. Keys go to the game; ${menuChord} leads to the controls.`}
+        data-testid="game-surface"
+        tabIndex={0}
+        inert={isLaunching}
+      >
+        <video ref={video} className="picture" autoPlay playsInline disablePictureInPicture data-testid="game-video" />
+      </div>
+      {isLaunching ? <div className="launch"><PlayBrand />{launch}</div> : (
+        <>
+          <StreamOverlay state={state} hasPicture={playback.hasPicture} stream={stream} gameSlug={gameSlug} />
+          {hasStatistics && <StatisticsOverlay stream={stream} hello={hello} />}
+          <PlayControls
+            menuRef={menu}
+            root={root}
+            surface={surface}
+            title={session.gameTitle}
+            isHidden={isLocked}
+            playback={playback}
+            hasStatistics={hasStatistics}
+            onStatistics={() => setHasStatistics((shown) => !shown)}
+            onStop={() => {
+              // Closing the dialog gives the focus back to the element that has it now.
+              surface.current?.focus({ preventScroll: true });
+              setIsAsking(true);
+            }}
+          />
+          <ExpiryWarning expiresAt={view.expiresAt} />
+          {session.saveNotice !== undefined && <p className="save-notice" role="alert">{session.saveNotice}</p>}
+          {isAsking && <StopDialog title={session.gameTitle} onStop={view.stop} onDismiss={() => setIsAsking(false)} />}
+        </>
+      )}
+    </main>
+  );
+}

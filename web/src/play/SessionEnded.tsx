@@ -1,0 +1,56 @@
+import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
+import { sentenceFor } from "../client/apiError.ts";
+import { Icon } from "../components/Icon.tsx";
+import { durationText } from "../components/timeText.ts";
+import { LaunchConflict } from "../launch/LaunchConflict.tsx";
+import { useLaunch } from "../launch/useLaunch.ts";
+import { endMessageOf } from "./endMessage.ts";
+import { ExitLinks } from "./PlayFrame.tsx";
+
+/** Says why the session ended and what it used, and links to what the player may do next. */
+export function SessionEnded({ session, statistics, gameSlug }: {
+  session: GameSessionStatusResponse;
+  statistics: StopResponse | undefined;
+  gameSlug: string | undefined;
+}) {
+  const { title, text } = endMessageOf(session);
+  return (
+    <section className="play-message" aria-labelledby="ended-title">
+      <p className="eyebrow">{session.gameTitle}</p>
+      <h1 id="ended-title">{title}</h1>
+      <p className="lead" role={session.status === "error" ? "alert" : "status"}>{text}</p>
+      {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
+      <div className="actions">
+        {gameSlug !== undefined && <PlayAgain gameSlug={gameSlug} label={session.status === "error" ? "Try again" : "Play again"} />}
+        <ExitLinks gameSlug={gameSlug} />
+      </div>
+    </section>
+  );
+}
+
+function Statistics({ statistics: { duration, cpuSeconds, peakMemoryMb } }: { statistics: StopResponse }) {
+  const figures = [
+    ["Played", durationText(duration), "duration"],
+    ["Processor time", `${cpuSeconds.toFixed(1)} s`, "cpu"],
+    ["Peak memory", `${Math.round(peakMemoryMb)} MB`, "memory"],
+  ] as const;
+  return (
+    <dl className="figures" data-testid="stop-statistics">
+      {figures.map(([name, value, key]) => <div key={key}><dt>{name}</dt><dd data-testid={`stop-${key}`}>{value}</dd></div>)}
+    </dl>
+  );
+}
+
+/** Launches the game with the slot that was played last, which is the one of this session. */
+function PlayAgain({ gameSlug, label }: { gameSlug: string; label: string }) {
+  const launch = useLaunch();
+  return (
+    <>
+      {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
+      <button type="button" className="button button-primary" disabled={launch.isLaunching} onClick={() => launch.start({ gameSlug })}>
+        <Icon name="play" />{launch.isLaunching ? "Launching…" : label}
+      </button>
+      <LaunchConflict launch={launch} />
+    </>
+  );
+}

@@ -1,0 +1,50 @@
+import { useCallback, useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
+import { stopGameSession } from "../client/gameSessions.ts";
+import { gameSessionQuery } from "./gameSessionQuery.ts";
+import { isFinal, pollPauseMs } from "./pollPause.ts";
+import { useGameSessionEvents } from "./useGameSessionEvents.ts";
+import { useKeepalive } from "./useKeepalive.ts";
+
+export interface GameSessionView {
+  /** Undefined until the first response. */
+  session: GameSessionStatusResponse | undefined;
+  /** Why the last request failed; null again after one that succeeded. */
+  error: Error | null;
+  /** True from the player's wish to stop until the session has ended. */
+  isStopping: boolean;
+  /** Statistics of an ended session. */
+  statistics: StopResponse | undefined;
+  /** Reads the status now instead of at the next poll. */
+  refresh: () => void;
+  stop: () => void;
+  /** When the session stops as idle unless it is kept alive; undefined while it does not run. */
+  expiresAt: string | undefined;
+}
+
+/** Observes one game session until its end: by server-sent events, and by polling where they do not get through. */
+export function useGameSession(sessionId: string): GameSessionView {
+  const client = useQueryClient();
+  const [isSubscribed, setIsSubscribed] = useState(false);
+  const { data: session, error } = useQuery({
+    ...gameSessionQuery(sessionId),
+    enabled: ({ state }) => !isFinal(state.data, state.error),
+    refetchInterval: ({ state }) => pollPauseMs({ session: state.data, error: state.error, isSubscribed }),
+    // A game goes on starting while its tab is hidden.
+    refetchIntervalInBackground: true,
+  });
+  useGameSessionEvents(sessionId, !isFinal(session, error), setIsSubscribed);
+  const refresh = useCallback(() => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }), [client, sessionId]);
+  const expiresAt = useKeepalive(sessionId, session, refresh);
+  const ended = useQuery({
+    queryKey: ["endedGameSession", sessionId],
+    // One request stops the session and returns its statistics; of an ended session it only returns them.
+    queryFn: () => stopGameSession(sessionId),
+    enabled: session?.status === "stopped",
+    staleTime: Infinity,
+  });
+  const { refetch: requestEnd } = ended;
+  const stop = useCallback(() => void requestEnd().then(refresh), [requestEnd, refresh]);
+  return { session, error: error ?? ended.error, isStopping: ended.isFetching, statistics: ended.data, refresh, stop, expiresAt };
+}

@@ -1,0 +1,65 @@
+import { useEffect, useState } from "react";
+import type { HelloNotice } from "#contracts/stream.ts";
+import type { z } from "zod";
+import { clientIdOfTab } from "../stream/clientId.ts";
+import { GameStream } from "../stream/gameStream.ts";
+import type { StreamState } from "../stream/streamState.ts";
+
+export type StreamHello = z.infer<typeof HelloNotice>;
+
+export interface GameStreamView {
+  stream: GameStream | undefined;
+  state: StreamState;
+  media: MediaStream | undefined;
+  hello: StreamHello | undefined;
+}
+
+/**
+ * Returns a session's stream. It is prepared while its address is not known, connected as soon as that is, and closed when the
+ * address or the component goes away. `onChange` is called for every change of state.
+ */
+export function useGameStream(streamUrl: string | undefined, onChange: (state: StreamState) => void): GameStreamView {
+  const [stream, setStream] = useState<GameStream>();
+  const [state, setState] = useState<StreamState>({ phase: "idle" });
+  const [media, setMedia] = useState<MediaStream>();
+  const [hello, setHello] = useState<StreamHello>();
+
+  useEffect(() => {
+    const created = new GameStream(clientIdOfTab());
+    const stopListening = [
+      created.on("state", (next) => {
+        setState(next);
+        onChange(next);
+      }),
+      created.on("media", setMedia),
+      created.on("notice", (notice) => {
+        if (notice.t === "hello") setHello(notice);
+      }),
+    ];
+    created.prepare();
+    setStream(created);
+    return () => {
+      for (const stop of stopListening) stop();
+      created.close();
+    };
+  }, [onChange]);
+
+  useEffect(() => {
+    if (stream === undefined || streamUrl === undefined) return;
+    const disconnect = (): void => stream.close();
+    // A page that comes back out of the browser's back-forward cache finds its connection closed.
+    const reconnect = ({ persisted }: PageTransitionEvent): void => {
+      if (persisted) stream.connect(streamUrl);
+    };
+    window.addEventListener("pagehide", disconnect);
+    window.addEventListener("pageshow", reconnect);
+    stream.connect(streamUrl);
+    return () => {
+      window.removeEventListener("pagehide", disconnect);
+      window.removeEventListener("pageshow", reconnect);
+      stream.close();
+    };
+  }, [stream, streamUrl]);
+
+  return { stream, state, media, hello };
+}

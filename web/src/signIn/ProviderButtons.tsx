@@ -1,0 +1,19 @@
+import { useProviderRedirect } from "./useProviderRedirect.ts";
+import { useSignInProviders } from "./useSignInProviders.ts";
+
+/** A button for each external provider; nothing if there is none. `destination` is the path of this site to come back to. */
+export function ProviderButtons({ destination, onProblem }: { destination: string; onProblem: (problem: unknown) => void }) {
+  const providers = useSignInProviders();
+  const { redirectingTo, redirect } = useProviderRedirect(onProblem);
+  if (providers.length === 0) return null;
+  return (
+    <div className="providers">
+      <p className="providers-or">or</p>
+      {providers.map((provider) => (
+        <button key={provider.id} className="button button-wide" type="button" disabled={redirectingTo !== undefined} onClick={() => redirect(provider, destination)}>
+          {redirectingTo === provider.id ? `Going to ${provider.name}…` : `Sign in with ${provider.name}`}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import { useState, type SyntheticEvent } from "react";
+import { Navigate, useSearchParams } from "react-router";
+import { sentenceForSignIn } from "#contracts/http/auth.ts";
+import { limits } from "#contracts/limits.ts";
+import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { signIn } from "../client/auth.ts";
+import { Logo } from "../components/Icon.tsx";
+import { useTitle } from "../components/useTitle.ts";
+import { localPath } from "./localPath.ts";
+import { LockCountdown } from "./LockCountdown.tsx";
+import { ProviderButtons } from "./ProviderButtons.tsx";
+import { useAuth } from "./useAuth.ts";
+
+/** Signs in by e-mail and password, or by an external provider; then goes to `callbackUrl`. */
+export function SignInPage() {
+  useTitle("Sign in");
+  const { auth, refresh } = useAuth();
+  const [query] = useSearchParams();
+  const [isBusy, setIsBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>();
+  const [hasSignedIn, setHasSignedIn] = useState(false);
+  const destination = localPath(query.get("callbackUrl"), location.origin);
+  if (auth.state === "signedIn") return <Navigate to={hasSignedIn ? destination : redirectTarget(query, destination)} replace />;
+
+  const submit = async (event: SyntheticEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    setIsBusy(true);
+    setProblem(undefined);
+    try {
+      await signIn(textOf(form, "email"), textOf(form, "password"));
+      setHasSignedIn(true);
+      await refresh();
+    } catch (error) {
+      setProblem(error);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+
+  return (
+    <main className="sign-in" id="main">
+      <form className="panel" onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
+        <div className="sign-in-brand"><Logo /></div>
+        <h1>Welcome to Joypod</h1>
+        <p className="muted">Sign in and play, right in your browser.</p>
+        <SignInMessage problem={problem} query={query} onUnlocked={() => setProblem(undefined)} />
+        <label className="field">
+          <span>E-mail</span>
+          <input name="email" type="email" autoComplete="username" required maxLength={limits.auth.emailMaxLength} autoFocus />
+        </label>
+        <label className="field">
+          <span>Password</span>
+          <input name="password" type="password" autoComplete="current-password" required maxLength={limits.auth.passwordMaxLength} />
+        </label>
+        <button className="button button-primary button-wide" type="submit" disabled={isBusy}>{isBusy ? "Signing in…" : "Sign in"}</button>
+        <ProviderButtons destination={destination} onProblem={setProblem} />
+      </form>
+    </main>
+  );
+}
+
+/** Returns where a player who is signed in already goes: with an error in the address they wanted to link a provider. */
+function redirectTarget(query: URLSearchParams, destination: string): string {
+  const error = query.get("error");
+  return error === null || query.has("callbackUrl") ? destination : `/account?${new URLSearchParams({ error })}`;
+}
+
+/** Says what went wrong here or, by the `error` of the address, why the player was sent here. */
+function SignInMessage({ problem, query, onUnlocked }: { problem: unknown; query: URLSearchParams; onUnlocked: () => void }) {
+  if (isApiError(problem, "locked", "rate_limited") && problem.retryAfterSeconds !== undefined) {
+    return <LockCountdown key={problem.retryAfterSeconds} seconds={problem.retryAfterSeconds} isLocked={problem.code === "locked"} onEnd={onUnlocked} />;
+  }
+  if (problem !== undefined) return <p className="message message-problem" role="alert">{sentenceFor(problem)}</p>;
+  const error = query.get("error");
+  return error === null ? null : <p className="message" role="status">{sentenceForSignIn(error, query.get("code"))}</p>;
+}
+
+function textOf(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,39 @@
+import { useCallback } from "react";
+import { queryOptions, useQuery, type QueryClient } from "@tanstack/react-query";
+import { readAuthSession, type AuthSessionUser } from "../client/auth.ts";
+
+/** Who uses the page. */
+export type AuthState =
+  | { state: "loading" }
+  | { state: "signedIn"; user: AuthSessionUser }
+  /** `isExpired`: the player was signed in until the API refused a request. */
+  | { state: "signedOut"; isExpired: boolean }
+  | { state: "failed"; error: Error };
+
+const authSessionQuery = queryOptions({
+  queryKey: ["authSession"],
+  queryFn: async (): Promise<{ user: AuthSessionUser | null; isExpired: boolean }> => ({ user: await readAuthSession(), isExpired: false }),
+  // Only signing in and out change it, and both say so.
+  staleTime: Infinity,
+  gcTime: Infinity,
+});
+
+/** Returns who is signed in, and a function that asks the API again. */
+export function useAuth(): { auth: AuthState; refresh: () => Promise<void> } {
+  const { data, error, refetch } = useQuery(authSessionQuery);
+  const refresh = useCallback(async () => {
+    await refetch();
+  }, [refetch]);
+  return { auth: authStateOf(data, error), refresh };
+}
+
+/** Ends the signed-in state of the page: after signing out, or (`isExpired`) because the API no longer accepts the sign-in. */
+export function endAuthSession(client: QueryClient, { isExpired }: { isExpired: boolean }): void {
+  client.setQueryData(authSessionQuery.queryKey, { user: null, isExpired });
+}
+
+function authStateOf(data: { user: AuthSessionUser | null; isExpired: boolean } | undefined, error: Error | null): AuthState {
+  if (error !== null) return { state: "failed", error };
+  if (data === undefined) return { state: "loading" };
+  return data.user === null ? { state: "signedOut", isExpired: data.isExpired } : { state: "signedIn", user: data.user };
+}
