@@ -62,8 +62,8 @@ withLock() {
   mkdir -p "$joypodCache/locks"
   exec {descriptor}>"$lock"
   if ! flock -n "$descriptor"; then
-    say "Waiting for another run that holds $lock …"
-    flock -w 3600 "$descriptor" || die "another run has held $lock for an hour; end it and try again."
+    say "Waiting for other work that holds $lock …"
+    flock -w 3600 "$descriptor" || die "something has held $lock for an hour; end it and try again."
   fi
   lockDescriptor=$descriptor
   "$@"
