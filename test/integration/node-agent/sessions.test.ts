@@ -174,6 +174,22 @@ describe("Node agent: sessions", function () {
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
   });
 
+  it("reports once that a save cannot be stored, however often it is tried", async () => {
+    await fixture.startAgent();
+    const name = await aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await storedSave(name, 1);
+    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 403 } : undefined;
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    await fixture.condition(name, "SavePersisted", "False", "StoreRefused");
+    const attempts = (): number => fixture.proxy.requests.filter(({ method }) => method === "PUT").length;
+    const [before, { metadata: { resourceVersion } }] = [attempts(), await fixture.session(name)];
+    await eventually(() => attempts() >= before + 3, { timeoutMs: 30_000, what: "further attempts" });
+    expect((await fixture.session(name)).metadata.resourceVersion, "writes of the status").to.equal(resourceVersion);
+    fixture.proxy.fault = undefined;
+    await storedSave(name, 2);
+  });
+
   it("stores a pack found after a restart although its session is gone, and reports it to the admin", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();

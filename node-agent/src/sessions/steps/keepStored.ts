@@ -12,8 +12,8 @@ export const keepStored: Step = async (context) => {
   const { deps, record, world: { spool: { manifest } }, session, signal } = context;
   const again = { requeueAfterMs: deps.saveIntervalMs };
   if (manifest === undefined) return again;
-  // An earlier pass may have stored it when the API server took no report; one that has been made costs no request.
-  if (record.stored !== undefined) await reportStored(context, record.stored);
+  // An earlier pass may have stored it when the API server took no report.
+  if (record.stored !== undefined && session.status?.save?.objectKey !== record.stored.objectKey) await reportStored(context, record.stored);
   if (manifest.refused !== undefined) await deps.reporter.report(session, [notFinal(manifest.refused.reason, manifest.refused.message)], undefined, signal);
   if (manifest.save === undefined || isStored(record, manifest.save)) return again;
   const dueInMs = dueMs(context) - deps.clock.now().getTime();
