@@ -3,6 +3,7 @@ import { jittered } from "#kube/retry.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { BackgroundJob } from "#runtime/backgroundJob.ts";
 import { listActiveGameSessionIds } from "../gameSessions/gameSessionLifecycleQueries.ts";
+import { LostGameCaches, type LostGameCachesDeps } from "../games/lostGameCaches.ts";
 import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
@@ -11,7 +12,7 @@ import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
 import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 
 /** What the work needs, all of it together. */
-export type LeaderWorkDeps = RecorderDeps & RelayDeps & SyncGameCachesDeps & SweeperDeps & SweepSavesDeps & {
+export type LeaderWorkDeps = RecorderDeps & RelayDeps & SyncGameCachesDeps & LostGameCachesDeps & SweeperDeps & SweepSavesDeps & {
   config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
   kube: KubeTransport;
 };
@@ -81,11 +82,13 @@ export class LeaderWork implements BackgroundJob {
   async #lead(signal: AbortSignal): Promise<void> {
     const deps = this.#deps;
     const recorder = new Recorder(deps, deps.config.cluster.sessionsNamespace);
+    const lostGameCaches = new LostGameCaches(deps);
     try {
       await recorder.start(signal);
       const { relay, idle, active, remains } = this.#intervals;
       await Promise.all([
         this.#repeat("relay", relay, signal, () => relayGameSessions(deps)),
+        this.#repeat("lost caches", relay, signal, () => lostGameCaches.pass()),
         this.#repeat("caches", relay, signal, () => syncGameCaches(deps)),
         this.#repeat("idle", idle, signal, async () => recorder.enqueue(await sweepIdle(deps))),
         this.#repeat("active", active, signal, async () => recorder.enqueue(await listActiveGameSessionIds(deps.postgres.pool))),
@@ -97,6 +100,7 @@ export class LeaderWork implements BackgroundJob {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
+      lostGameCaches.stop();
       await recorder.stop();
     }
   }

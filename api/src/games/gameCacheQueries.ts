@@ -56,3 +56,15 @@ export async function updateCacheApplied(transaction: Queryable, gameId: string,
     values: [gameId, revision],
   });
 }
+
+/** Marks every game whose GameCache should be in the cluster and is not among `slugs` as outdated; returns their slugs. */
+export async function updateLostCachesOutdated(db: Queryable, slugs: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ slug: string }>({
+    name: "mark-lost-caches",
+    text: `UPDATE games SET cache_revision = cache_revision + 1
+      WHERE current_version_id IS NOT NULL AND deleted_at IS NULL AND cache_applied_revision = cache_revision AND slug <> ALL($1)
+      RETURNING slug`,
+    values: [slugs],
+  });
+  return rows.map(({ slug }) => slug);
+}

@@ -207,4 +207,17 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     const cache = await eventually(() => fixture.operator.cache(fixture.game.slug), { what: "the relay to apply the cache" });
     expect(cache.spec.source.sha256).to.equal(sha256Of(archive));
   });
+
+  it("stays in the cluster: a GameCache that was deleted there comes back by itself", async () => {
+    const archive = await anArchive();
+    await fixture.uploaded(archive);
+    const { game, operator, api } = fixture;
+    const { metadata: { uid } } = (await operator.cache(game.slug))!;
+    await operator.caches.delete({ name: game.slug, namespace: api.kube!.sessionsNamespace });
+    const cache = await eventually(async () => {
+      const found = await operator.cache(game.slug);
+      return found?.metadata.uid === uid ? undefined : found;
+    }, { what: "the deleted GameCache to come back", timeoutMs: 10_000 });
+    expect(cache.spec.source.sha256).to.equal(sha256Of(archive));
+  });
 });

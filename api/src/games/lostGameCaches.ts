@@ -1,0 +1,54 @@
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { updateLostCachesOutdated } from "./gameCacheQueries.ts";
+
+/** What finding lost GameCaches needs. */
+export interface LostGameCachesDeps {
+  logger: Logger;
+  clock: Clock;
+  postgres: Postgres;
+  cluster: ClusterView;
+}
+
+/** Between two comparisons when the cluster has told of no deletion. */
+const comparisonIntervalMs = 60_000;
+
+/**
+ * Finds the games whose GameCache the cluster does not have any more, and marks them as outdated, so that the cache is made again of the
+ * database: an admin deleted it, or its namespace, or the cluster is a new one. It compares all games at its start, after each deletion
+ * that the cluster tells of, and once a minute.
+ */
+export class LostGameCaches {
+  readonly #deps: LostGameCachesDeps;
+  readonly #unsubscribe: () => void;
+  #dueMs = 0;
+
+  constructor(deps: LostGameCachesDeps) {
+    this.#deps = deps;
+    this.#unsubscribe = deps.cluster.gameCaches.cache.subscribe(({ type }) => {
+      if (type === "deleted") this.#dueMs = 0;
+    });
+  }
+
+  /** Compares the database with the cluster when that is due. */
+  async pass(): Promise<void> {
+    const { postgres, cluster, clock, logger } = this.#deps;
+    if (!cluster.gameCaches.hasSynced || clock.monotonicMs() < this.#dueMs) return;
+    const formerlyDueMs = this.#dueMs;
+    this.#dueMs = clock.monotonicMs() + comparisonIntervalMs;
+    try {
+      const slugs = await updateLostCachesOutdated(postgres.pool, cluster.gameCaches.cache.list().map(({ metadata }) => metadata.name));
+      if (slugs.length > 0) logger.warn({ games: slugs.length, first: slugs.slice(0, 10) }, "The cluster has lost GameCaches; the API makes them again.");
+    } catch (error) {
+      this.#dueMs = formerlyDueMs;
+      throw error;
+    }
+  }
+
+  /** Stops listening to the cluster. */
+  stop(): void {
+    this.#unsubscribe();
+  }
+}
