@@ -55,7 +55,7 @@ const rooms = {
   ],
   operator: [
     // Programs, and what puts the controllers together.
-    "main.ts", "networkTest", "operator.ts",
+    "main.ts", "networkTest", "drain", "operator.ts",
     // One controller per kind.
     "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
     // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster.

@@ -1,15 +1,20 @@
 import { group } from "#contracts/crd/kind.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 
-/** Game nodes: how many sessions fit, and which hold a game. */
+/**
+ * Game nodes: how many sessions fit, and which hold a game. What releasing a session takes is granted here and not in the sessions' namespace:
+ * when that is deleted its Roles go first, and the sessions that are left could never be released.
+ */
 export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch"] },
+  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch", "patch"] },
+  { apiGroups: [group], resources: ["gamecaches"], verbs: ["get", "list", "watch"] },
 ];
 
 /** Sessions and caches are the API's to ask for; their status it only reads. */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch", "create", "patch"] },
-  { apiGroups: [group], resources: ["gamecaches"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
+  { apiGroups: [group], resources: ["gamesessions"], verbs: ["create"] },
+  { apiGroups: [group], resources: ["gamecaches"], verbs: ["create", "patch", "delete"] },
 ];
 
 /** Leader election of the recorder. */

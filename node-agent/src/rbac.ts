@@ -1,18 +1,19 @@
 import { group } from "#contracts/crd/kind.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 
-/** Everywhere; an admission policy holds the agent to the GameNode of its own node. */
+/** Everywhere; an admission policy holds the agent to the GameNode and the sessions of its own node. */
 export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch"] },
   { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
+  // Here and not in the sessions' namespace: when that is deleted its Roles go first, and the last saves could not be reported.
+  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch"] },
+  { apiGroups: [group], resources: ["gamesessions/status"], verbs: ["patch"] },
   // Of sessions in their namespace, of GameNodes in the default one.
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
-/** In the sessions' namespace; an admission policy holds the agent to the sessions of its own node. */
+/** In the sessions' namespace. */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch"] },
-  { apiGroups: [group], resources: ["gamesessions/status"], verbs: ["patch"] },
   { apiGroups: [group], resources: ["gamecaches"], verbs: ["get"] },
   { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
 ];

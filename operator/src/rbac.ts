@@ -1,20 +1,23 @@
 import { group } from "#contracts/crd/kind.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 
-/** Nodes are only looked at; a GameNode is made for each game node. */
+/**
+ * Nodes are only looked at; a GameNode is made for each game node. Joypod's own kinds are granted here and not in the sessions' namespace:
+ * when that is deleted its Roles go first, and nobody could end the sessions that are left.
+ */
 export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"] },
   { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
-];
-
-/** Sessions and their pods; `patch` on the objects themselves is for finalizers. */
-export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch", "patch", "delete"] },
   { apiGroups: [group], resources: ["gamecaches"], verbs: ["get", "list", "watch", "patch"] },
   { apiGroups: [group], resources: ["gamesessions/status", "gamecaches/status"], verbs: ["patch"] },
   // Where the cluster checks it, an owner reference that blocks the owner's deletion needs this.
   { apiGroups: [group], resources: ["gamesessions/finalizers"], verbs: ["update"] },
+];
+
+/** The sessions' pods; `patch` is for finalizers. */
+export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];

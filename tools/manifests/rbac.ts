@@ -1,10 +1,11 @@
 import * as api from "#api/rbac.ts";
 import * as nodeAgent from "#node-agent/rbac.ts";
+import * as drain from "#operator/drain/rbac.ts";
 import * as operator from "#operator/rbac.ts";
 
-function scopes({ clusterRules, sessionsNamespaceRules, releaseNamespaceRules }: typeof api | typeof nodeAgent | typeof operator): object {
+function scopes({ clusterRules, sessionsNamespaceRules, releaseNamespaceRules }: typeof api | typeof nodeAgent | typeof operator | typeof drain): object {
   return { clusterRules, sessionsNamespaceRules, releaseNamespaceRules };
 }
 
 /** What each program may do, by scope; the chart makes its Roles from this. */
-export const programRules = { api: scopes(api), operator: scopes(operator), nodeAgent: scopes(nodeAgent) };
+export const programRules = { api: scopes(api), operator: scopes(operator), nodeAgent: scopes(nodeAgent), drain: scopes(drain) };

@@ -1,0 +1,25 @@
+import { z } from "zod";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+
+const names = z.string().transform((text) => text.split(",").map((name) => name.trim()).filter((name) => name !== ""));
+
+const Variables = z.object({
+  SESSIONS_NAMESPACE: z.string().trim().min(1),
+  POD_NAMESPACE: z.string().trim().min(1),
+  DEPLOYMENTS: names,
+  DRAIN_SECONDS: z.coerce.number().int().min(0).max(3600),
+}).transform((variables) => ({
+  sessionsNamespace: variables.SESSIONS_NAMESPACE,
+  releaseNamespace: variables.POD_NAMESPACE,
+  /** Deployments of the release that write to Joypod's objects. */
+  deployments: variables.DEPLOYMENTS,
+  /** How long sessions have for a graceful end. */
+  drainSeconds: variables.DRAIN_SECONDS,
+}));
+
+export type DrainConfig = z.infer<typeof Variables>;
+
+/** Reads the configuration from environment variables. Throws one error that names every wrong variable. */
+export function readDrainConfig(environment: Environment): DrainConfig {
+  return readEnvironment(Variables, environment, "drain");
+}

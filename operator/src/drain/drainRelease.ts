@@ -1,0 +1,98 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { gameCaches, gameSessions } from "#contracts/crd/resources.ts";
+import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { pods } from "#kube/builtin.ts";
+import { isNotFound } from "#kube/errors.ts";
+import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
+import type { KubeObject, Stored } from "#kube/object.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { DrainConfig } from "./config.ts";
+import { allowNewSessions, refuseNewSessions } from "./sessionQuota.ts";
+import { haveNoPods, scaleToZero } from "./stopDeployments.ts";
+
+/** What draining works with. */
+export interface DrainDeps {
+  transport: KubeTransport;
+  config: DrainConfig;
+  clock: Clock;
+  logger: Logger;
+}
+
+const pollMs = 500;
+/** The programs' own grace is shorter. */
+const programsEndMs = 25_000;
+
+/**
+ * Leaves nothing behind that only a running Joypod could finish, so that the release and its namespaces can be removed. New sessions are
+ * refused, those that play end as if they were deleted, with their saves stored; then the programs are stopped, and what still waits for
+ * them, after `drainSeconds`, is released. Each session whose last save was not stored is named in the log: it stays on its node's disk.
+ */
+export async function drainRelease(deps: DrainDeps): Promise<void> {
+  const { transport, config, logger } = deps;
+  await refuseNewSessions(transport, config.sessionsNamespace);
+  const hasEnded = await waitUntil(deps, config.drainSeconds * 1000, () => deleteSessions(deps));
+  logger.info({ hasEnded }, hasEnded ? "All game sessions have ended." : "Some game sessions did not end in time; they are released.");
+  const selectors = await scaleToZero(transport, config.releaseNamespace, config.deployments);
+  await waitUntil(deps, programsEndMs, () => haveNoPods(transport, config.releaseNamespace, selectors));
+  await releaseObjects(deps);
+  await allowNewSessions(transport, config.sessionsNamespace);
+  logger.info({}, "The release can be removed.");
+}
+
+async function waitUntil({ clock }: DrainDeps, deadlineMs: number, isDone: () => Promise<boolean>): Promise<boolean> {
+  const endMs = clock.monotonicMs() + deadlineMs;
+  for (;;) {
+    if (await isDone()) return true;
+    if (clock.monotonicMs() >= endMs) return false;
+    await clock.sleep(pollMs);
+  }
+}
+
+/** Asks for the deletion of every session and returns whether none is left. */
+async function deleteSessions({ transport, config }: DrainDeps): Promise<boolean> {
+  const client = new ResourceClient(transport, gameSessions);
+  const { items } = await client.listAll({ namespace: config.sessionsNamespace });
+  await forEach(items.filter((session) => !isDeleting(session)), (session) => client.delete(session.metadata, { uid: session.metadata.uid }));
+  return items.length === 0;
+}
+
+/** Removes Joypod's finalizers from what is left. */
+async function releaseObjects({ transport, config, logger }: DrainDeps): Promise<void> {
+  const selection = { namespace: config.sessionsNamespace };
+  const [sessions, caches, sessionPods] = [
+    new ResourceClient(transport, gameSessions), new ResourceClient(transport, gameCaches), new ResourceClient(transport, pods),
+  ];
+  for (const session of (await sessions.listAll(selection)).items) {
+    warnOfSave(session, logger);
+    await removeFinalizers(sessions, session, [finalizers.recorder, finalizers.operator]);
+    await sessions.delete(session.metadata).catch(ignoreMissing);
+  }
+  await forEach((await caches.listAll(selection)).items, (cache) => removeFinalizers(caches, cache, [finalizers.cache]));
+  await forEach((await sessionPods.listAll(selection)).items, (pod) => removeFinalizers(sessionPods, pod, [finalizers.usage]));
+}
+
+function warnOfSave(session: Stored<GameSession>, logger: Logger): void {
+  if (conditionStatus(session, "SavePersisted") === "True") return;
+  const { nodeName, save } = session.status ?? {};
+  logger.warn(
+    { gameSession: session.metadata.name, user: session.spec.userId, node: nodeName, storedSave: save?.objectKey },
+    "The last save of a game session may not be stored; if so, it stays on its node's disk.",
+  );
+}
+
+async function removeFinalizers<T extends KubeObject>(client: ResourceClient<T>, object: Stored<T>, names: readonly string[]): Promise<void> {
+  for (const name of names.filter((each) => hasFinalizer(object, each))) await removeFinalizer(client, object, name);
+}
+
+/** One object after another; one that is gone meanwhile is as good as done. */
+async function forEach<T>(objects: readonly T[], work: (object: T) => Promise<void>): Promise<void> {
+  for (const object of objects) await work(object).catch(ignoreMissing);
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}

@@ -1,0 +1,20 @@
+import { group } from "#contracts/crd/kind.ts";
+import type { PolicyRule } from "#kube/policyRule.ts";
+
+/** GameNodes stay, with the definitions: those of another release may be among them. */
+export const clusterRules: readonly PolicyRule[] = [];
+
+/** Ends all sessions; `patch` is for finalizers that nobody is left to remove, and the quota keeps new sessions away meanwhile. */
+export const sessionsNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "patch", "delete"] },
+  { apiGroups: [group], resources: ["gamecaches"], verbs: ["get", "list", "patch"] },
+  { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "patch"] },
+  { apiGroups: [""], resources: ["resourcequotas"], verbs: ["create"] },
+  { apiGroups: [""], resources: ["resourcequotas"], resourceNames: ["joypod-drain"], verbs: ["delete"] },
+];
+
+/** Stops the programs that would write to what is being released. The chart puts the release's name in. */
+export const releaseNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: ["apps"], resources: ["deployments/scale"], resourceNames: ["{{ .Release.Name }}-api", "{{ .Release.Name }}-operator"], verbs: ["get", "patch"] },
+  { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+];

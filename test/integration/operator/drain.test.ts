@@ -1,0 +1,133 @@
+import { expect } from "chai";
+import { finalizers } from "#contracts/crd/names.ts";
+import { isForbidden, isNotFound } from "#kube/errors.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { KubeTransport } from "#kube/transport.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { silentLogger, type LogLine } from "#runtime/logger.ts";
+import { drainRelease } from "#operator/drain/drainRelease.ts";
+import { clusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "#operator/drain/rbac.ts";
+import { pods as podType } from "#kube/builtin.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+
+const release = "drained";
+
+describe("draining a release", function () {
+  this.timeout(90_000);
+  let fixture: OperatorFixture;
+  let transport: KubeTransport;
+
+  beforeEach(async () => {
+    fixture = await OperatorFixture.start();
+    transport = await drainTransport(fixture.namespace);
+  });
+  afterEach(async () => {
+    await transport.close();
+    await fixture.clear();
+  });
+
+  /** Drains as the chart's job does, with its rights; the fixture's namespace is both of the release's. */
+  async function drain(drainSeconds: number): Promise<string[]> {
+    const sentences: string[] = [];
+    const note: LogLine = (_, sentence) => void sentences.push(sentence);
+    const config = { sessionsNamespace: fixture.namespace, releaseNamespace: fixture.namespace, deployments: [`${release}-api`, `${release}-operator`], drainSeconds };
+    await drainRelease({ transport, config, clock: systemClock, logger: { ...silentLogger, info: note, warn: note } });
+    return sentences;
+  }
+
+  it("ends sessions as a deletion does, and lets new ones in again at its end", async () => {
+    await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch();
+    await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
+    const sentences = await drain(30);
+    expect(sentences).to.include("All game sessions have ended.");
+    expect(await fixture.sessions.find({ name, namespace: fixture.namespace })).to.equal(undefined);
+    await fixture.launch();
+  });
+
+  it("refuses new sessions while it waits", async () => {
+    fixture.components.behaviour.isRecorderUnavailable = true;
+    await fixture.launch();
+    const draining = drain(5);
+    await eventually(() => activateQuota(fixture.namespace), { what: "the quota" });
+    await eventually(async () => isForbidden(await fixture.launch().then(() => undefined, (error: unknown) => error)), { what: "a launch to be refused" });
+    await draining;
+    await fixture.launch();
+  });
+
+  it("releases what nobody is left to release: sessions, caches and pods", async () => {
+    await fixture.startOperator();
+    await fixture.createCache("kept");
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
+    await eventually(async () => (await fixture.caches.get({ name: "kept", namespace })).metadata.finalizers?.includes(finalizers.cache) ?? false);
+    await fixture.stopOperators();
+    await fixture.components.stop();
+    const sentences = await drain(1);
+    expect(sentences).to.include("Some game sessions did not end in time; they are released.");
+    expect(sentences).to.include("The last save of a game session may not be stored; if so, it stays on its node's disk.");
+    expect(await fixture.sessions.find({ name, namespace })).to.equal(undefined);
+    expect((await fixture.caches.get({ name: "kept", namespace })).metadata.finalizers ?? []).to.be.empty;
+    const { items } = await fixture.pods.listAll({ namespace });
+    expect(items.flatMap(({ metadata }) => metadata.finalizers ?? [])).to.be.empty;
+  });
+
+  it("stops the programs, so that none of them takes hold of an object again", async () => {
+    const { namespace } = fixture;
+    for (const program of ["api", "operator"]) await createDeployment(namespace, `${release}-${program}`);
+    await drain(1);
+    for (const program of ["api", "operator"]) {
+      expect(await replicasOf(namespace, `${release}-${program}`), program).to.equal(0);
+    }
+  });
+
+  it("has nothing to do in a namespace that is gone", async () => {
+    const { admin } = await sharedKubeApiServer();
+    const config = { sessionsNamespace: "never-there", releaseNamespace: fixture.namespace, deployments: [], drainSeconds: 1 };
+    await drainRelease({ transport: admin, config, clock: systemClock, logger: silentLogger });
+  });
+
+  it("may do no more than it does", async () => {
+    const pods = new ResourceClient(transport, podType);
+    const error: unknown = await pods.delete({ name: "any", namespace: fixture.namespace }).then(() => undefined, (thrown: unknown) => thrown);
+    expect(isForbidden(error) && !isNotFound(error)).to.equal(true);
+  });
+});
+
+async function drainTransport(namespace: string): Promise<KubeTransport> {
+  const server = await sharedKubeApiServer();
+  const account = { namespace, name: "drain" };
+  const rules = [...clusterRules, ...sessionsNamespaceRules, ...releaseNamespaceRules].map((rule) => ({
+    ...rule, ...(rule.resourceNames && { resourceNames: rule.resourceNames.map((name) => name.replace("{{ .Release.Name }}", release)) }),
+  }));
+  return KubeTransport.fromFile((await server.asServiceAccount(account, rules, { roleNamespace: namespace })).kubeconfigPath);
+}
+
+/** Does what the controller manager does with a new quota: from then on the API server applies it. */
+async function activateQuota(namespace: string): Promise<true> {
+  const { admin } = await sharedKubeApiServer();
+  const hard = { "count/gamesessions.joypod.dev": "0" };
+  await admin.request({
+    method: "PATCH", path: `/api/v1/namespaces/${namespace}/resourcequotas/joypod-drain/status`, contentType: "application/merge-patch+json",
+    body: { status: { hard, used: { "count/gamesessions.joypod.dev": "1" } } },
+  });
+  return true;
+}
+
+async function createDeployment(namespace: string, name: string): Promise<void> {
+  const { admin } = await sharedKubeApiServer();
+  const matchLabels = { program: name };
+  const template = { metadata: { labels: matchLabels }, spec: { containers: [{ name: "program", image: "program:test" }] } };
+  await admin.request({
+    method: "POST", path: `/apis/apps/v1/namespaces/${namespace}/deployments`,
+    body: { apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec: { replicas: 2, selector: { matchLabels }, template } },
+  });
+}
+
+async function replicasOf(namespace: string, name: string): Promise<number | undefined> {
+  const { admin } = await sharedKubeApiServer();
+  const scale = await admin.request({ method: "GET", path: `/apis/apps/v1/namespaces/${namespace}/deployments/${name}/scale` });
+  return (scale as { spec: { replicas?: number } }).spec.replicas ?? 0;
+}
