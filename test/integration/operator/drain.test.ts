@@ -96,6 +96,31 @@ describe("draining a release", function () {
   });
 });
 
+describe("a sessions' namespace that is deleted", function () {
+  this.timeout(90_000);
+
+  it("lets its sessions end, although its roles go before them", async () => {
+    const fixture = await OperatorFixture.start();
+    try {
+      fixture.components.behaviour.isStoreUnavailable = true;
+      await fixture.startOperator();
+      const { metadata: { name, namespace } } = await fixture.launch();
+      await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
+      // The order in which Kubernetes empties a namespace: its pods, and then all the rest at once.
+      await fixture.pods.delete({ name, namespace });
+      await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "session whose save waits");
+      const { admin } = await sharedKubeApiServer();
+      await admin.request({ method: "DELETE", path: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace ?? ""}/rolebindings` });
+      await fixture.sessions.delete({ name, namespace });
+      fixture.clock.jump(700_000);
+      await fixture.components.report(fixture.nodeNames[0] ?? "");
+      await fixture.gone(name);
+    } finally {
+      await fixture.clear();
+    }
+  });
+});
+
 async function drainTransport(namespace: string): Promise<KubeTransport> {
   const server = await sharedKubeApiServer();
   const account = { namespace, name: "drain" };
