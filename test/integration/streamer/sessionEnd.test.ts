@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
-import { startSessionPair, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
+import { startSessionPair, startStreamer, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 
@@ -44,6 +44,18 @@ describe("the end of a session", () => {
   async function endNotice(viewer: Viewer, by: "game" | "streamer") {
     return eventually(async () => (await viewer.notices()).find((notice) => notice.t === "ended" && notice.by === by), { what: `the ${by}'s end` });
   }
+
+  it("comes at once when it is asked for while the streamer still starts", async () => {
+    for (let round = 0; round < 3; round++) {
+      const streamer = await startStreamer(images);
+      try {
+        await streamer.signal("TERM");
+        await eventually(() => streamer.hasExited(), { what: `the streamer's end in round ${round}`, timeoutMs: 20_000 });
+      } finally {
+        await streamer.remove();
+      }
+    }
+  });
 
   it("stops the game first, tells the player, and leaves both termination reports", async () => {
     const pair = await start();

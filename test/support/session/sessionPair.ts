@@ -108,6 +108,27 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
   return pair;
 }
 
+/** A streamer's container without its game. */
+export interface StreamerContainer {
+  /** Sends a signal to the container's PID 1. */
+  signal(signal: string): Promise<void>;
+  hasExited(): Promise<boolean>;
+  remove(): Promise<void>;
+}
+
+/** Starts a streamer without its game and returns as soon as its process is there. */
+export async function startStreamer({ engine, streamer }: SessionImages): Promise<StreamerContainer> {
+  const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
+  const name = `joypod-test-streamer-${udpPort}`;
+  await engine("run", "--detach", "--name", name, ...restrictions, ...["/tmp", "/tmp/.X11-unix", "/run/session", "/run/game"].flatMap((path) => ["--tmpfs", `${path}:mode=1777`]),
+    ...environment({ DISPLAY: ":999", SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", TERMINATION_LOG: "/tmp/termination" }), streamer);
+  return {
+    signal: async (signal) => { await engine("kill", "--signal", signal, name); },
+    hasExited: async () => await engine("inspect", "--format", "{{.State.Status}}", name) === "exited",
+    remove: async () => { await engine("rm", "--force", "--time", "0", name); },
+  };
+}
+
 /** As strict as the pod: no root, no capability, nothing writable but what is mounted. The network is the machine's. */
 const restrictions = [
   "--user", `${player}:${player}`, "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "host",
