@@ -140,6 +140,30 @@ describe("GameSession controller", function () {
     await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
   });
 
+  it("gives a pod less time to end while its game has yet to begin", async () => {
+    await set();
+    await fixture.startOperator();
+    const graceOf = async (isPlayed: boolean): Promise<number | undefined> => {
+      fixture.components.behaviour.frozenStreamerIp = isPlayed ? undefined : "10.0.0.9";
+      const { metadata: { name, namespace } } = await fixture.launch();
+      await eventually(async () => {
+        const pod = await fixture.pods.find({ name, namespace });
+        return isPlayed ? pod?.status?.phase === "Running" : pod?.status?.podIP !== undefined;
+      }, { what: "the pod to start" });
+      const [nodeName = ""] = fixture.nodeNames;
+      fixture.components.behaviour.silentNodes.add(nodeName);
+      await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      const pod = await eventually(async () => {
+        const stopping = await fixture.pods.get({ name, namespace });
+        return stopping.metadata.deletionTimestamp === undefined ? undefined : stopping;
+      }, { what: "the pod to be stopped" });
+      fixture.components.behaviour.silentNodes.delete(nodeName);
+      return pod.metadata.deletionGracePeriodSeconds;
+    };
+    expect(await graceOf(false)).to.equal(10);
+    expect(await graceOf(true)).to.equal(120);
+  });
+
   it("protects a session that was created without the API by its own finalizer", async () => {
     await set();
     await fixture.startOperator();

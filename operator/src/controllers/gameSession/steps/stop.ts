@@ -4,7 +4,7 @@ import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
 import { failureReasons, gameSessionEventReasons, readyReasons, unsetReasons } from "#contracts/crd/reasons.ts";
 import type { StopCause } from "../stopCauses.ts";
-import { isGameOver } from "../../../sessionPods/podState.ts";
+import { hasGameRun, isGameOver } from "../../../sessionPods/podState.ts";
 import { usageOf } from "../usage.ts";
 import { currentPod, isSavePersisted, mayHavePlayed } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
@@ -27,12 +27,19 @@ export function noteStopping({ world, draft }: Pick<StepContext, "world" | "draf
   draft.event(cause.failure ? "Warning" : "Normal", cause.failure?.reason ?? cause.stopReason, "Stop", message);
 }
 
+/**
+ * The grace of a pod whose game has not begun, so that nothing can be lost. The kernel drops a SIGTERM that comes in the first instants of a
+ * container; its streamer then goes on until the kubelet loses patience.
+ */
+const startingGraceSeconds = 10;
+
 /** Asks the kubelet to end the pod: the game first, the streamer after it. */
 export const deletePod: Step = async ({ world, draft, deps, cause, signal, logger }): Promise<StepOutcome> => {
   const pod = currentPod(world);
   if (!pod || isDeleting(pod)) return "done";
   try {
-    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal });
+    const grace = hasGameRun(pod) ? {} : { gracePeriodSeconds: startingGraceSeconds };
+    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal, ...grace });
     logger.info({ node: pod.spec?.nodeName, stopReason: cause?.stopReason }, "The session's pod is being stopped.");
     draft.event("Normal", readyReasons.stopping, "Stop", `The game is asked to end: ${cause?.stopReason ?? ""}.`);
   } catch (error) {
