@@ -96,3 +96,15 @@ startupProbe:
   periodSeconds: 1
   failureThreshold: 60
 {{- end }}
+
+{{/* The binding of an admission policy of the same name: what it refuses is denied. */}}
+{{- define "joypod.denyBinding" -}}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: {{ .name }}
+  labels: {{- include "joypod.labels" (dict "root" .root "component" "admission") | nindent 4 }}
+spec:
+  policyName: {{ .name }}
+  validationActions: [Deny]
+{{- end }}
