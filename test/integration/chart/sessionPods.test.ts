@@ -10,7 +10,7 @@ import { aGameSession } from "#test/factories/gameSession.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
 
-const images = { STREAMER_IMAGE: "joypod/streamer:0.0.9", GAME_IMAGE: `joypod/game:0.1.0@sha256:${"a".repeat(64)}`, PROBE_IMAGE: "joypod/control-plane:0.1.0" };
+const images = { STREAMER_IMAGE: "localhost:5000/joypod/streamer:0.0.9", GAME_IMAGE: `joypod/game:0.1.0@sha256:${"a".repeat(64)}`, PROBE_IMAGE: "joypod/control-plane:0.1.0" };
 const config = readConfig({ ...images, GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", POD_IP: "10.0.0.9" });
 const contentPath = `/var/lib/joypod/v1/objects/${"f".repeat(64)}/content`;
 
@@ -82,7 +82,9 @@ const refused: Record<string, Changes[]> = {
     { [`${game}.image`]: "joypod/elsewhere:0.1.0" },
     { [`${game}.image`]: "registry.example.com/joypod/game:0.1.0" },
     { [`${game}.image`]: "joypod/game:5000/elsewhere:0.1.0" },
-    { [`${streamer}.image`]: "joypod/streamer-elsewhere" },
+    { [`${game}.image`]: "elsewhere/joypod/game:0.1.0" },
+    { [`${streamer}.image`]: "localhost:5000/joypod/streamer-elsewhere" },
+    { [`${streamer}.image`]: "joypod/streamer:0.0.9" },
   ],
 };
 
@@ -119,7 +121,11 @@ describe("the chart's policies for session pods", function () {
 
   before(async () => {
     supportNamespace = await (await sharedKubeApiServer()).createNamespace("support");
-    const values = { "security.execGroups": `{system:masters,system:serviceaccounts:${supportNamespace}}` };
+    const values = {
+      "images.streamer": "localhost:5000/joypod/streamer", "images.controlPlane": `joypod/control-plane@sha256:${"b".repeat(64)}`,
+      "security.imageRepositories": "{registry.example.com:5000/joypod/game}",
+      "security.execGroups": `{system:masters,system:serviceaccounts:${supportNamespace}}`,
+    };
     chart = await InstalledChart.install(values, async ({ server, sessionsNamespace }) => {
       const former = withValue(withValue(sessionPod({ [`${game}.image`]: "joypod/former:0.0.1" }), ["metadata", "namespace"], sessionsNamespace), ["metadata", "name"], "gs-former");
       await server.admin.request({ method: "POST", path: `/api/v1/namespaces/${sessionsNamespace}/pods`, body: former });
@@ -131,6 +137,7 @@ describe("the chart's policies for session pods", function () {
     for (const spec of [{}, { profile: "Gpu" }, { network: "Internet" }] as const) {
       expect(await chart.refusal(operator, createPod(sessionPod({}, spec)))).to.equal(undefined);
     }
+    expect(await chart.refusal(operator, createPod(sessionPod({ [`${game}.image`]: "registry.example.com:5000/joypod/game:0.0.1" })))).to.equal(undefined);
     expect(await chart.refusal(operator, createPod(sessionPod({ [`${game}.ports.0.hostPort`]: 20_999, [`${game}.ports.0.containerPort`]: 20_999 })))).to.equal(undefined);
   });
 
