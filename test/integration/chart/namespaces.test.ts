@@ -32,7 +32,7 @@ async function render(values: string, ...args: string[]): Promise<Manifest[]> {
 }
 
 function podsOf(manifests: Manifest[]): ChartPod[] {
-  return manifests.flatMap(({ metadata: { name, namespace = "joypod" }, spec }) => {
+  return manifests.flatMap(({ metadata: { name, namespace = "joypod" }, spec }): ChartPod[] => {
     if (spec?.template === undefined) return spec?.containers === undefined ? [] : [{ name, namespace, spec }];
     // As a StatefulSet's controller adds them.
     const claims = (spec.volumeClaimTemplates ?? []).map((claim) => ({ name: claim.metadata.name, persistentVolumeClaim: { claimName: claim.metadata.name } }));

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
-import { gameNodeConditions, gameNodeKind, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { gameSessionConditions, gameSessionKind, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import { gameNodeConditions, gameNodeKind, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { gameSessionConditions, gameSessionKind, type GameSession, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import type { KubeRequest } from "#kube/request.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -65,8 +65,8 @@ describe("the chart's policies for node agents", function () {
     chart = await InstalledChart.install();
     agent = await chart.agent(node, moreRights);
     const { server: { admin }, sessionsNamespace: namespace } = chart;
-    const gameNodes = new ResourceClient(admin, gameNodeKind);
-    const gameSessions = new ResourceClient(admin, gameSessionKind);
+    const gameNodes = new ResourceClient<GameNode>(admin, gameNodeKind);
+    const gameSessions = new ResourceClient<GameSession>(admin, gameSessionKind);
     for (const name of [node, otherNode]) await gameNodes.create({ metadata: { name }, spec: { desired: [] } });
     for (const [name, nodeName] of [["gs-here", node], ["gs-there", otherNode], ["gs-nowhere", undefined]] as const) {
       await gameSessions.create({ metadata: { name, namespace }, spec: aGameSessionSpec() });
@@ -86,22 +86,22 @@ describe("the chart's policies for node agents", function () {
     body: { apiVersion: "joypod.dev/v1alpha1", kind: kindOf(path), metadata: { name: path.split("/").at(-1) }, status },
   });
   const merge = (path: string, body: object): KubeRequest => ({ method: "PATCH", path, query: { dryRun: "All" }, contentType: "application/merge-patch+json", body });
-  const refusal = (request: KubeRequest): Promise<string | undefined> => chart.refusal(agent, request);
+  const errorOf = (request: KubeRequest): Promise<string | undefined> => chart.errorOf(agent, request);
 
   it("let an agent write what it reports of its node and of the sessions placed there", async () => {
-    expect(await refusal(apply(nodePath(node), ofNode))).to.equal(undefined);
-    expect(await refusal(apply(namespaced("gamesessions/gs-here"), ofSession))).to.equal(undefined);
+    expect(await errorOf(apply(nodePath(node), ofNode))).to.equal(undefined);
+    expect(await errorOf(apply(namespaced("gamesessions/gs-here"), ofSession))).to.equal(undefined);
   });
 
   it("let it write nothing of other nodes, and of sessions that were not placed on its own", async () => {
     const others = "only the GameNode of its node and the GameSessions placed there";
-    expect(await refusal(apply(nodePath(otherNode), ofNode))).to.contain(others);
-    for (const name of ["gs-there", "gs-nowhere"]) expect(await refusal(apply(namespaced(`gamesessions/${name}`), ofSession)), name).to.contain(others);
+    expect(await errorOf(apply(nodePath(otherNode), ofNode))).to.contain(others);
+    for (const name of ["gs-there", "gs-nowhere"]) expect(await errorOf(apply(namespaced(`gamesessions/${name}`), ofSession)), name).to.contain(others);
   });
 
   it("let it write nothing with a token of no node", async () => {
     const account = await chart.account("node-agent", moreRights);
-    expect(await chart.refusal(account, apply(nodePath(node), ofNode))).to.contain("only the GameNode of its node");
+    expect(await chart.errorOf(account, apply(nodePath(node), ofNode))).to.contain("only the GameNode of its node");
   });
 
   it("let it write only status", async () => {
@@ -112,7 +112,7 @@ describe("the chart's policies for node agents", function () {
       { method: "DELETE", path: namespaced("gamesessions/gs-here"), query: { dryRun: "All" } },
       { method: "POST", path: namespaced("gamesessions"), query: { dryRun: "All" }, body: { apiVersion: "joypod.dev/v1alpha1", kind: "GameSession", metadata: { name: "gs-new" }, spec: aGameSessionSpec() } },
     ];
-    for (const write of writes) expect(await refusal(write), `${write.method} ${write.path}`).to.contain("a node agent writes only status");
+    for (const write of writes) expect(await errorOf(write), `${write.method} ${write.path}`).to.contain("a node agent writes only status");
   });
 
   it("let it write nothing of a GameCache", async () => {
@@ -123,23 +123,23 @@ describe("the chart's policies for node agents", function () {
     const writes: KubeRequest[] = [
       merge(path, { spec: { priority: 9 } }), merge(`${path}/status`, { status: { cachedNodes: 9 } }), { method: "DELETE", path, query: { dryRun: "All" } },
     ];
-    for (const write of writes) expect(await refusal(write), `${write.method} ${write.path}`).to.contain("a node agent writes nothing of a GameCache");
+    for (const write of writes) expect(await errorOf(write), `${write.method} ${write.path}`).to.contain("a node agent writes nothing of a GameCache");
   });
 
   for (const [field, value] of Object.entries(othersOfNode)) {
     it(`keep it from status.${field} of its GameNode`, async () => {
-      expect(await refusal(apply(nodePath(node), { ...ofNode, [field]: value }))).to.contain(`a node agent does not write status.${field}`);
+      expect(await errorOf(apply(nodePath(node), { ...ofNode, [field]: value }))).to.contain(`a node agent does not write status.${field}`);
     });
   }
 
   for (const [field, value] of Object.entries(othersOfSession)) {
     it(`keep it from status.${field} of its GameSessions`, async () => {
-      expect(await refusal(apply(namespaced("gamesessions/gs-here"), { ...ofSession, [field]: value }))).to.contain(`a node agent does not write status.${field}`);
+      expect(await errorOf(apply(namespaced("gamesessions/gs-here"), { ...ofSession, [field]: value }))).to.contain(`a node agent does not write status.${field}`);
     });
   }
 
   it("keep it from removing others' fields", async () => {
-    expect(await refusal(merge(`${namespaced("gamesessions/gs-here")}/status`, { status: { nodeName: null } }))).to.contain("does not write status.nodeName");
+    expect(await errorOf(merge(`${namespaced("gamesessions/gs-here")}/status`, { status: { nodeName: null } }))).to.contain("does not write status.nodeName");
   });
 
   it("keep it from others' conditions: to add, to change and to remove them", async () => {
@@ -150,6 +150,6 @@ describe("the chart's policies for node agents", function () {
       [apply(session, { conditions: [aCondition("Scheduled", { status: "False" })] }), "writes only ContentReady, SaveRestored, SavePersisted"],
       [merge(`${session}/status`, { status: { conditions: [] } }), "writes only ContentReady, SaveRestored, SavePersisted"],
     ];
-    for (const [write, message] of writes) expect(await refusal(write), JSON.stringify(write.body)).to.contain(message);
+    for (const [write, message] of writes) expect(await errorOf(write), JSON.stringify(write.body)).to.contain(message);
   });
 });

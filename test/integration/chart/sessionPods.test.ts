@@ -135,32 +135,32 @@ describe("the chart's policies for session pods", function () {
 
   it("accept the pods that the operator makes", async () => {
     for (const spec of [{}, { profile: "Gpu" }, { network: "Internet" }] as const) {
-      expect(await chart.refusal(operator, createPod(sessionPod({}, spec)))).to.equal(undefined);
+      expect(await chart.errorOf(operator, createPod(sessionPod({}, spec)))).to.equal(undefined);
     }
-    expect(await chart.refusal(operator, createPod(sessionPod({ [`${game}.image`]: "registry.example.com:5000/joypod/game:0.0.1" })))).to.equal(undefined);
-    expect(await chart.refusal(operator, createPod(sessionPod({ [`${game}.ports.0.hostPort`]: 20_999, [`${game}.ports.0.containerPort`]: 20_999 })))).to.equal(undefined);
+    expect(await chart.errorOf(operator, createPod(sessionPod({ [`${game}.image`]: "registry.example.com:5000/joypod/game:0.0.1" })))).to.equal(undefined);
+    expect(await chart.errorOf(operator, createPod(sessionPod({ [`${game}.ports.0.hostPort`]: 20_999, [`${game}.ports.0.containerPort`]: 20_999 })))).to.equal(undefined);
   });
 
   it("accept the operator's probe pods", async () => {
     for (const role of ["control", "covered"] as const) {
       const pod = buildProbePod(role, chart.sessionsNamespace, config.networkProbe!);
-      expect(await chart.refusal(operator, createPod({ apiVersion: "v1", kind: "Pod", ...pod })), role).to.equal(undefined);
+      expect(await chart.errorOf(operator, createPod({ apiVersion: "v1", kind: "Pod", ...pod })), role).to.equal(undefined);
     }
   });
 
   for (const [message, cases] of Object.entries(refused)) {
     it(`refuse, also to the operator, what is said by: ${message}`, async () => {
       for (const changes of cases) {
-        expect(await chart.refusal(operator, createPod(sessionPod(changes))), JSON.stringify(changes)).to.match(/denied request: (of|a session pod)/).and.contain(message);
+        expect(await chart.errorOf(operator, createPod(sessionPod(changes))), JSON.stringify(changes)).to.match(/denied request: (of|a session pod)/).and.contain(message);
       }
     });
   }
 
   it("let a pod of a former repository end, and no pod get another image", async () => {
-    expect(await chart.refusal(operator, patchPod("/gs-former", { metadata: { finalizers: null } }))).to.equal(undefined);
+    expect(await chart.errorOf(operator, patchPod("/gs-former", { metadata: { finalizers: null } }))).to.equal(undefined);
     const otherImage = (image: string): object => ({ spec: { containers: [{ name: "game", image }] } });
-    expect(await chart.refusal(operator, patchPod("/gs-former", otherImage("joypod/elsewhere:0.1.0")))).to.contain("and not joypod/elsewhere:0.1.0");
-    expect(await chart.refusal(operator, patchPod("/gs-former", otherImage("joypod/game:0.2.0")))).to.equal(undefined);
+    expect(await chart.errorOf(operator, patchPod("/gs-former", otherImage("joypod/elsewhere:0.1.0")))).to.contain("and not joypod/elsewhere:0.1.0");
+    expect(await chart.errorOf(operator, patchPod("/gs-former", otherImage("joypod/game:0.2.0")))).to.equal(undefined);
   });
 
   it("let only the configured groups into a session pod", async () => {
@@ -172,9 +172,9 @@ describe("the chart's policies for session pods", function () {
       proxy: { method: "GET", path: podPath("/gs-none:8080/proxy/status") },
     };
     for (const [door, request] of Object.entries(doors)) {
-      expect(await chart.refusal(operator, request), door).to.contain(`${door} into a session pod is only for the groups of security.execGroups`);
+      expect(await chart.errorOf(operator, request), door).to.contain(`${door} into a session pod is only for the groups of security.execGroups`);
       for (const transport of [chart.server.admin, support]) {
-        const error = await chart.refusal(transport, request).catch((failure: unknown) => failure);
+        const error = await chart.errorOf(transport, request).catch((failure: unknown) => failure);
         expect(isNotFound(error), `${door}: ${String(error)}`).to.equal(true);
       }
     }
@@ -183,7 +183,7 @@ describe("the chart's policies for session pods", function () {
   it("let nobody add ephemeral containers", async () => {
     const body = { spec: { ephemeralContainers: [{ name: "debugger", image: "joypod/game:0.1.0" }] } };
     for (const transport of [operator, chart.server.admin]) {
-      expect(await chart.refusal(transport, patchPod("/gs-former/ephemeralcontainers", body))).to.contain("a session pod gets no ephemeral containers");
+      expect(await chart.errorOf(transport, patchPod("/gs-former/ephemeralcontainers", body))).to.contain("a session pod gets no ephemeral containers");
     }
   });
 });
