@@ -17,7 +17,8 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamecaches"], verbs: ["create", "patch", "delete"] },
 ];
 
-/** Leader election of the recorder. */
+/** Leader election of the background work: a Lease can be created under any name, but only the API's own is read and renewed. */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["joypod-api"], verbs: ["get", "update"] },
 ];

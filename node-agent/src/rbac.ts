@@ -1,3 +1,5 @@
+import { gameNodeConditions, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { gameSessionConditions, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { group } from "#contracts/crd/kind.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 
@@ -17,6 +19,12 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamecaches"], verbs: ["get"] },
   { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
 ];
+
+/** What the agent writes of a status, where an admission policy holds it to this: conditions of its types, and these fields. */
+export const statusRights = {
+  gamenodes: { conditions: gameNodeConditions.nodeAgent, fields: ["cache", "heartbeat"] satisfies (keyof GameNodeStatus)[] },
+  gamesessions: { conditions: gameSessionConditions.nodeAgent, fields: ["save"] satisfies (keyof GameSessionStatus)[] },
+} as const;
 
 /** In the namespace of the release. */
 export const releaseNamespaceRules: readonly PolicyRule[] = [];

@@ -29,8 +29,13 @@ function barePodSpec(image: string, nodeName: string): NonNullable<Pod["spec"]> 
   return {
     restartPolicy: "Never",
     automountServiceAccountToken: false,
+    // As the release's namespace requires.
+    securityContext: { runAsNonRoot: true, runAsUser: 10_000, seccompProfile: { type: "RuntimeDefault" } },
     nodeSelector: { "kubernetes.io/hostname": nodeName },
-    containers: [{ name: "bare", image, imagePullPolicy: "IfNotPresent", command: ["sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait"] }],
+    containers: [{
+      name: "bare", image, imagePullPolicy: "IfNotPresent", command: ["sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait"],
+      securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+    }],
   };
 }
 

@@ -1,4 +1,4 @@
-import { releaseNamespace, type Platform } from "#test/e2e/support/platform.ts";
+import { namespaceOf, type Platform } from "#test/e2e/support/platform.ts";
 
 const metricsPorts = { api: 8083, operator: 8081, "node-agent": 8082 } as const;
 const writeMethods = new Set(["POST", "PUT", "PATCH", "DELETE"]);
@@ -11,9 +11,9 @@ export async function sessionWrites(platform: Platform): Promise<number> {
 }
 
 async function writesOf(platform: Platform, component: string, port: number): Promise<number> {
-  const { items } = await platform.pods.list({ namespace: releaseNamespace, labelSelector: `app.kubernetes.io/component=${component}` });
+  const { items } = await platform.pods.list({ namespace: namespaceOf(component), labelSelector: `app.kubernetes.io/component=${component}` });
   const texts = await Promise.all(items.map(({ metadata }) =>
-    platform.kubectl(["get", "--raw", `/api/v1/namespaces/${releaseNamespace}/pods/${metadata.name}:${port}/proxy/metrics`])));
+    platform.kubectl(["get", "--raw", `/api/v1/namespaces/${namespaceOf(component)}/pods/${metadata.name}:${port}/proxy/metrics`])));
   return texts.flatMap((text) => text.split("\n")).reduce((sum, line) => sum + countOf(line), 0);
 }
 

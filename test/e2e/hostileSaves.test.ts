@@ -6,7 +6,7 @@ import { GameNodeHost } from "./support/gameNodeHost.ts";
 import { publishHostile, type HostileAct } from "./support/hostileGame.ts";
 import { hostileSessionsOfSuite, type HostileSession } from "./support/hostileSession.ts";
 import { Neighbour } from "./support/neighbour.ts";
-import { platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
+import { nodesNamespace, platform, sessionsNamespace } from "./support/platform.ts";
 import { Players } from "./support/players.ts";
 import { readStoredSave } from "./support/storedSave.ts";
 
@@ -65,8 +65,8 @@ describe("hostile saves", () => {
     const kubectl = (...args: string[]): Promise<string> => installed.kubectl(args);
     await kubectl("-n", sessionsNamespace, "exec", first?.id ?? "", "-c", "game", "--", "bash", "-c", script);
     for (const neighbour of neighbours) await neighbour.movesOut();
-    await kubectl("-n", releaseNamespace, "delete", "pod", "-l", "app.kubernetes.io/component=node-agent", "--grace-period=0", "--force");
-    await kubectl("-n", releaseNamespace, "rollout", "status", "daemonset/joypod-node-agent", "--timeout=120s");
+    await kubectl("-n", nodesNamespace, "delete", "pod", "-l", "app.kubernetes.io/component=node-agent", "--grace-period=0", "--force");
+    await kubectl("-n", nodesNamespace, "rollout", "status", "daemonset/joypod-node-agent", "--timeout=120s");
     for (const { nodeName, id } of neighbours) {
       const host = new GameNodeHost(nodeName);
       await eventually(async () => (await host.agentLife()).isReady, { timeoutMs: 60_000, intervalMs: 500, what: "the agent to be ready" });

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { publishTestCard } from "./support/games.ts";
-import { platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
+import { namespaceOf, platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
 
 /** Ends a program's pods as a crash would. */
 const kill = (component: string) =>
-  ["-n", releaseNamespace, "delete", "pod", "-l", `app.kubernetes.io/component=${component}`, "--grace-period=0", "--force"];
+  ["-n", namespaceOf(component), "delete", "pod", "-l", `app.kubernetes.io/component=${component}`, "--grace-period=0", "--force"];
 
 describe("restarts", () => {
   const players = playersOfSuite();

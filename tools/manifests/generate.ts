@@ -1,4 +1,4 @@
-/** Writes everything that is generated from the code: CRDs, the chart's copy of them, its RBAC rules, the tables of docs/crd and the reference in docs/http.md. */
+/** Writes everything that is generated from the code: CRDs, the chart's copy of them, its RBAC rules and the bounds of the agent's status, the tables of docs/crd and the reference in docs/http.md. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
@@ -9,6 +9,7 @@ import type { Kind } from "#contracts/crd/kind.ts";
 import { customResourceDefinition } from "./customResourceDefinition.ts";
 import { fieldTables } from "./fieldTable.ts";
 import { httpReference } from "./http/reference.ts";
+import { nodeAgentStatus } from "./nodeAgentStatus.ts";
 import { programRules } from "./rbac.ts";
 import { reasonTables } from "./reasonTable.ts";
 
@@ -55,3 +56,4 @@ for (const { kind, reasons } of kinds) {
 }
 for (const [name, content] of Object.entries(httpReference())) await writePart("docs/http.md", name, content);
 await write("charts/joypod/files/rbac.yaml", header + stringify(programRules, { lineWidth: 0, aliasDuplicateObjects: false }));
+await write("charts/joypod/files/node-agent-status.yaml", header + stringify(nodeAgentStatus, { lineWidth: 0, aliasDuplicateObjects: false }));

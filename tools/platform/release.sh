@@ -3,6 +3,15 @@
 
 helmDo() { "$(programPath helm)" --kubeconfig "$clusterKubeconfig" --namespace joypod "$@"; }
 
+# ensureRestricted namespace: makes the namespace when it is missing, and labels it so that no pod with a right over its node gets in.
+# Agents that an earlier release put there go on until the upgrade has moved them.
+ensureRestricted() {
+  local labels=() use
+  for use in enforce warn audit; do labels+=("pod-security.kubernetes.io/$use=restricted"); done
+  kubectlDo get namespace "$1" >/dev/null 2>&1 || kubectlDo create namespace "$1"
+  kubectlDo label namespace "$1" --overwrite "${labels[@]}"
+}
+
 # The extended resource that game nodes offer; empty, for software rendering, when none does.
 gpuResource() {
   local allocatable
@@ -21,21 +30,25 @@ forgetPendingRevisions() {
 upgrade() {
   local options=()
   if [ -n "${JOYPOD_HELM_VALUES:-}" ]; then options+=(--values "$JOYPOD_HELM_VALUES"); fi
+  ensureRestricted joypod
   forgetPendingRevisions
-  helmDo upgrade --install joypod "$repositoryRoot/charts/joypod" --create-namespace --wait --timeout 5m --history-max 3 \
+  helmDo upgrade --install joypod "$repositoryRoot/charts/joypod" --wait --timeout 5m --history-max 3 \
     --values "$clusterState/images.yaml" --set stores.bundled=true --set "gpu.resourceName=$(gpuResource)" \
     --set "api.baseUrl=$1" --set api.service.type=NodePort --set api.service.nodePort=30080 "${options[@]}"
 }
 
 # What an admin would look at first.
 describeRelease() {
-  kubectlDo --namespace joypod get pods -o wide
-  kubectlDo --namespace joypod get events --sort-by=.lastTimestamp | tail -n 25
-  kubectlDo --namespace joypod get pods --no-headers | awk '{split($2, ready, "/"); if (ready[1] != ready[2] && $3 != "Completed") print $1}' |
-    while read -r pod; do
-      echo "--- $pod"
-      kubectlDo --namespace joypod logs "$pod" --all-containers --tail 25 --prefix
-    done
+  local namespace
+  for namespace in joypod joypod-nodes; do
+    kubectlDo --namespace "$namespace" get pods -o wide
+    kubectlDo --namespace "$namespace" get events --sort-by=.lastTimestamp | tail -n 25
+    kubectlDo --namespace "$namespace" get pods --no-headers | awk '{split($2, ready, "/"); if (ready[1] != ready[2] && $3 != "Completed") print $1}' |
+      while read -r pod; do
+        echo "--- $pod"
+        kubectlDo --namespace "$namespace" logs "$pod" --all-containers --tail 25 --prefix
+      done
+  done
 }
 
 installOrDescribe() {

@@ -32,6 +32,9 @@ podSelector:
 {{- define "joypod.redisSecret" -}}{{ .Values.redis.existingSecret | default (printf "%s-redis" .Release.Name) }}{{- end }}
 {{- define "joypod.s3Secret" -}}{{ .Values.s3.existingSecret | default (printf "%s-s3" .Release.Name) }}{{- end }}
 
+{{/* In the node agents' namespace. */}}
+{{- define "joypod.nodeAgentStoreSecret" -}}{{ .Release.Name }}-node-agent-store{{- end }}
+
 {{/* A value of an earlier install's secret, so that an upgrade keeps it; else a fresh one. */}}
 {{- define "joypod.keptSecret" -}}
 {{- $secret := lookup "v1" "Secret" .root.Release.Namespace .name -}}
@@ -56,10 +59,11 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
+{{/* Of the secret of that name. */}}
 {{- define "joypod.s3Env" -}}
 {{- range $name, $key := dict "S3_ENDPOINT" "endpoint" "S3_REGION" "region" "S3_BUCKET" "bucket" "S3_ACCESS_KEY" "accessKey" "S3_SECRET_KEY" "secretKey" }}
 - name: {{ $name }}
-  valueFrom: { secretKeyRef: { name: {{ include "joypod.s3Secret" $ }}, key: {{ $key }} } }
+  valueFrom: { secretKeyRef: { name: {{ $ }}, key: {{ $key }} } }
 {{- end }}
 {{- end }}
 
@@ -95,4 +99,16 @@ startupProbe:
   httpGet: { path: /healthz, port: {{ .port }} }
   periodSeconds: 1
   failureThreshold: 60
+{{- end }}
+
+{{/* The binding of an admission policy of the same name: what it refuses is denied. */}}
+{{- define "joypod.denyBinding" -}}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: {{ .name }}
+  labels: {{- include "joypod.labels" (dict "root" .root "component" "admission") | nindent 4 }}
+spec:
+  policyName: {{ .name }}
+  validationActions: [Deny]
 {{- end }}

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { containerEngine } from "#test/support/session/containers.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
+import { nodesNamespace, platform, sessionsNamespace } from "./platform.ts";
 
 const nodeRoot = "/var/lib/joypod";
 const warnLevel = 40;
@@ -20,7 +20,7 @@ export class GameNodeHost {
   /** Resident memory of the agent's process. */
   async agentRssBytes(): Promise<number> {
     const { name } = await this.#agent();
-    const status = await (await platform()).kubectl(["-n", releaseNamespace, "exec", name, "--", "cat", "/proc/1/status"]);
+    const status = await (await platform()).kubectl(["-n", nodesNamespace, "exec", name, "--", "cat", "/proc/1/status"]);
     return kibibytes(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
   }
 
@@ -33,7 +33,7 @@ export class GameNodeHost {
   /** What the agent has logged of a session, from warnings upward. */
   async agentWarnings(sessionId: string): Promise<string[]> {
     const { name } = await this.#agent();
-    const log = await (await platform()).kubectl(["-n", releaseNamespace, "logs", name, "--since", "10m"]);
+    const log = await (await platform()).kubectl(["-n", nodesNamespace, "logs", name, "--since", "10m"]);
     return log.split("\n").filter((line) => line.includes(sessionId) && line.startsWith("{") && LogLine.parse(JSON.parse(line)).level >= warnLevel);
   }
 
@@ -75,7 +75,7 @@ export class GameNodeHost {
   }
 
   async #agent(): Promise<{ name: string; uid: string; restarts: number; isReady: boolean }> {
-    const { items } = await (await platform()).pods.list({ namespace: releaseNamespace, labelSelector: "app.kubernetes.io/component=node-agent" });
+    const { items } = await (await platform()).pods.list({ namespace: nodesNamespace, labelSelector: "app.kubernetes.io/component=node-agent" });
     const pod = items.find(({ spec, metadata }) => spec?.nodeName === this.name && metadata.deletionTimestamp === undefined);
     if (pod === undefined) throw new Error(`There is no agent on ${this.name}.`);
     const container = pod.status?.containerStatuses?.[0];

@@ -15,7 +15,13 @@ import { JoypodCli } from "../../../tools/seed/cli.ts";
 const run = promisify(execFile);
 
 export const releaseNamespace = "joypod";
+export const nodesNamespace = "joypod-nodes";
 export const sessionsNamespace = "joypod-sessions";
+
+/** The namespace of a program's pods. */
+export function namespaceOf(component: string): string {
+  return component === "node-agent" ? nodesNamespace : releaseNamespace;
+}
 
 export interface Player { name: string; email: string; password: string }
 
@@ -80,10 +86,11 @@ export class Platform {
     const looks = [
       ["get", "nodes,gnode", "-o", "wide"],
       ["-n", releaseNamespace, "get", "pods", "-o", "wide"],
+      ["-n", nodesNamespace, "get", "pods", "-o", "wide"],
       ["-n", sessionsNamespace, "get", "gsess,gcache,pods", "-o", "wide"],
       ["-n", sessionsNamespace, "events"],
       ["-n", releaseNamespace, "logs", "deploy/joypod-operator", "--tail", "60"],
-      ["-n", releaseNamespace, "logs", "daemonset/joypod-node-agent", "--tail", "40"],
+      ["-n", nodesNamespace, "logs", "daemonset/joypod-node-agent", "--tail", "40"],
       ["-n", releaseNamespace, "logs", "deploy/joypod-api", "-c", "api", "--tail", "40"],
     ];
     const texts = await Promise.all(looks.map(async (args) =>

@@ -67,7 +67,7 @@ describe("the chart's network policies, where they are enforced", function () {
     closed = policiesOf(manifests);
     open = policiesOf(await render("--set", "games.network=internet", "--set", "games.internetNameservers={203.0.113.53}", "--set", "games.deniedRanges={203.0.113.64/26,2600:1234::/32}"));
     for (const { metadata, spec } of manifests) {
-      if (spec?.template !== undefined) programs.set(metadata.name, aPod("joypod", spec.template.metadata.labels));
+      if (spec?.template !== undefined) programs.set(metadata.name, aPod(metadata.namespace ?? "joypod", spec.template.metadata.labels));
     }
     const test = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-network-test");
     programs.set("joypod-network-test", aPod("joypod", test?.metadata.labels ?? {}));
@@ -190,7 +190,7 @@ describe("the chart's network policies, where they are enforced", function () {
   it("keep sessions from programs and stores by ingress rules too, but for the public ports", () => {
     const unbound = open.without("joypod-session-pods").without("joypod-session-pods-internet");
     for (const [what, target] of Object.entries(inside())) {
-      if (target.to.pod?.namespace !== "joypod") continue;
+      if (!["joypod", "joypod-nodes"].includes(target.to.pod?.namespace ?? "")) continue;
       for (const from of [session, internetSession]) expect(unbound.allow({ from, ...target }), what).to.equal(what === "the API");
     }
   });

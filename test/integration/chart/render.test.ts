@@ -24,7 +24,7 @@ interface Manifest {
   kind: string;
   metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
-  spec?: { template?: { spec: PodSpec }; containers?: Container[] };
+  spec?: { template?: { spec: PodSpec }; containers?: Container[]; validations?: { expression: string }[] };
 }
 
 async function render(...args: string[]): Promise<Manifest[]> {
@@ -74,6 +74,13 @@ describe("the chart", () => {
         expect(verbs, metadata.name).to.not.include.oneOf(["escalate", "bind", "impersonate"]);
       }
     }
+  });
+
+  it("lets administrators by certificate into session pods, and whom it is told", async () => {
+    const expressionIn = async (...args: string[]): Promise<string | undefined> => (await render(...values("bundled"), ...args))
+      .find(({ kind, metadata }) => kind === "ValidatingAdmissionPolicy" && metadata.name.endsWith("session-pod-access"))?.spec?.validations?.[0]?.expression;
+    expect(await expressionIn()).to.contain('["system:masters","kubeadm:cluster-admins"]');
+    expect(await expressionIn("--set", "security.execGroups={support}")).to.contain('["support"]');
   });
 
   it("keeps the custom resource definitions at uninstallation unless told otherwise", async () => {

@@ -1,0 +1,147 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { parseAllDocuments } from "yaml";
+import { namespaces, secrets } from "#kube/builtin.ts";
+import { isForbidden } from "#kube/errors.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+
+const run = promisify(execFile);
+const chart = join(repositoryRoot, "charts/joypod");
+const profile = "pod-security.kubernetes.io/";
+const restricted = { [`${profile}enforce`]: "restricted", [`${profile}warn`]: "restricted", [`${profile}audit`]: "restricted" };
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+  spec?: { containers?: object[]; template?: { spec: { volumes?: object[] } }; volumeClaimTemplates?: { metadata: { name: string } }[] };
+}
+
+/** A pod that the chart makes, by itself or through a controller. */
+interface ChartPod { name: string; namespace: string; spec: object }
+
+async function render(values: string, ...args: string[]): Promise<Manifest[]> {
+  const { stdout } = await run(await programPath("helm"),
+    ["template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", "--values", join(chart, `ci/${values}-values.yaml`), ...args], { maxBuffer: 64 * 2 ** 20 });
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
+}
+
+function podsOf(manifests: Manifest[]): ChartPod[] {
+  return manifests.flatMap(({ metadata: { name, namespace = "joypod" }, spec }): ChartPod[] => {
+    if (spec?.template === undefined) return spec?.containers === undefined ? [] : [{ name, namespace, spec }];
+    // As a StatefulSet's controller adds them.
+    const claims = (spec.volumeClaimTemplates ?? []).map((claim) => ({ name: claim.metadata.name, persistentVolumeClaim: { claimName: claim.metadata.name } }));
+    return [{ name, namespace, spec: { ...spec.template.spec, volumes: [...spec.template.spec.volumes ?? [], ...claims] } }];
+  });
+}
+
+describe("the chart's namespaces", function () {
+  this.timeout(60_000);
+  let server: KubeApiServer;
+
+  before(async () => {
+    server = await sharedKubeApiServer();
+  });
+
+  const freshName = (): string => `restricted-${randomBytes(4).toString("hex")}`;
+  const labelsOf = async (name: string) => (await new ResourceClient(server.admin, namespaces).get({ name })).metadata.labels;
+
+  /** Runs a script of the repository, or of its guide, as an administrator of the cluster. */
+  async function bash(script: string): Promise<void> {
+    const kubectl = await programPath("kubectl");
+    const env = { PATH: `${dirname(kubectl)}:${process.env.PATH ?? ""}`, HOME: process.env.HOME, KUBECONFIG: server.kubeconfigPath };
+    await run("bash", ["-euo", "pipefail", "-c", script], { cwd: repositoryRoot, env });
+  }
+
+  /** Whether the namespace takes such a pod. */
+  async function takes(namespace: string, { name, spec }: ChartPod): Promise<boolean> {
+    try {
+      const body = { metadata: { name: `${name}-pod`, namespace }, spec: { ...spec, priorityClassName: undefined, restartPolicy: "Always" } };
+      await server.admin.request({ method: "POST", path: `/api/v1/namespaces/${namespace}/pods`, query: { dryRun: "All" }, body });
+      return true;
+    } catch (error) {
+      if (isForbidden(error) && error.message.includes("violates PodSecurity")) return false;
+      throw error;
+    }
+  }
+
+  it("of the release is made restricted by `make up`, be it new or of an earlier release", async () => {
+    const [fresh, former] = [freshName(), await server.createNamespace("former")];
+    for (const name of [fresh, fresh, former]) await bash(`kubectlDo() { kubectl "$@"; }; . tools/platform/release.sh; ensureRestricted ${name}`);
+    for (const name of [fresh, former]) expect(await labelsOf(name), name).to.include(restricted);
+  });
+
+  it("of the release is made restricted by who follows the README", async () => {
+    const name = freshName();
+    const [, commands = ""] = /^```sh namespace\n([^`]+)^```$/m.exec(readFileSync(join(repositoryRoot, "README.md"), "utf8")) ?? [];
+    expect(commands).to.contain("namespace joypod");
+    await bash(commands.replaceAll("namespace joypod", `namespace ${name}`));
+    expect(await labelsOf(name)).to.include(restricted);
+  });
+
+  it("take the chart's pods: the release's under the profile restricted, agents in their own alone", async () => {
+    const [release, nodes] = [freshName(), freshName()];
+    const client = new ResourceClient(server.admin, namespaces);
+    await client.create({ metadata: { name: release, labels: restricted } });
+    for (const values of ["bundled", "external"]) {
+      const manifests = await render(values);
+      const labels = manifests.find(({ kind, metadata }) => kind === "Namespace" && metadata.name === "joypod-nodes")?.metadata.labels ?? {};
+      await client.apply({ metadata: { name: nodes, labels } }, { fieldManager: "test" });
+      const pods = podsOf(manifests);
+      expect(pods.map(({ name }) => name)).to.include.members(["joypod-api", "joypod-operator", "joypod-node-agent", "joypod-network-test"]);
+      for (const pod of pods) {
+        const isAgent = pod.name === "joypod-node-agent";
+        expect(pod.namespace, pod.name).to.equal(isAgent ? "joypod-nodes" : "joypod");
+        expect(await takes(release, pod), `${pod.name} in the release's`).to.equal(!isAgent);
+        expect(await takes(nodes, pod), `${pod.name} in the agents'`).to.equal(true);
+      }
+    }
+  });
+
+  it("are made by the chart unless told otherwise, but for the release's own", async () => {
+    const namesOf = async (...args: string[]): Promise<string[]> =>
+      (await render("bundled", ...args)).filter(({ kind }) => kind === "Namespace").map(({ metadata }) => metadata.name);
+    expect(await namesOf()).to.have.members(["joypod-sessions", "joypod-nodes"]);
+    expect(await namesOf("--set", "nodeAgent.namespace=agents", "--set", "sessions.createNamespace=false")).to.deep.equal(["agents"]);
+    expect(await namesOf("--set", "nodeAgent.createNamespace=false")).to.deep.equal(["joypod-sessions"]);
+    expect(await namesOf("--set", "nodeAgent.namespace=joypod")).to.deep.equal(["joypod-sessions"]);
+  });
+
+  it("hold all that the agents need: nothing else of the release stands there, and no agent elsewhere", async () => {
+    const manifests = await render("bundled");
+    const inNodes = manifests.filter(({ metadata }) => metadata.namespace === "joypod-nodes").map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(inNodes).to.have.members(["DaemonSet joypod-node-agent", "NetworkPolicy joypod-node-agent", "Secret joypod-node-agent-store", "ServiceAccount joypod-node-agent"]);
+    const subjects = manifests.filter(({ kind, metadata }) => kind.endsWith("RoleBinding") && metadata.name.endsWith("node-agent"));
+    expect(subjects).to.have.length(2);
+    for (const binding of subjects) expect(binding).to.have.deep.property("subjects", [{ kind: "ServiceAccount", name: "joypod-node-agent", namespace: "joypod-nodes" }]);
+    const agent = JSON.stringify(manifests.find(({ kind }) => kind === "DaemonSet"));
+    expect(agent.match(/"secretKeyRef":\{"name":"[^"]+"/g)).to.have.length(5).and.satisfy((refs: string[]) => refs.every((ref) => ref.endsWith('"joypod-node-agent-store"')));
+    const keys = manifests.filter(({ kind, metadata }) => kind === "Secret" && ["joypod-s3", "joypod-node-agent-store"].includes(metadata.name)).map((secret) => ("stringData" in secret ? secret.stringData : undefined));
+    expect(keys[0]).to.be.an("object").and.deep.equal(keys[1]);
+  });
+
+  it("get a copy of an external store's keys for the agents, and keep a secret that somebody made there", async () => {
+    const [release, nodes] = [await server.createNamespace("release"), await server.createNamespace("nodes")];
+    const clients = new ResourceClient(server.admin, secrets);
+    const data = { endpoint: "aHR0cDovL3Mz", accessKey: "YQ==" };
+    await clients.create({ metadata: { name: "joypod-s3", namespace: release }, data });
+    const copies = async (): Promise<unknown[]> => {
+      const values = `nodeAgent.namespace=${nodes},nodeAgent.createNamespace=false,crds.install=false`;
+      const live = ["--dry-run=server", "--kubeconfig", server.kubeconfigPath, "--namespace", release, "--set", values];
+      return (await render("external", ...live)).filter(({ metadata }) => metadata.name === "joypod-node-agent-store");
+    };
+    const [copy] = await copies();
+    expect(copy).to.deep.include({ kind: "Secret", data }).and.have.nested.property("metadata.namespace", nodes);
+    const annotations = { "meta.helm.sh/release-name": "joypod", "meta.helm.sh/release-namespace": release };
+    const ours = { name: "joypod-node-agent-store", namespace: nodes, labels: { "app.kubernetes.io/managed-by": "Helm" }, annotations };
+    await clients.create({ metadata: ours, data: {} });
+    expect(await copies(), "of the chart's own, at an upgrade").to.have.length(1);
+    await clients.mergePatch({ name: "joypod-node-agent-store", namespace: nodes }, { metadata: { labels: null } });
+    expect(await copies(), "of somebody's own").to.deep.equal([]);
+  });
+});

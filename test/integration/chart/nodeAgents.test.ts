@@ -1,0 +1,155 @@
+import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { gameNodeConditions, gameNodeKind, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { gameSessionConditions, gameSessionKind, type GameSession, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import { fieldManagers } from "#contracts/crd/names.ts";
+import type { KubeRequest } from "#kube/request.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import { aCacheEntry } from "#test/factories/gameNode.ts";
+import { aCondition, aDigest, aGameSessionSpec } from "#test/factories/gameSession.ts";
+import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
+
+const at = "2030-01-01T00:00:00Z";
+const node = `node-${randomBytes(4).toString("hex")}`;
+const otherNode = `${node}-other`;
+
+type OwnNodeFields = "conditions" | "cache" | "heartbeat";
+const othersOfNode = {
+  observedGeneration: 7,
+  capacity: { slots: 9, used: 0, schedulable: true },
+  addresses: { internal: "192.0.2.66" },
+} satisfies Required<Omit<GameNodeStatus, OwnNodeFields>>;
+
+const othersOfSession = {
+  observedGeneration: 7,
+  phase: "Running",
+  nodeName: otherNode,
+  placement: { attempt: 2, assignedAt: at, triedNodes: [] },
+  podIp: "10.0.0.66",
+  podRef: { name: "gs-other", uid: "other" },
+  address: "192.0.2.66",
+  ports: { media: 20_066 },
+  startedAt: at,
+  readyAt: at,
+  stoppingAt: at,
+  finishedAt: at,
+  stopReason: "UserRequested",
+  usage: { durationSeconds: 1, cpuSeconds: 1, peakMemoryBytes: 1 },
+  failure: { reason: "NodeLost", message: "lost" },
+} satisfies Required<Omit<GameSessionStatus, "conditions" | "save">>;
+
+const ofNode: GameNodeStatus = {
+  conditions: gameNodeConditions.nodeAgent.map((type) => aCondition(type)),
+  cache: { capacityBytes: 10, freeBytes: 5, entries: [aCacheEntry()] },
+  heartbeat: { renewedAt: at, agentVersion: "1" },
+};
+const ofSession: GameSessionStatus = {
+  conditions: gameSessionConditions.nodeAgent.map((type) => aCondition(type)),
+  save: { objectKey: "saves/s1/1-x-1.tar.gz", sha256: aDigest, bytes: 1, generation: 1, sequence: 1, persistedAt: at, final: false },
+};
+
+/** More than the agent's role gives it, so that what is refused is refused by the policies. */
+const moreRights = [{
+  apiGroups: ["joypod.dev"],
+  resources: ["gamenodes", "gamesessions", "gamecaches"].flatMap((plural) => [plural, `${plural}/status`]),
+  verbs: ["get", "create", "update", "patch", "delete"],
+}];
+
+describe("the chart's policies for node agents", function () {
+  this.timeout(90_000);
+  let chart: InstalledChart;
+  let agent: KubeTransport;
+
+  before(async () => {
+    chart = await InstalledChart.install();
+    agent = await chart.agent(node, moreRights);
+    const { server: { admin }, sessionsNamespace: namespace } = chart;
+    const gameNodes = new ResourceClient<GameNode>(admin, gameNodeKind);
+    const gameSessions = new ResourceClient<GameSession>(admin, gameSessionKind);
+    for (const name of [node, otherNode]) await gameNodes.create({ metadata: { name }, spec: { desired: [] } });
+    for (const [name, nodeName] of [["gs-here", node], ["gs-there", otherNode], ["gs-nowhere", undefined]] as const) {
+      await gameSessions.create({ metadata: { name, namespace }, spec: aGameSessionSpec() });
+      if (nodeName === undefined) continue;
+      const status: GameSessionStatus = { nodeName, phase: "Preparing", conditions: [aCondition("Scheduled")] };
+      await gameSessions.applyStatus({ metadata: { name, namespace }, status }, { fieldManager: fieldManagers.operator });
+    }
+  });
+
+  const nodePath = (name: string): string => `/apis/joypod.dev/v1alpha1/gamenodes/${name}`;
+  const namespaced = (name: string): string => `/apis/joypod.dev/v1alpha1/namespaces/${chart.sessionsNamespace}/${name}`;
+  const kindOf = (path: string): string => (path.includes("gamenodes") ? "GameNode" : "GameSession");
+
+  /** The agent's own way of writing a status. */
+  const apply = (path: string, status: object): KubeRequest => ({
+    method: "PATCH", path: `${path}/status`, query: { fieldManager: fieldManagers.nodeAgent, force: true, dryRun: "All" }, contentType: "application/apply-patch+yaml",
+    body: { apiVersion: "joypod.dev/v1alpha1", kind: kindOf(path), metadata: { name: path.split("/").at(-1) }, status },
+  });
+  const merge = (path: string, body: object): KubeRequest => ({ method: "PATCH", path, query: { dryRun: "All" }, contentType: "application/merge-patch+json", body });
+  const errorOf = (request: KubeRequest): Promise<string | undefined> => chart.errorOf(agent, request);
+
+  it("let an agent write what it reports of its node and of the sessions placed there", async () => {
+    expect(await errorOf(apply(nodePath(node), ofNode))).to.equal(undefined);
+    expect(await errorOf(apply(namespaced("gamesessions/gs-here"), ofSession))).to.equal(undefined);
+  });
+
+  it("let it write nothing of other nodes, and of sessions that were not placed on its own", async () => {
+    const others = "only the GameNode of its node and the GameSessions placed there";
+    expect(await errorOf(apply(nodePath(otherNode), ofNode))).to.contain(others);
+    for (const name of ["gs-there", "gs-nowhere"]) expect(await errorOf(apply(namespaced(`gamesessions/${name}`), ofSession)), name).to.contain(others);
+  });
+
+  it("let it write nothing with a token of no node", async () => {
+    const account = await chart.account("node-agent", moreRights);
+    expect(await chart.errorOf(account, apply(nodePath(node), ofNode))).to.contain("only the GameNode of its node");
+  });
+
+  it("let it write only status", async () => {
+    const writes: KubeRequest[] = [
+      merge(nodePath(node), { spec: { desired: [] }, metadata: { labels: { a: "b" } } }),
+      { method: "DELETE", path: nodePath(node), query: { dryRun: "All" } },
+      merge(namespaced("gamesessions/gs-here"), { spec: { desiredState: "Stopped" } }),
+      { method: "DELETE", path: namespaced("gamesessions/gs-here"), query: { dryRun: "All" } },
+      { method: "POST", path: namespaced("gamesessions"), query: { dryRun: "All" }, body: { apiVersion: "joypod.dev/v1alpha1", kind: "GameSession", metadata: { name: "gs-new" }, spec: aGameSessionSpec() } },
+    ];
+    for (const write of writes) expect(await errorOf(write), `${write.method} ${write.path}`).to.contain("a node agent writes only status");
+  });
+
+  it("let it write nothing of a GameCache", async () => {
+    const source = { bucket: "joypod", key: "archives/a", sha256: aDigest, sizeBytes: 1, unpackedSizeBytes: 1 };
+    const cache = { apiVersion: "joypod.dev/v1alpha1", kind: "GameCache", metadata: { name: "my-game" }, spec: { source } };
+    await chart.server.admin.request({ method: "POST", path: namespaced("gamecaches"), body: cache });
+    const path = namespaced("gamecaches/my-game");
+    const writes: KubeRequest[] = [
+      merge(path, { spec: { priority: 9 } }), merge(`${path}/status`, { status: { cachedNodes: 9 } }), { method: "DELETE", path, query: { dryRun: "All" } },
+    ];
+    for (const write of writes) expect(await errorOf(write), `${write.method} ${write.path}`).to.contain("a node agent writes nothing of a GameCache");
+  });
+
+  for (const [field, value] of Object.entries(othersOfNode)) {
+    it(`keep it from status.${field} of its GameNode`, async () => {
+      expect(await errorOf(apply(nodePath(node), { ...ofNode, [field]: value }))).to.contain(`a node agent does not write status.${field}`);
+    });
+  }
+
+  for (const [field, value] of Object.entries(othersOfSession)) {
+    it(`keep it from status.${field} of its GameSessions`, async () => {
+      expect(await errorOf(apply(namespaced("gamesessions/gs-here"), { ...ofSession, [field]: value }))).to.contain(`a node agent does not write status.${field}`);
+    });
+  }
+
+  it("keep it from removing others' fields", async () => {
+    expect(await errorOf(merge(`${namespaced("gamesessions/gs-here")}/status`, { status: { nodeName: null } }))).to.contain("does not write status.nodeName");
+  });
+
+  it("keep it from others' conditions: to add, to change and to remove them", async () => {
+    const session = namespaced("gamesessions/gs-here");
+    const writes: [KubeRequest, string][] = [
+      [apply(nodePath(node), { conditions: [aCondition("Ready")] }), "writes only StoreReachable, DiskPressure, SessionsSetAside"],
+      [apply(session, { conditions: [aCondition("Ready")] }), "writes only ContentReady, SaveRestored, SavePersisted"],
+      [apply(session, { conditions: [aCondition("Scheduled", { status: "False" })] }), "writes only ContentReady, SaveRestored, SavePersisted"],
+      [merge(`${session}/status`, { status: { conditions: [] } }), "writes only ContentReady, SaveRestored, SavePersisted"],
+    ];
+    for (const [write, message] of writes) expect(await errorOf(write), JSON.stringify(write.body)).to.contain(message);
+  });
+});

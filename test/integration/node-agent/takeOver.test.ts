@@ -1,0 +1,36 @@
+import { writeFileSync } from "node:fs";
+import { expect } from "chai";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+describe("Node agent: another one on its node", function () {
+  this.timeout(90_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  it("is waited for, as when an upgrade moves the agents, and its session goes on without it", async () => {
+    fixture.startProcess();
+    await eventually(async () => (await fixture.gameNode()).status?.heartbeat, { timeoutMs: 30_000, what: "the first agent to serve the node" });
+    let hasTakenOver = false;
+    const taken = fixture.startAgent().then(() => {
+      hasTakenOver = true;
+    });
+
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    expect(hasTakenOver, "while the first one serves a session").to.equal(false);
+    expect(fixture.unreadyBecause()).to.equal("The agent has not started: another one may still serve this node.");
+
+    expect(await fixture.killProcess("SIGTERM")).to.equal(0);
+    await taken;
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    const { objectKey } = await fixture.storedSave(name, 2);
+    expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
+    await eventually(() => fixture.unreadyBecause() === undefined, { what: "the second agent to be ready" });
+  });
+});
