@@ -1,0 +1,49 @@
+-- CreateEnum
+CREATE TYPE "save_version_kind" AS ENUM ('played', 'conflict', 'requested', 'restored', 'imported');
+
+-- AlterTable
+ALTER TABLE "game_sessions" ADD COLUMN "slot_released_at" TIMESTAMPTZ(3);
+
+-- AlterTable
+ALTER TABLE "save_slots" ADD COLUMN "custom_label" TEXT;
+
+-- CreateTable
+CREATE TABLE "save_versions" (
+    "id" TEXT NOT NULL DEFAULT (gen_random_uuid())::text,
+    "slot_id" TEXT NOT NULL,
+    "kind" "save_version_kind" NOT NULL,
+    "game_session" TEXT,
+    "object_key" TEXT NOT NULL,
+    "sha256" TEXT NOT NULL,
+    "bytes" BIGINT NOT NULL,
+    "unpacked_bytes" BIGINT,
+    "generation" INTEGER NOT NULL,
+    "sequence" INTEGER NOT NULL DEFAULT 0,
+    "attempt" INTEGER NOT NULL DEFAULT 0,
+    "stored_at" TIMESTAMPTZ(3) NOT NULL DEFAULT now(),
+    "superseded_at" TIMESTAMPTZ(3),
+    "unreadable_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "save_versions_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateIndex
+CREATE INDEX "save_versions_slot_id_stored_at_idx" ON "save_versions"("slot_id", "stored_at");
+
+-- Below: what Prisma's schema language cannot say.
+
+-- A session has one version that moves with its saves, and one more for those that came when the slot was not its own any longer.
+CREATE UNIQUE INDEX "save_versions_of_session" ON "save_versions"("slot_id", "game_session", "kind") WHERE "kind" IN ('played', 'conflict');
+
+-- Sessions that have ended own their slot no longer, but for those whose last save is awaited.
+UPDATE "game_sessions" SET "slot_released_at" = COALESCE("ended_at", now())
+WHERE "slot_id" IS NOT NULL AND "status" IN ('stopped', 'error')
+  AND NOT EXISTS (SELECT 1 FROM "save_slots" s WHERE s."pending_session" = "game_sessions"."id");
+
+-- One session at a time owns a slot: whoever stores a session has claimed its slot, or fails.
+CREATE UNIQUE INDEX "game_sessions_slot_owner" ON "game_sessions"("slot_id") WHERE "slot_released_at" IS NULL;
+
+-- What the slots hold so far becomes the first version of each.
+INSERT INTO "save_versions" ("slot_id", "kind", "game_session", "object_key", "sha256", "bytes", "unpacked_bytes", "generation", "sequence", "attempt", "stored_at")
+SELECT "id", 'played', "saved_by_session", "object_key", "sha256", "bytes", "unpacked_bytes", "generation", "sequence", "attempt", "last_played_at"
+FROM "save_slots" WHERE "object_key" IS NOT NULL;
