@@ -1,10 +1,5 @@
 import { parseSaveKey, type SaveName } from "#contracts/objectKeys.ts";
-
-/** A save in the object store. */
-export interface StoredSaveObject {
-  key: string;
-  storedAt: Date;
-}
+import type { StoredSaveObject } from "./newestSave.ts";
 
 /** The keys of a slot's saves that nobody needs any more, and when the next save will be superseded. */
 export interface SupersededSaves {

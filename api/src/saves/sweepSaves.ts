@@ -3,7 +3,8 @@ import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
-import { findSupersededSaves, type StoredSaveObject, type SupersededSaves } from "./supersededSaves.ts";
+import type { StoredSaveObject } from "./newestSave.ts";
+import { findSupersededSaves, type SupersededSaves } from "./supersededSaves.ts";
 import { deleteSweep, findSlotObjectKey, lockDueSweep, updateSweepDue, type SaveSweep } from "./saveSweepQueries.ts";
 import { savePatienceMs } from "./savePatience.ts";
 

@@ -38,7 +38,7 @@ describe("sweepSaves", function () {
     const objectKey = saveKey(slotId, { generation, gameSession: session, sequence, attempt });
     await minio.client.putObject(minio.bucket, objectKey, Buffer.from(objectKey));
     const stored = { objectKey, sha256: "a".repeat(64), bytes: 10, generation, sequence, persistedAt: new Date().toISOString(), final: false };
-    if (isRecorded) expect(await updateSlotSave(api.deps.postgres.pool, slotId, session, stored)).to.be.true;
+    if (isRecorded) expect(await updateSlotSave(api.deps.postgres.pool, slotId, session, stored)).to.equal("moved");
     return `${generation}-${session}-${sequence}.${attempt}`;
   }
 
