@@ -132,13 +132,15 @@ describe("POST /api/game/launch", function () {
     const slot = await aSaveSlot(api.deps, { user, game });
     const save = { objectKey: "saves/x/imported.tar.gz", sha256: "c".repeat(64), bytes: 10, unpackedBytes: null };
     const { postgres } = api.deps;
-    const response = await postgres.transaction(async (transaction) => {
+    const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let launching: Promise<ApiResponse> | undefined;
+    await postgres.transaction(async (transaction) => {
       await lockSlot(transaction, slot.id);
-      const launching = api.as(user).post(path, { gameSlug: game.slug });
-      await eventually(async () => (await postgres.pool.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount !== 0, { what: "the launch to wait for the slot" });
+      launching = api.as(user).post(path, { gameSlug: game.slug });
+      await eventually(async () => (await postgres.pool.query(waiting)).rowCount !== 0, { what: "the launch to wait for the slot" });
       await insertSlotVersion(transaction, slot.id, { ...save, kind: "imported" });
-      return launching;
-    }).then(async (launching) => launching);
+    });
+    const response = (await launching)!;
     expectErrorResponse(response, 409, "conflict");
     expect((await specOf(await fixture.launched())).saveSlot).to.include({ objectKey: save.objectKey, generation: 1 });
   });
