@@ -15,7 +15,9 @@ describe("saveKey", () => {
   });
 
   it("says all that it was made of", () => {
-    fc.assert(fc.property(name, (save) => expect(parseSaveKey(saveKey("slot", save))).to.deep.equal(save)));
+    fc.assert(fc.property(name, (save) => {
+      expect(parseSaveKey(saveKey("slot", save))).to.deep.equal(save);
+    }));
   });
 
   it("is told from other keys", () => {
