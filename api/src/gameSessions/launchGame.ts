@@ -10,7 +10,7 @@ import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessi
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
-import { findLaunchContext, insertGameSession, lockLaunches, type NewGameSession } from "./launchQueries.ts";
+import { findLaunchContext, hasActiveGameSession, insertGameSession, lockLaunches, type NewGameSession } from "./launchQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";
@@ -54,7 +54,7 @@ export async function launchGame(
     const stored = {
       id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
     };
-    if (!await insertGameSession(transaction, stored)) throw new DomainError("session_active", { message: sessionActiveMessage });
+    if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
     await alsoWithin?.(stored.id, transaction);
     return stored;
   });
@@ -74,6 +74,18 @@ function noServers(message: string, cause?: unknown): DomainError {
   return new DomainError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
 }
 
+/** Why the session could not be stored, although nothing spoke against it a moment before. */
+async function launchErrorOf(transaction: Queryable, userId: string): Promise<DomainError> {
+  const isActive = await hasActiveGameSession(transaction, userId);
+  return isActive ? new DomainError("session_active", { message: sessionActiveMessage }) : slotInUse();
+}
+
+function slotInUse(): DomainError {
+  return new DomainError("conflict", {
+    message: "The last save of this slot is still being stored: try again in a moment, or play another slot.", retryAfterSeconds: 10,
+  });
+}
+
 interface ChosenSlot extends Omit<Slot, "isPending"> {
   isNew: boolean;
 }
@@ -85,11 +97,7 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   if (choice.kind === "fresh") {
     return { id: randomUUID(), number: choice.number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isNew: true };
   }
-  if (choice.slot.isPending) {
-    throw new DomainError("conflict", {
-      message: "The last save of this slot is still being stored: try again in a moment, or play another slot.", retryAfterSeconds: 10,
-    });
-  }
+  if (choice.slot.isPending) throw slotInUse();
   return { ...choice.slot, isNew: false };
 }
 
