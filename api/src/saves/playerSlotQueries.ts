@@ -1,4 +1,3 @@
-import type { SaveVersionKind } from "#contracts/http/saves.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A game as far as its saves are concerned. */
@@ -11,21 +10,7 @@ export interface SavesGame {
   saveLimitMb: number | null;
 }
 
-/** A version as the database has it in JSON. */
-export interface SlotVersion {
-  id: string;
-  kind: SaveVersionKind;
-  objectKey: string;
-  sha256: string;
-  bytes: number;
-  unpackedBytes: number | null;
-  generation: number;
-  storedAt: string;
-  supersededAt: string | null;
-  unreadableAt: string | null;
-}
-
-/** A player's slot with all its versions, the newest first. */
+/** A player's slot. */
 export interface PlayerSlot {
   id: string;
   number: number;
@@ -36,7 +21,6 @@ export interface PlayerSlot {
   generation: number;
   /** Status of the session that owns the slot; null when none does. */
   ownerStatus: string | null;
-  versions: SlotVersion[];
 }
 
 /** Whose slots of which game. */
@@ -50,21 +34,26 @@ export interface SlotOf extends SlotsOf {
   slotId: string;
 }
 
+/** A slot about to be made. */
+export interface NewSlot {
+  id: string;
+  userId: string;
+  gameId: string;
+  number: number;
+  customLabel: string | null;
+}
+
+const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", g.status = 'active' AND g.deleted_at IS NULL AS "isListed"`;
 const slotColumns = `
   s.id, s.number, COALESCE(s.custom_label, s.label) AS label, s.last_played_at AS "lastPlayedAt", s.object_key AS "objectKey", s.generation,
-  (SELECT o.status FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS "ownerStatus",
-  (SELECT COALESCE(json_agg(json_build_object('id', v.id, 'kind', v.kind, 'objectKey', v.object_key, 'sha256', v.sha256, 'bytes', v.bytes,
-      'unpackedBytes', v.unpacked_bytes, 'generation', v.generation, 'storedAt', v.stored_at, 'supersededAt', v.superseded_at,
-      'unreadableAt', v.unreadable_at) ORDER BY v.stored_at DESC, v.generation DESC, v.id), '[]')
-    FROM save_versions v WHERE v.slot_id = s.id) AS versions`;
+  (SELECT o.status FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS "ownerStatus"`;
 
 /** Returns a game that the player may ask about: one of the catalogue, or one that is gone and of which the player has saves. */
 export async function findSavesGame(db: Queryable, { userId, slug }: SlotsOf): Promise<SavesGame | undefined> {
   const { rows } = await db.query<SavesGame>({
     name: "find-saves-game",
-    text: `SELECT id, slug, "isListed", "saveLimitMb" FROM (
-        SELECT g.id, g.slug, g.save_limit_mb AS "saveLimitMb", g.status = 'active' AND g.deleted_at IS NULL AS "isListed" FROM games g WHERE g.slug = $2
-      ) g WHERE "isListed" OR EXISTS (SELECT FROM save_slots s WHERE s.game_id = g.id AND s.user_id = $1)`,
+    text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2
+      AND (g.status = 'active' AND g.deleted_at IS NULL OR EXISTS (SELECT FROM save_slots s WHERE s.game_id = g.id AND s.user_id = $1))`,
     values: [userId, slug],
   });
   return rows[0];
@@ -80,17 +69,27 @@ export async function listPlayerSlots(db: Queryable, userId: string, gameId: str
   return rows;
 }
 
-/** Returns the player's slot and its game; undefined for one that is unknown or somebody else's. */
-export async function findPlayerSlot(db: Queryable, { userId, slug, slotId }: SlotOf): Promise<{ slot: PlayerSlot; game: SavesGame } | undefined> {
-  const { rows } = await db.query<PlayerSlot & { game: SavesGame }>({
-    name: "find-player-slot",
-    text: `SELECT ${slotColumns}, json_build_object('id', g.id, 'slug', g.slug, 'saveLimitMb', g.save_limit_mb,
-        'isListed', g.status = 'active' AND g.deleted_at IS NULL) AS game
-      FROM save_slots s JOIN games g ON g.id = s.game_id WHERE s.id = $3 AND s.user_id = $1 AND g.slug = $2`,
-    values: [userId, slug, slotId],
+/** Stores a slot without a save. The caller holds back launches, and the number is free. */
+export async function insertSlot(transaction: Queryable, { id, userId, gameId, number, customLabel }: NewSlot): Promise<void> {
+  await transaction.query({
+    name: "insert-slot",
+    text: `INSERT INTO save_slots (id, user_id, game_id, number, label, custom_label)
+      VALUES ($1, $2, $3, $4::smallint, COALESCE($5, 'Playthrough ' || $4::smallint), $5)`,
+    values: [id, userId, gameId, number, customLabel],
   });
-  const [row] = rows;
-  if (row === undefined) return undefined;
-  const { game, ...slot } = row;
-  return { slot, game };
+}
+
+/** Gives a slot a name of the player's own; null gives the first one back. */
+export async function updateSlotLabel(db: Queryable, slotId: string, label: string | null): Promise<void> {
+  await db.query({
+    name: "rename-slot",
+    text: `UPDATE save_slots SET custom_label = $2,
+      label = COALESCE($2, CASE WHEN object_key IS NULL THEN 'New playthrough' ELSE 'Playthrough ' || number END) WHERE id = $1`,
+    values: [slotId, label],
+  });
+}
+
+/** Removes a slot; a trigger has its saves swept after the retention. */
+export async function deleteSlotRow(transaction: Queryable, slotId: string): Promise<void> {
+  await transaction.query({ name: "delete-slot", text: "DELETE FROM save_slots WHERE id = $1", values: [slotId] });
 }

@@ -1,7 +1,9 @@
 import { limits } from "#contracts/limits.ts";
-import type { SaveSlotHistory, SaveSlotState, SavesResponse, SaveVersion } from "#contracts/http/saves.ts";
-import type { PlayerSlot, SavesGame, SlotVersion } from "./playerSlotQueries.ts";
+import type { SaveSlotHistory, SaveSlotState, SavesResponse, SaveVersion as PublicVersion } from "#contracts/http/saves.ts";
+import type { PlayerSlot, SavesGame } from "./playerSlotQueries.ts";
 import { isCurrentVersion } from "./saveVersion.ts";
+import type { SaveVersion } from "./saveVersionQueries.ts";
+import type { GameSaves, SlotHistory } from "./slotHistory.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -11,7 +13,7 @@ export function saveBytesMaxOf({ saveLimitMb }: Pick<SavesGame, "saveLimitMb">):
 }
 
 /** Returns a player's saves of a game, always with three slots. */
-export function presentSaves(game: SavesGame, slots: readonly PlayerSlot[]): SavesResponse {
+export function presentSaves({ game, slots }: GameSaves): SavesResponse {
   return {
     slots: Array.from({ length: limits.saveSlotsPerGame }, (_, index) => {
       const slot = slots.find(({ number }) => number === index + 1);
@@ -22,7 +24,7 @@ export function presentSaves(game: SavesGame, slots: readonly PlayerSlot[]): Sav
 }
 
 /** Returns one slot with its history. */
-export function presentSlot(slot: PlayerSlot): SaveSlotHistory {
+export function presentSlot(slot: SlotHistory): SaveSlotHistory {
   return {
     id: slot.id,
     slotNumber: slot.number,
@@ -42,7 +44,7 @@ function stateOf({ ownerStatus }: PlayerSlot): SaveSlotState {
   return ownerStatus === "starting" || ownerStatus === "running" ? "playing" : "storing";
 }
 
-function presentVersion(slot: PlayerSlot, version: SlotVersion): SaveVersion {
+function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
   const { id, storedAt, bytes, kind, unreadableAt } = version;
-  return { id, savedAt: new Date(storedAt).toISOString(), bytes, kind, isCurrent: isCurrentVersion(slot, version), isReadable: unreadableAt === null };
+  return { id, savedAt: storedAt.toISOString(), bytes, kind, isCurrent: isCurrentVersion(slot, version), isReadable: unreadableAt === null };
 }
