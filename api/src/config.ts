@@ -118,6 +118,10 @@ const Variables = z.object({
   UPLOAD_MIN_BYTES_PER_SECOND: whole(16 * 1024, 1, 2 ** 30),
   UPLOAD_MAX_BYTES: whole(limits.archive.packedBytes, 1, Number.MAX_SAFE_INTEGER),
   SAVE_RETENTION_DAYS: whole(7, 0, 3650),
+  SAVE_VERSIONS_KEPT: whole(10, 1, 1000),
+  SAVE_DAILY_VERSIONS_DAYS: whole(30, 0, 3650),
+  SAVE_SCRUB_HOURS: whole(24, 0, 8760),
+  SAVE_SCRUB_BYTES_PER_SECOND: whole(8 * 2 ** 20, 1024, 2 ** 40),
   MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
   HEADERS_TIMEOUT_MS: whole(15_000, 100, 600_000),
   BODY_TIMEOUT_MS: whole(10_000, 100, 600_000),
@@ -199,7 +203,13 @@ export function readConfig(environment: Environment) {
       launchesPerHour: env.LAUNCHES_PER_HOUR,
       pollsPerMinute: env.POLLS_PER_MINUTE,
     },
-    saves: { retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000 },
+    saves: {
+      retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000,
+      versionsKept: env.SAVE_VERSIONS_KEPT,
+      dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS,
+      /** How often each kept save is read again, and how fast; undefined for never. */
+      scrub: env.SAVE_SCRUB_HOURS === 0 ? undefined : { intervalSeconds: env.SAVE_SCRUB_HOURS * 3600, bytesPerSecond: env.SAVE_SCRUB_BYTES_PER_SECOND },
+    },
     catalog: { requestsPerMinute: env.CATALOG_REQUESTS_PER_MINUTE },
     partner: {
       requestsPerMinute: env.PARTNER_REQUESTS_PER_MINUTE,

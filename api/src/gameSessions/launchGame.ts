@@ -10,7 +10,8 @@ import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessi
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
-import { findLaunchContext, insertGameSession, lockLaunches, type NewGameSession } from "./launchQueries.ts";
+import { findLaunchContext, insertGameSession, type NewGameSession } from "./launchQueries.ts";
+import { lockLaunches } from "../saves/launchLock.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";

@@ -2,9 +2,6 @@ import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import type { Slot } from "./slotChoice.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** Any constant: all copies of this program agree on it. */
-const launchLock = 7_264_010_332;
-
 /** Everything that decides whether and how a game is launched. */
 export interface LaunchContext {
   gameId: string;
@@ -34,11 +31,6 @@ export interface NewGameSession {
   /** Set when the slot is made with the session. */
   newSlotNumber: number | undefined;
   spec: GameSessionSpec;
-}
-
-/** Lets one launch at a time decide, until its transaction ends, so that two never take the same last place on a node. */
-export async function lockLaunches(transaction: Queryable): Promise<void> {
-  await transaction.query("SELECT pg_advisory_xact_lock($1)", [launchLock]);
 }
 
 /**

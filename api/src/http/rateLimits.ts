@@ -20,7 +20,7 @@ export interface RateLimitConfig {
 /** Returns every limit there is, by name. */
 export function policiesOf(config: RateLimitConfig) {
   const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
-  const { auth, gameSession } = limits;
+  const { auth, gameSession, save } = limits;
   return {
     authReads: minute(auth.readsPerIpPerMinute),
     authPosts: minute(auth.postsPerIpPerMinute),
@@ -32,6 +32,8 @@ export function policiesOf(config: RateLimitConfig) {
     stop: minute(gameSession.stopsPerMinute),
     signalling: minute(gameSession.pollsPerMinute),
     partner: minute(config.partner.requestsPerMinute),
+    saves: minute(save.changesPerMinute),
+    saveTransfers: { points: save.transfersPerHour, windowSeconds: 3600 },
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
   } satisfies Record<string, RateLimitPolicy>;
 }

@@ -1,17 +1,13 @@
-import type { Queryable } from "../stores/queryable.ts";
 import { readableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
 import { isCurrentVersion, versionOf } from "./saveVersion.ts";
 import { insertSlotVersion } from "./saveVersionQueries.ts";
 import { deleteSlotRow, updateSlotLabel, type SlotOf } from "./playerSlotQueries.ts";
 import { requireListed } from "./slotErrors.ts";
-import { withFreeSlot, type SlotChangeDeps } from "./slotChange.ts";
+import { withFreeSlot, type AlsoWithin, type SlotChangeDeps } from "./slotChange.ts";
 import { findSlotHistory, type SlotHistory } from "./slotHistory.ts";
 
 /** What restoring needs. */
 export type RestoreDeps = SlotChangeDeps & ReadableVersionDeps;
-
-/** What happens to the answer in the transaction that makes it true. */
-export type AlsoWithin = ((slot: SlotHistory, transaction: Queryable) => Promise<void>) | undefined;
 
 /**
  * Makes an earlier version the slot's save again, as a version of its own that names the same object, and returns the slot. The slot's own
@@ -23,9 +19,9 @@ export async function restoreSave(deps: RestoreDeps, slotOf: SlotOf, versionId: 
   requireListed(game);
   await readableVersion(deps, before, versionId);
   return withFreeSlot(deps, slotOf, async (transaction, { slot }) => {
-    const { objectKey, sha256, bytes, unpackedBytes, ...version } = versionOf(slot, versionId);
-    const isCurrent = isCurrentVersion(slot, { ...version, objectKey, sha256, bytes, unpackedBytes });
-    if (!isCurrent) await insertSlotVersion(transaction, slot.id, { kind: "restored", objectKey, sha256, bytes, unpackedBytes });
+    // It may have been swept since.
+    const version = versionOf(slot, versionId);
+    if (!isCurrentVersion(slot, version)) await insertSlotVersion(transaction, slot.id, { ...version, kind: "restored" });
     const { slot: after } = await findSlotHistory(deps, transaction, slotOf);
     await alsoWithin?.(after, transaction);
     return after;

@@ -21,7 +21,7 @@ export interface ReadableVersionDeps {
 export async function readableVersion({ logger, postgres, objectStore }: ReadableVersionDeps, slot: SlotHistory, versionId: string): Promise<SaveVersion> {
   const version = versionOf(slot, versionId);
   const state = await checkSave(objectStore, version);
-  await updateObjectReadable(postgres.pool, version.objectKey, state === "whole");
+  await updateObjectReadable(postgres.pool, version, state === "whole");
   if (state === "whole") return version;
   logger.error({ slot: slot.id, version: version.id, objectKey: version.objectKey, state }, "A save is unreadable.");
   throw unreadableSave(slot, version);
