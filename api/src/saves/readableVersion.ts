@@ -20,9 +20,9 @@ export interface ReadableVersionDeps {
  */
 export async function readableVersion({ logger, postgres, objectStore }: ReadableVersionDeps, slot: SlotHistory, versionId: string): Promise<SaveVersion> {
   const version = versionOf(slot, versionId);
-  const state = await checkSave(objectStore, version);
-  await updateObjectReadable(postgres.pool, version, state === "whole");
-  if (state === "whole") return version;
-  logger.error({ slot: slot.id, version: version.id, objectKey: version.objectKey, state }, "A save is unreadable.");
+  const found = await checkSave(objectStore, version);
+  await updateObjectReadable(postgres.pool, version, found === "whole");
+  if (found === "whole") return version;
+  logger.error({ slot: slot.id, version: version.id, objectKey: version.objectKey, found }, "A save is unreadable.");
   throw unreadableSave(slot, version);
 }
