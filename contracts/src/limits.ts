@@ -111,6 +111,8 @@ export const limits = {
     labelMaxLength: 40,
     /** Restores, copies, renamings and deletions of a player. */
     changesPerMinute: 30,
+    /** Saves that a player asks for while playing. */
+    requestsPerMinute: 6,
     /** Uploads and downloads of a player. */
     transfersPerHour: 60,
   },

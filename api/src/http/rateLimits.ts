@@ -33,6 +33,7 @@ export function policiesOf(config: RateLimitConfig) {
     signalling: minute(gameSession.pollsPerMinute),
     partner: minute(config.partner.requestsPerMinute),
     saves: minute(save.changesPerMinute),
+    saveRequests: minute(save.requestsPerMinute),
     saveTransfers: { points: save.transfersPerHour, windowSeconds: 3600 },
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
   } satisfies Record<string, RateLimitPolicy>;

@@ -11,6 +11,7 @@ import { findRecordedGameSession, updateGameSessionRunning, updateGameSessionSto
 import { isSavePending, stopReasonOf } from "./stopReason.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
+import { recordRequestedSave } from "./recordRequestedSave.ts";
 import { recordVanished } from "./recordVanished.ts";
 
 /**
@@ -24,6 +25,7 @@ export async function recordGameSession(deps: RecorderDeps, id: string): Promise
   if (row === undefined) return recordOrphan(deps, gameSession);
   if (row.crCreatedAt === null) await updateGameSessionCreated(deps.postgres.pool, id);
   await recordSave(deps, row, gameSession);
+  await recordRequestedSave(deps, row, gameSession.status?.save);
   if (isFinished(gameSession)) return recordResult(deps, row, gameSession);
   if (isActive(row)) await recordProgress(deps, row, gameSession);
   await repeatStop(deps, await findRecordedGameSession(deps.postgres.pool, id) ?? row, gameSession);
