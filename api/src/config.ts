@@ -117,9 +117,9 @@ const Variables = z.object({
   UPLOAD_WINDOW_MS: whole(60_000, 100, 600_000),
   UPLOAD_MIN_BYTES_PER_SECOND: whole(16 * 1024, 1, 2 ** 30),
   UPLOAD_MAX_BYTES: whole(limits.archive.packedBytes, 1, Number.MAX_SAFE_INTEGER),
-  SAVE_RETENTION_DAYS: whole(7, 0, 3650),
   SAVE_VERSIONS_KEPT: whole(10, 1, 1000),
   SAVE_DAILY_VERSIONS_DAYS: whole(30, 0, 3650),
+  SAVE_RETENTION_DAYS: whole(7, 0, 3650),
   SAVE_SCRUB_HOURS: whole(24, 0, 8760),
   SAVE_SCRUB_BYTES_PER_SECOND: whole(8 * 2 ** 20, 1024, 2 ** 40),
   MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
@@ -203,6 +203,7 @@ export function readConfig(environment: Environment) {
       launchesPerHour: env.LAUNCHES_PER_HOUR,
       pollsPerMinute: env.POLLS_PER_MINUTE,
     },
+    /** How much of a slot's history is kept. */
     saves: {
       retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000,
       versionsKept: env.SAVE_VERSIONS_KEPT,

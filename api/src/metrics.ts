@@ -7,6 +7,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #signIns: Counter<"outcome">;
+  readonly #saveConflicts: Counter;
 
   constructor() {
     const registers = [this.registry];
@@ -16,6 +17,9 @@ export class Metrics {
       labelNames: ["method", "route", "status"], buckets: seconds, registers,
     });
     this.#signIns = new Counter({ name: "joypod_sign_ins_total", help: "Sign-in attempts by outcome.", labelNames: ["outcome"], registers });
+    this.#saveConflicts = new Counter({
+      name: "joypod_save_conflicts_total", help: "Saves that were kept as conflict copies, as their session did not own the slot any longer.", registers,
+    });
   }
 
   /** One answered request; `route` is the pattern, so that addresses do not multiply series. */
@@ -25,6 +29,11 @@ export class Metrics {
 
   signInDone(outcome: "succeeded" | "failed" | "locked" | "limited" | "csrf"): void {
     this.#signIns.inc({ outcome });
+  }
+
+  /** One save that was kept as a conflict copy. */
+  saveConflictStored(): void {
+    this.#saveConflicts.inc();
   }
 
   /** A number that is read when Prometheus asks. */

@@ -102,10 +102,12 @@ export async function aGameSessionRow(
 ): Promise<{ id: string }> {
   const id = overrides.id ?? newGameSessionId();
   const slotId = overrides.slotId === undefined ? (await aSaveSlot({ postgres }, { user, game })).id : overrides.slotId;
+  const isOver = overrides.status === "stopped" || overrides.status === "error";
   return postgres.prisma.gameSession.create({
     data: {
       crName: id, userId: user.id, gameId: game.id, versionId: game.versionId ?? "", idleTimeoutSeconds: 1800, spec: aGameSessionSpec(),
-      status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() + 1_800_000), ...overrides, id, slotId,
+      status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() + 1_800_000),
+      ...(isOver ? { recordedAt: new Date(), slotReleasedAt: new Date() } : {}), ...overrides, id, slotId,
     },
     select: { id: true },
   });

@@ -2,16 +2,17 @@ import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { BackgroundJob } from "#runtime/backgroundJob.ts";
-import { listActiveGameSessionIds } from "../gameSessions/gameSessionLifecycleQueries.ts";
+import { listUnrecordedGameSessionIds } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
+import { freePlayers, releaseSlots, type ReleaseSlotsDeps } from "../gameSessions/recorder/releaseSlots.ts";
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
 import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 
 /** What the work needs, all of it together. */
-export type LeaderWorkDeps = RecorderDeps & RelayDeps & SyncGameCachesDeps & SweeperDeps & SweepSavesDeps & {
+export type LeaderWorkDeps = RecorderDeps & ReleaseSlotsDeps & RelayDeps & SyncGameCachesDeps & SweeperDeps & SweepSavesDeps & {
   config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
   kube: KubeTransport;
 };
@@ -88,7 +89,9 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("relay", relay, signal, () => relayGameSessions(deps)),
         this.#repeat("caches", relay, signal, () => syncGameCaches(deps)),
         this.#repeat("idle", idle, signal, async () => recorder.enqueue(await sweepIdle(deps))),
-        this.#repeat("active", active, signal, async () => recorder.enqueue(await listActiveGameSessionIds(deps.postgres.pool))),
+        this.#repeat("slow stops", idle, signal, () => freePlayers(deps)),
+        this.#repeat("slots", idle, signal, async () => recorder.enqueue(await releaseSlots(deps))),
+        this.#repeat("active", active, signal, async () => recorder.enqueue(await listUnrecordedGameSessionIds(deps.postgres.pool))),
         this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
         this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
         this.#repeat("saves", remains, signal, () => sweepSaves(deps)),

@@ -12,6 +12,11 @@ export interface RecordedGameSession {
   crCreatedAt: Date | null;
   stopReason: StopReason | null;
   readyAt: Date | null;
+  endedAt: Date | null;
+  /** Null until the result is stored; the player may be free before that. */
+  recordedAt: Date | null;
+  /** Null while the session owns its slot. */
+  slotReleasedAt: Date | null;
   /** Now, by the database's clock. */
   now: Date;
 }
@@ -21,19 +26,16 @@ export async function findRecordedGameSession(db: Queryable, id: string): Promis
   const { rows } = await db.query<RecordedGameSession>({
     name: "read-record",
     text: `SELECT id, status, slot_id AS "slotId", game_id AS "gameId", cr_created_at AS "crCreatedAt", stop_reason AS "stopReason",
-        ready_at AS "readyAt", now() AS "now"
+        ready_at AS "readyAt", ended_at AS "endedAt", recorded_at AS "recordedAt", slot_released_at AS "slotReleasedAt", now() AS "now"
       FROM game_sessions WHERE id = $1`,
     values: [id],
   });
   return rows[0];
 }
 
-/** Returns the ids of all sessions that have not ended. */
-export async function listActiveGameSessionIds(db: Queryable): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>({
-    name: "list-active-ids",
-    text: "SELECT id FROM game_sessions WHERE status IN ('starting', 'running', 'stopping')",
-  });
+/** Returns the ids of all sessions whose result is not stored yet. */
+export async function listUnrecordedGameSessionIds(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>({ name: "list-unrecorded-ids", text: "SELECT id FROM game_sessions WHERE recorded_at IS NULL" });
   return rows.map(({ id }) => id);
 }
 
@@ -115,21 +117,28 @@ export interface GameSessionEnd {
   durationSeconds: number;
   cpuSeconds: number;
   peakMemoryMb: number;
+  /** Whether no save can come any more: the session gives its slot back. */
+  isSlotReleased: boolean;
 }
 
-/** Sets an active session to its end; false when that was done before, so that what follows happens exactly once. */
+/**
+ * Stores a session's end and result; false when that was done before, so that what follows happens exactly once. A player who was free
+ * before keeps the status that they were told.
+ */
 export async function updateGameSessionEnded(
   db: Queryable, id: string, end: GameSessionEnd, times: { readyAt: string | undefined; endedAt: string | undefined }, node: string | undefined,
 ): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "record-end",
-    text: `UPDATE game_sessions SET status = $2::game_session_status, stop_reason = COALESCE(stop_reason, $3), failure_reason = $4,
+    text: `UPDATE game_sessions SET status = CASE WHEN ended_at IS NULL THEN $2::game_session_status ELSE status END,
+        stop_reason = COALESCE(stop_reason, $3), failure_reason = $4,
         failure_message = $5, duration_seconds = $6, cpu_seconds = $7, peak_memory_mb = $8, ready_at = COALESCE(ready_at, $9),
-        stopping_at = COALESCE(stopping_at, now()), ended_at = COALESCE($10, now()), recorded_at = now(), node = COALESCE($11, node)
-      WHERE id = $1 AND status IN ('starting', 'running', 'stopping')`,
+        stopping_at = COALESCE(stopping_at, now()), ended_at = COALESCE(ended_at, $10, now()), recorded_at = now(), node = COALESCE($11, node),
+        slot_released_at = CASE WHEN $12 THEN COALESCE(slot_released_at, now()) ELSE slot_released_at END
+      WHERE id = $1 AND recorded_at IS NULL`,
     values: [
       id, end.status, end.stopReason, end.failure?.reason ?? null, end.failure?.message ?? null, end.durationSeconds,
-      end.cpuSeconds, end.peakMemoryMb, times.readyAt ?? null, times.endedAt ?? null, node ?? null,
+      end.cpuSeconds, end.peakMemoryMb, times.readyAt ?? null, times.endedAt ?? null, node ?? null, end.isSlotReleased,
     ],
   });
   return rowCount === 1;

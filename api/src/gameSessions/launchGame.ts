@@ -10,7 +10,7 @@ import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessi
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
-import { findLaunchContext, insertGameSession, type NewGameSession } from "./launchQueries.ts";
+import { findLaunchContext, hasActiveGameSession, insertGameSession, type NewGameSession } from "./launchQueries.ts";
 import { lockLaunches } from "../saves/launchLock.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -55,7 +55,7 @@ export async function launchGame(
     const stored = {
       id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
     };
-    if (!await insertGameSession(transaction, stored)) throw new DomainError("session_active", { message: sessionActiveMessage });
+    if (!await insertGameSession(transaction, stored)) throw await refusalOf(transaction, userId);
     await alsoWithin?.(stored.id, transaction);
     return stored;
   });
@@ -75,6 +75,18 @@ function noServers(message: string, cause?: unknown): DomainError {
   return new DomainError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
 }
 
+/** Why the session could not be stored, although nothing spoke against it a moment before. */
+async function refusalOf(transaction: Queryable, userId: string): Promise<DomainError> {
+  const isActive = await hasActiveGameSession(transaction, userId);
+  return isActive ? new DomainError("session_active", { message: sessionActiveMessage }) : slotInUse();
+}
+
+function slotInUse(): DomainError {
+  return new DomainError("conflict", {
+    message: "The last save of this slot is still being stored: try again in a moment, or play another slot.", retryAfterSeconds: 10,
+  });
+}
+
 interface ChosenSlot extends Omit<Slot, "isPending"> {
   isNew: boolean;
 }
@@ -86,11 +98,7 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   if (choice.kind === "fresh") {
     return { id: randomUUID(), number: choice.number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isNew: true };
   }
-  if (choice.slot.isPending) {
-    throw new DomainError("conflict", {
-      message: "The last save of this slot is still being stored: try again in a moment, or play another slot.", retryAfterSeconds: 10,
-    });
-  }
+  if (choice.slot.isPending) throw slotInUse();
   return { ...choice.slot, isNew: false };
 }
 

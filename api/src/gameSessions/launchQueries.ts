@@ -16,7 +16,7 @@ export interface LaunchContext {
   peakMemoryMb: number | null;
   /** The user's session that has not ended. */
   activeSessionId: string | null;
-  /** Active sessions of all users. */
+  /** Sessions of all users that the cluster has not ended yet: their players may be free already, their places are not. */
   activeSessions: number;
   slots: Slot[];
 }
@@ -45,10 +45,10 @@ export async function findLaunchContext(transaction: Queryable, slug: string, us
         g.network, g.save_limit_mb AS "saveLimitMb",
         g.profile_cpu_millicores AS "cpuMillicores", g.profile_peak_memory_mb AS "peakMemoryMb",
         (SELECT id FROM game_sessions WHERE user_id = $2 AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
-        (SELECT count(*)::int FROM game_sessions WHERE status IN ('starting', 'running', 'stopping')) AS "activeSessions",
+        (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions",
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
-            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', s.pending_session IS NOT NULL) ORDER BY s.last_played_at DESC, s.number), '[]')
+            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
           FROM save_slots s WHERE s.user_id = $2 AND s.game_id = g.id) AS "slots"
       FROM games g JOIN game_versions v ON v.id = g.current_version_id
       WHERE g.slug = $1 AND g.status = 'active' AND g.deleted_at IS NULL
@@ -58,7 +58,10 @@ export async function findLaunchContext(transaction: Queryable, slug: string, us
   return rows[0];
 }
 
-/** Stores the session and its slot, when that is new, and counts the launch; false when the user has an active session after all. */
+/**
+ * Stores the session and its slot, when that is new, and counts the launch; the session owns the slot from then on. Returns false when the
+ * user has an active session after all, or when a session owns the slot, or somebody has moved it since it was read.
+ */
 export async function insertGameSession(transaction: Queryable, session: NewGameSession): Promise<boolean> {
   const { rowCount } = await transaction.query({
     name: "insert-game-session",
@@ -66,17 +69,28 @@ export async function insertGameSession(transaction: Queryable, session: NewGame
       WITH new_slot AS (
         INSERT INTO save_slots (id, user_id, game_id, number, label)
         SELECT $5, $2, $3, $7::smallint, 'New playthrough' WHERE $7 IS NOT NULL
+      ), known_slot AS (
+        SELECT id FROM save_slots WHERE id = $5 AND generation = ($6::jsonb -> 'saveSlot' ->> 'generation')::int FOR KEY SHARE
       ), launch_day AS (
         INSERT INTO game_launch_days (game_id, day, launches) VALUES ($3, (now() AT TIME ZONE 'UTC')::date, 1)
         ON CONFLICT (game_id, day) DO UPDATE SET launches = game_launch_days.launches + 1
       )
       INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds)
-      VALUES ($1, $1, $2, $3, $4, $5, $6, ($6::jsonb ->> 'idleTimeoutSeconds')::int)
-      ON CONFLICT (user_id) WHERE status IN ('starting', 'running', 'stopping') DO NOTHING`,
+      SELECT $1, $1, $2, $3, $4, $5, $6::jsonb, ($6::jsonb ->> 'idleTimeoutSeconds')::int
+      WHERE $7 IS NOT NULL OR EXISTS (SELECT FROM known_slot)
+      ON CONFLICT DO NOTHING`,
     values: [
       session.id, session.userId, session.gameId, session.versionId, session.slotId, JSON.stringify(session.spec),
       session.newSlotNumber ?? null,
     ],
   });
   return rowCount === 1;
+}
+
+/** Whether the user has a session that has not ended. */
+export async function hasActiveGameSession(transaction: Queryable, userId: string): Promise<boolean> {
+  const { rowCount } = await transaction.query(
+    "SELECT FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')", [userId],
+  );
+  return rowCount !== 0;
 }

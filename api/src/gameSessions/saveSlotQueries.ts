@@ -2,24 +2,50 @@ import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { parseSaveKey } from "#contracts/objectKeys.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
+/** What became of a session's save: the slot's own now, recorded before, or not the slot's because the session does not own that. */
+export type SlotMove = "moved" | "known" | "not_owner";
+
 /**
- * Points the slot to a newer save; false when it did not. Compare-and-set: the slot still is what the session started from,
- * or holds an earlier save of the same session; a late save of an older session changes nothing.
+ * Points the slot to a newer save of the session that owns it, and moves that session's version with it; the first one supersedes the
+ * version before, with the next generation. The agent's own count of generations is only a name: a restore may have moved the slot since.
  */
-export async function updateSlotSave(db: Queryable, slotId: string, gameSession: string, save: StoredSave): Promise<boolean> {
-  const { rowCount } = await db.query({
+export async function updateSlotSave(db: Queryable, slotId: string, gameSession: string, save: StoredSave): Promise<SlotMove> {
+  const { rows } = await db.query<{ isOwner: boolean; hasMoved: boolean }>({
     name: "move-slot",
-    text: `UPDATE save_slots SET object_key = $3, sha256 = $4, bytes = $5, generation = $6, sequence = $7, saved_by_session = $2,
-        attempt = $9, unpacked_bytes = $10,
-        label = 'Playthrough ' || number, last_played_at = GREATEST(last_played_at, $8)
-      WHERE id = $1 AND (generation = $6 - 1
-        OR (generation = $6 AND saved_by_session = $2 AND (sequence, attempt) < ($7, $9)))`,
+    text: `
+      WITH owner AS (
+        SELECT id FROM game_sessions WHERE id = $2 AND slot_id = $1 AND slot_released_at IS NULL FOR SHARE
+      ), slot AS (
+        SELECT s.id, CASE WHEN s.saved_by_session = $2 THEN s.generation ELSE s.generation + 1 END AS next_generation
+        FROM owner CROSS JOIN save_slots s
+        WHERE s.id = $1 AND NOT (s.saved_by_session IS NOT DISTINCT FROM $2 AND (s.sequence, s.attempt) >= ($6::int, $7::int))
+        FOR NO KEY UPDATE OF s
+      ), version AS (
+        INSERT INTO save_versions AS v (slot_id, kind, game_session, object_key, sha256, bytes, sequence, attempt, unpacked_bytes, generation)
+        SELECT $1, 'played', $2, $3, $4, $5, $6, $7, $8, next_generation FROM slot
+        ON CONFLICT (slot_id, game_session, kind) WHERE kind IN ('played', 'conflict') DO UPDATE SET
+          object_key = EXCLUDED.object_key, sha256 = EXCLUDED.sha256, bytes = EXCLUDED.bytes, sequence = EXCLUDED.sequence,
+          attempt = EXCLUDED.attempt, unpacked_bytes = EXCLUDED.unpacked_bytes, generation = EXCLUDED.generation,
+          stored_at = now(), superseded_at = NULL, unreadable_at = NULL
+        WHERE (v.sequence, v.attempt) < (EXCLUDED.sequence, EXCLUDED.attempt)
+        RETURNING v.id, v.generation
+      ), former AS (
+        UPDATE save_versions v SET superseded_at = now() FROM version
+        WHERE v.slot_id = $1 AND v.superseded_at IS NULL AND v.kind <> 'conflict' AND v.id <> version.id
+      ), moved AS (
+        UPDATE save_slots s SET object_key = $3, sha256 = $4, bytes = $5, sequence = $6, attempt = $7, unpacked_bytes = $8,
+          generation = version.generation, saved_by_session = $2, label = COALESCE(custom_label, 'Playthrough ' || number),
+          last_played_at = GREATEST(last_played_at, $9)
+        FROM version WHERE s.id = $1 RETURNING s.id
+      )
+      SELECT EXISTS (SELECT FROM owner) AS "isOwner", EXISTS (SELECT FROM moved) AS "hasMoved"`,
     values: [
-      slotId, gameSession, save.objectKey, save.sha256, save.bytes, save.generation, save.sequence, save.persistedAt,
-      parseSaveKey(save.objectKey)?.attempt ?? 0, save.unpackedBytes ?? null,
+      slotId, gameSession, save.objectKey, save.sha256, save.bytes, save.sequence, parseSaveKey(save.objectKey)?.attempt ?? 0,
+      save.unpackedBytes ?? null, save.persistedAt,
     ],
   });
-  return rowCount === 1;
+  if (rows[0]?.isOwner !== true) return "not_owner";
+  return rows[0].hasMoved ? "moved" : "known";
 }
 
 /** Notes that the slot was played until now; `isPending` while its last save is still on its node. */
@@ -31,21 +57,30 @@ export async function updateSlotPlayed(db: Queryable, slotId: string, gameSessio
   });
 }
 
-/** Lets the slot of that session be played again: its last save has come, or never will. */
-export async function updateSlotUnlocked(db: Queryable, gameSession: string): Promise<void> {
-  await db.query({
-    name: "unlock-slot",
-    text: "UPDATE save_slots SET pending_session = NULL WHERE pending_session = $1",
-    values: [gameSession],
-  });
-}
-
-/** Removes the slot that this launch made and never used: both were stored in one transaction, at one moment. */
+/** Removes the slot that this launch made and never used: both were stored in one transaction, at one moment, and nobody else has played it. */
 export async function deleteUnusedSlot(db: Queryable, gameSession: string): Promise<void> {
   await db.query({
     name: "remove-unused-slot",
     text: `DELETE FROM save_slots USING game_sessions s
-      WHERE s.id = $1 AND save_slots.id = s.slot_id AND save_slots.object_key IS NULL AND save_slots.created_at >= s.started_at`,
+      WHERE s.id = $1 AND save_slots.id = s.slot_id AND save_slots.object_key IS NULL AND save_slots.created_at >= s.started_at
+        AND NOT EXISTS (SELECT FROM game_sessions other WHERE other.slot_id = save_slots.id AND other.id <> $1)`,
+    values: [gameSession],
+  });
+}
+
+/**
+ * Ends the session's claim to its slot: its last save has come, or never will. A slot that was made for a session which never ran, and that
+ * has no save, is removed. May be repeated.
+ */
+export async function releaseSlot(db: Queryable, gameSession: string, hasRun: boolean): Promise<void> {
+  if (!hasRun) await deleteUnusedSlot(db, gameSession);
+  await db.query({
+    name: "release-slot",
+    text: `
+      WITH released AS (
+        UPDATE game_sessions SET slot_released_at = now() WHERE id = $1 AND slot_released_at IS NULL RETURNING slot_id
+      )
+      UPDATE save_slots s SET pending_session = NULL FROM released WHERE s.id = released.slot_id AND s.pending_session = $1`,
     values: [gameSession],
   });
 }

@@ -12,7 +12,7 @@ export interface Slot {
   bytes: number | null;
   /** What the save's files take in memory; null for saves of a release that did not count it. */
   unpackedBytes: number | null;
-  /** Whether a session's last save has not come yet. */
+  /** Whether a session owns the slot: its last save has not come yet. */
   isPending: boolean;
 }
 

@@ -1,9 +1,14 @@
+import { createHash } from "node:crypto";
 import { CopyDestinationOptions, CopySourceOptions } from "minio";
+import { withTimeout } from "#runtime/deadline.ts";
 import { savesPrefix } from "#contracts/objectKeys.ts";
 import { ArchiveUpload } from "../archives/archiveUpload.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { callObjectStore } from "../stores/callObjectStore.ts";
-import type { StoredSaveObject } from "./supersededSaves.ts";
+import type { StoredSaveObject } from "./newestSave.ts";
+
+/** The largest save at 2 MB a second. */
+const readTimeoutMs = 600_000;
 
 /** How many timeouts of other requests a copy takes, which moves a whole save. */
 const copyTimeouts = 12;
@@ -22,6 +27,27 @@ export class SaveObjectStore {
     const listing = client.listObjectsV2(bucket, savesPrefix(slotId), true);
     const items = await callObjectStore(listing.toArray() as Promise<{ name: string; lastModified: Date }[]>, timeoutMs, "Listing saves").finally(() => listing.destroy());
     return items.map(({ name, lastModified }) => ({ key: name, storedAt: lastModified }));
+  }
+
+  /** Reads a save and returns its digest and size. Throws also when it is larger than `bytesMax`. */
+  async digest(key: string, bytesMax: number): Promise<{ sha256: string; bytes: number }> {
+    const { client, bucket, timeoutMs } = this.#objectStore;
+    const body = await callObjectStore(client.getObject(bucket, key), timeoutMs, "Opening a save");
+    const hash = createHash("sha256");
+    let bytes = 0;
+    const read = async (): Promise<void> => {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > bytesMax) throw new Error(`The save ${key} is larger than ${bytesMax} bytes.`);
+        hash.update(chunk);
+      }
+    };
+    try {
+      await withTimeout(read(), readTimeoutMs, "Reading a save");
+    } finally {
+      body.destroy();
+    }
+    return { sha256: hash.digest("hex"), bytes };
   }
 
   /** Removes the saves of these keys; missing ones do not matter. Throws when the object store keeps some. */

@@ -1,12 +1,11 @@
 import type { Queryable } from "../stores/queryable.ts";
+import type { SlotRecord } from "./sweepPlan.ts";
 
 /** A slot whose saves are due to be looked through. */
 export interface SaveSweep {
   slotId: string;
   /** Counts what happened to the slot: a sweep during which more happened is not finished. */
   changes: number;
-  /** When the slot was removed; null while it is there. */
-  slotDeletedAt: Date | null;
 }
 
 /** A sweep whose process died is begun again after this long. */
@@ -18,17 +17,58 @@ export async function lockDueSweep(db: Queryable): Promise<SaveSweep | undefined
     name: "claim-due-sweep",
     text: `UPDATE save_sweeps SET due_at = now() + make_interval(mins => ${leaseMinutes})
       WHERE slot_id = (SELECT slot_id FROM save_sweeps WHERE due_at <= now() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-      RETURNING slot_id AS "slotId", changes, slot_deleted_at AS "slotDeletedAt"`,
+      RETURNING slot_id AS "slotId", changes`,
   });
   return rows[0];
 }
 
-/** Returns the object key of the slot's save: null when it has none yet, undefined when there is no such slot. */
-export async function findSlotObjectKey(db: Queryable, slotId: string): Promise<string | null | undefined> {
-  const { rows } = await db.query<{ objectKey: string | null }>({
-    name: "read-slot-key", text: `SELECT object_key AS "objectKey" FROM save_slots WHERE id = $1`, values: [slotId],
+/** A slot as its sweep finds it. */
+export interface SweptSlot {
+  /** Null when there is no such slot. */
+  slot: Omit<SlotRecord, "versions"> | null;
+  /** When the slot was removed; null while it is there, and when it is missing without anybody having removed it. */
+  deletedAt: Date | null;
+}
+
+/** Returns the slot of a sweep; undefined when the sweep is gone. */
+export async function findSweptSlot(db: Queryable, slotId: string): Promise<SweptSlot | undefined> {
+  const { rows } = await db.query<SweptSlot>({
+    name: "read-swept-slot",
+    text: `SELECT w.slot_deleted_at AS "deletedAt", CASE WHEN s.id IS NOT NULL THEN json_build_object(
+          'objectKey', s.object_key, 'generation', s.generation, 'savedBySession', s.saved_by_session, 'sequence', s.sequence,
+          'attempt', s.attempt, 'seenKey', w.seen_key,
+          'owner', (SELECT o.id FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL)) END AS slot
+      FROM save_sweeps w LEFT JOIN save_slots s ON s.id = w.slot_id WHERE w.slot_id = $1`,
+    values: [slotId],
   });
-  return rows[0]?.objectKey;
+  return rows[0];
+}
+
+/** Stores the version of the slot's own save that is missing because a process of the release before moved the slot. */
+export async function insertMissingSlotVersion(db: Queryable, slotId: string): Promise<void> {
+  await db.query({
+    name: "insert-missing-version",
+    text: `
+      WITH version AS (
+        INSERT INTO save_versions AS v (slot_id, kind, game_session, object_key, sha256, bytes, unpacked_bytes, generation, sequence, attempt, stored_at)
+        SELECT s.id, 'played', s.saved_by_session, s.object_key, s.sha256, s.bytes, s.unpacked_bytes, s.generation, s.sequence, s.attempt, s.last_played_at
+        FROM save_slots s
+        WHERE s.id = $1 AND s.object_key IS NOT NULL
+          AND NOT EXISTS (SELECT FROM save_versions known WHERE known.slot_id = s.id AND known.object_key = s.object_key)
+        ON CONFLICT (slot_id, game_session, kind) WHERE kind IN ('played', 'conflict') DO UPDATE SET
+          object_key = EXCLUDED.object_key, sha256 = EXCLUDED.sha256, bytes = EXCLUDED.bytes, unpacked_bytes = EXCLUDED.unpacked_bytes,
+          generation = EXCLUDED.generation, sequence = EXCLUDED.sequence, attempt = EXCLUDED.attempt, stored_at = EXCLUDED.stored_at, superseded_at = NULL
+        RETURNING v.id
+      )
+      UPDATE save_versions v SET superseded_at = now() FROM version
+      WHERE v.slot_id = $1 AND v.superseded_at IS NULL AND v.kind <> 'conflict' AND v.id <> version.id`,
+    values: [slotId],
+  });
+}
+
+/** Deletes these versions of a slot; all of them where none are named. */
+export async function deleteSaveVersions(db: Queryable, slotId: string, ids?: readonly string[]): Promise<void> {
+  await db.query({ name: "delete-versions", text: "DELETE FROM save_versions WHERE slot_id = $1 AND ($2::text[] IS NULL OR id = ANY ($2))", values: [slotId, ids ?? null] });
 }
 
 /** Ends a sweep until the slot's next change, which makes a new one. Changes nothing when the slot has changed meanwhile. */
@@ -36,7 +76,10 @@ export async function deleteSweep(db: Queryable, { slotId, changes }: SaveSweep)
   await db.query({ name: "end-sweep", text: "DELETE FROM save_sweeps WHERE slot_id = $1 AND changes = $2", values: [slotId, changes] });
 }
 
-/** Ends a sweep until `dueAt`. Changes nothing when the slot has changed meanwhile. */
-export async function updateSweepDue(db: Queryable, { slotId, changes }: SaveSweep, dueAt: Date): Promise<void> {
-  await db.query({ name: "defer-sweep", text: "UPDATE save_sweeps SET due_at = $3 WHERE slot_id = $1 AND changes = $2", values: [slotId, changes, dueAt] });
+/** Ends a sweep, which saw the slot point to `seenKey`, until `dueAt`. Changes nothing when the slot has changed meanwhile. */
+export async function updateSweepDue(db: Queryable, { slotId, changes }: SaveSweep, dueAt: Date, seenKey: string | null): Promise<void> {
+  await db.query({
+    name: "defer-sweep",
+    text: "UPDATE save_sweeps SET due_at = $3, seen_key = $4 WHERE slot_id = $1 AND changes = $2", values: [slotId, changes, dueAt, seenKey],
+  });
 }

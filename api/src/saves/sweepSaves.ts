@@ -1,26 +1,32 @@
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
+import type { Metrics } from "../metrics.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { SaveObjectStore } from "./saveObjectStore.ts";
-import { findSupersededSaves, type StoredSaveObject, type SupersededSaves } from "./supersededSaves.ts";
-import { deleteSweep, findSlotObjectKey, lockDueSweep, updateSweepDue, type SaveSweep } from "./saveSweepQueries.ts";
+import { adoptUnrecordedSaves } from "./adoptUnrecordedSaves.ts";
+import { graceMs, keptVersions, type HistoryRule } from "./keptVersions.ts";
 import { savePatienceMs } from "./savePatience.ts";
+import { SaveObjectStore } from "./saveObjectStore.ts";
+import { deleteSaveVersions, deleteSweep, findSweptSlot, insertMissingSlotVersion, lockDueSweep, updateSweepDue, type SaveSweep } from "./saveSweepQueries.ts";
+import { listSaveVersions, lockSlot, type SaveVersion } from "./saveVersionQueries.ts";
+import { planSweep, type SlotRecord } from "./sweepPlan.ts";
 
 /** What sweeping saves needs. */
 export interface SweepSavesDeps {
-  config: { saves: { retentionMs: number } };
+  config: { saves: HistoryRule };
   logger: Logger;
   clock: Clock;
+  metrics: Pick<Metrics, "saveConflictStored">;
   postgres: Postgres;
   objectStore: ObjectStore;
 }
 
 const slotsPerPassMax = 200;
+const dayMs = 24 * 3600_000;
 /** After this long no node delivers a save to a removed slot any more; an hour more than nodes try, for clocks that differ. */
 const lateSaveMs = savePatienceMs + 3600_000;
 
-/** Removes the saves that nobody needs any more, slot by slot: those that later saves of the slot superseded, and all saves of a deleted slot. */
+/** Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of decision 17 does not keep. */
 export async function sweepSaves(deps: SweepSavesDeps): Promise<void> {
   for (let count = 0; count < slotsPerPassMax; count++) {
     const sweep = await lockDueSweep(deps.postgres.pool);
@@ -29,22 +35,75 @@ export async function sweepSaves(deps: SweepSavesDeps): Promise<void> {
   }
 }
 
-async function sweepSlot({ postgres, objectStore, config, logger, clock }: SweepSavesDeps, sweep: SaveSweep): Promise<void> {
-  const saveObjects = new SaveObjectStore(objectStore);
-  const { slotId: slot } = sweep;
-  // The slot is read before the listing: it only moves on, so what is superseded now stays so, and what it points to is listed.
-  const current = await findSlotObjectKey(postgres.pool, slot);
-  const saves = await saveObjects.list(slot);
-  if (typeof current === "string" && !saves.some(({ key }) => key === current)) logger.error({ slot, objectKey: current }, "A slot's save is not in the object store.");
-  const now = clock.now();
-  const { keys, nextAt } = current === undefined ? allSaves(saves, sweep, now) : findSupersededSaves(saves, current, { now, ...config.saves });
-  await saveObjects.remove(keys);
-  await (nextAt === undefined ? deleteSweep(postgres.pool, sweep) : updateSweepDue(postgres.pool, sweep, nextAt));
-  if (keys.length > 0) logger.info({ slot, removed: keys.length, kept: saves.length - keys.length }, "The sweeper removed superseded saves.");
+async function sweepSlot(deps: SweepSavesDeps, sweep: SaveSweep): Promise<void> {
+  const { postgres: { pool }, logger, clock } = deps;
+  const swept = await findSweptSlot(pool, sweep.slotId);
+  if (swept === undefined) return;
+  if (swept.slot !== null) return sweepHistory(deps, sweep, swept.slot);
+  if (swept.deletedAt !== null) return sweepDeleted(deps, sweep, swept.deletedAt);
+  logger.error({ slot: sweep.slotId }, "A slot is missing that nobody removed: its saves are left alone, as a restored database may lack their slot for a while.");
+  await updateSweepDue(pool, sweep, later(clock.now(), dayMs), null);
 }
 
-/** Returns every save of a deleted slot, which is swept once more when no save can come any longer. */
-function allSaves(saves: readonly StoredSaveObject[], { slotDeletedAt }: SaveSweep, now: Date): SupersededSaves {
-  const lastMs = (slotDeletedAt ?? now).getTime() + lateSaveMs;
-  return { keys: saves.map(({ key }) => key), nextAt: now.getTime() >= lastMs ? undefined : new Date(lastMs) };
+/** Removes all saves of a slot that was removed long ago, and once more when none can come any longer. */
+async function sweepDeleted({ postgres: { pool }, objectStore, config, logger, clock }: SweepSavesDeps, sweep: SaveSweep, deletedAt: Date): Promise<void> {
+  const keptUntil = later(deletedAt, config.saves.retentionMs);
+  if (clock.now() < keptUntil) return updateSweepDue(pool, sweep, keptUntil, null);
+  const saveObjects = new SaveObjectStore(objectStore);
+  const saves = await saveObjects.list(sweep.slotId);
+  await saveObjects.remove(saves.map(({ key }) => key));
+  await deleteSaveVersions(pool, sweep.slotId);
+  if (saves.length > 0) logger.info({ slot: sweep.slotId, removed: saves.length }, "The sweeper removed the saves of a removed slot.");
+  const lastAt = later(deletedAt, lateSaveMs);
+  await (clock.now() >= lastAt ? deleteSweep(pool, sweep) : updateSweepDue(pool, sweep, lastAt, null));
+}
+
+async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: Omit<SlotRecord, "versions">): Promise<void> {
+  const { postgres: { pool }, objectStore, logger, clock } = deps;
+  const saveObjects = new SaveObjectStore(objectStore);
+  const slotId = sweep.slotId;
+  // What is recorded is read before the listing: it only moves on, so what is superseded now stays so, and what is named is listed.
+  await insertMissingSlotVersion(pool, slotId);
+  const versions = await listSaveVersions(pool, [slotId]);
+  const objects = await saveObjects.list(slotId);
+  const now = clock.now();
+  if (slot.objectKey !== null && !objects.some(({ key }) => key === slot.objectKey)) {
+    logger.error({ slot: slotId, objectKey: slot.objectKey }, "A slot's save is not in the object store.");
+    return updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey);
+  }
+  const plan = planSweep(objects, { ...slot, versions }, now);
+  const adopted = await adoptUnrecordedSaves(deps, slotId, { ...slot, versions }, plan.unrecorded);
+  await saveObjects.remove(plan.superseded);
+  const { kept, removed } = await removeUnkeptVersions(deps, saveObjects, slotId, plan.unfinished);
+  if (plan.superseded.length + removed + adopted > 0) {
+    logger.info({ slot: slotId, removed: plan.superseded.length, versionsRemoved: removed, versionsKept: kept, adopted }, "The sweeper removed saves that nobody needs.");
+  }
+  if (plan.unfinished.size > 0) return updateSweepDue(pool, sweep, later(now, graceMs), slot.objectKey);
+  // Age ends what is kept, too.
+  await (kept > 1 ? updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey) : deleteSweep(pool, sweep));
+}
+
+/**
+ * Removes the versions that the rule does not keep, with the objects that no other names. The slot is locked meanwhile, so that nobody restores
+ * one of them; a process that dies in between leaves versions that the next sweep removes.
+ */
+async function removeUnkeptVersions(
+  { postgres, config, clock }: SweepSavesDeps, saveObjects: SaveObjectStore, slotId: string, unfinished: ReadonlySet<string>,
+): Promise<{ kept: number; removed: number }> {
+  return postgres.transaction(async (transaction) => {
+    const slot = await lockSlot(transaction, slotId);
+    const versions = await listSaveVersions(transaction, [slotId]);
+    const wanted = new Set(keptVersions(versions, config.saves, clock.now()));
+    const isKept = (version: SaveVersion): boolean => wanted.has(version) || (version.gameSession !== null && unfinished.has(version.gameSession));
+    const [kept, unkept] = [versions.filter(isKept), versions.filter((version) => !isKept(version))];
+    if (slot === undefined || unkept.length === 0) return { kept: versions.length, removed: 0 };
+    const names = new Set([slot.objectKey, ...kept.map(({ objectKey }) => objectKey)]);
+    await saveObjects.remove([...new Set(unkept.map(({ objectKey }) => objectKey))].filter((key) => !names.has(key)));
+    await deleteSaveVersions(transaction, slotId, unkept.map(({ id }) => id));
+    return { kept: kept.length, removed: unkept.length };
+  });
+}
+
+function later(time: Date, ms: number): Date {
+  return new Date(time.getTime() + ms);
 }

@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { aGame, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { freePlayers } from "#api/gameSessions/recorder/releaseSlots.ts";
+import { insertSlotVersion, lockSlot } from "#api/saves/saveVersionQueries.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
@@ -120,10 +122,27 @@ describe("POST /api/game/launch", function () {
     expect((await specOf(await fixture.launched({ saveSlotId: slot.id, fresh: false }))).saveSlot.slotId).to.equal(slot.id);
   });
 
-  it("waits until a slot's last save is stored", async () => {
+  it("waits until the session that owns the slot has stored its last save", async () => {
     const slot = await aSaveSlot(api.deps, { user, game });
-    await api.deps.postgres.prisma.saveSlot.update({ where: { id: slot.id }, data: { pendingSession: "gs-earlier" } });
+    await aGameSessionRow(api.deps, { user, game }, { slotId: slot.id, status: "stopped", endedAt: new Date(), slotReleasedAt: null });
     expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug, saveSlotId: slot.id }), 409, "conflict");
+  });
+
+  it("starts no session from a save that another has taken the place of while it was launched", async () => {
+    const slot = await aSaveSlot(api.deps, { user, game });
+    const save = { objectKey: "saves/x/imported.tar.gz", sha256: "c".repeat(64), bytes: 10, unpackedBytes: null };
+    const { postgres } = api.deps;
+    const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let launching: Promise<ApiResponse> | undefined;
+    await postgres.transaction(async (transaction) => {
+      await lockSlot(transaction, slot.id);
+      launching = api.as(user).post(path, { gameSlug: game.slug });
+      await eventually(async () => (await postgres.pool.query(waiting)).rowCount !== 0, { what: "the launch to wait for the slot" });
+      await insertSlotVersion(transaction, slot.id, { ...save, kind: "imported" });
+    });
+    const response = (await launching)!;
+    expectErrorResponse(response, 409, "conflict");
+    expect((await specOf(await fixture.launched())).saveSlot).to.include({ objectKey: save.objectKey, generation: 1 });
   });
 
   it("requests the resources that the game's sessions have used, within bounds", async () => {
@@ -176,6 +195,28 @@ describe("POST /api/game/launch at its limits", function () {
     expectErrorResponse(refused, 429, "rate_limited");
     expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
     expect(refused.headers.get("ratelimit-policy")).to.contain('"launch";q=3;w=60').and.contain('"launchHourly";q=5;w=3600');
+  });
+});
+
+describe("POST /api/game/launch on a full cluster", function () {
+  this.timeout(60_000);
+  let fixture: LaunchFixture;
+
+  before(async () => {
+    fixture = await LaunchFixture.start({ slots: 1 });
+    await fixture.newPlayer();
+  });
+  after(() => fixture.stop());
+
+  it("waits for the place of a session whose player is free already, until the cluster has ended it", async () => {
+    const { operator, player, game, api } = fixture;
+    const id = await fixture.running();
+    await api.deps.postgres.pool.query("UPDATE game_sessions SET status = 'stopping', stopping_at = now() - interval '60 seconds' WHERE id = $1", [id]);
+    await freePlayers(api.deps);
+    expectErrorResponse(await player.post(path, { gameSlug: game.slug, fresh: true }), 503, "no_servers");
+    await operator.finish(id);
+    await eventually(async () => (await fixture.rowOf(id)).recordedAt !== null);
+    await fixture.launched({ fresh: true });
   });
 });
 

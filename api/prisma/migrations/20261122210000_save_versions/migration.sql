@@ -7,6 +7,9 @@ ALTER TABLE "game_sessions" ADD COLUMN "slot_released_at" TIMESTAMPTZ(3);
 -- AlterTable
 ALTER TABLE "save_slots" ADD COLUMN "custom_label" TEXT;
 
+-- AlterTable
+ALTER TABLE "save_sweeps" ADD COLUMN "seen_key" TEXT;
+
 -- CreateTable
 CREATE TABLE "save_versions" (
     "id" TEXT NOT NULL DEFAULT (gen_random_uuid())::text,
@@ -51,3 +54,13 @@ CREATE UNIQUE INDEX "game_sessions_slot_owner" ON "game_sessions"("slot_id") WHE
 INSERT INTO "save_versions" ("slot_id", "kind", "game_session", "object_key", "sha256", "bytes", "unpacked_bytes", "generation", "sequence", "attempt", "stored_at")
 SELECT "id", 'played', "saved_by_session", "object_key", "sha256", "bytes", "unpacked_bytes", "generation", "sequence", "attempt", "last_played_at"
 FROM "save_slots" WHERE "object_key" IS NOT NULL;
+
+-- A version that comes without a move of the slot changes what is kept of it, too.
+CREATE FUNCTION note_save_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO "save_sweeps" AS sweep ("slot_id", "due_at") VALUES (NEW."slot_id", now() + interval '1 hour')
+    ON CONFLICT ("slot_id") DO UPDATE SET "due_at" = LEAST(sweep."due_at", EXCLUDED."due_at"), "changes" = sweep."changes" + 1;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER "save_versions_noted" AFTER INSERT ON "save_versions"
+    FOR EACH ROW WHEN (NEW."kind" <> 'played') EXECUTE FUNCTION note_save_version();

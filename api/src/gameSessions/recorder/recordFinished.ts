@@ -4,22 +4,23 @@ import { limits } from "#contracts/limits.ts";
 import { updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "../saveSlotQueries.ts";
 import { updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
-import { isSavePending, stopReasonOf } from "./stopReason.ts";
+import { isSaveUnreported, stopReasonOf } from "./stopReason.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 
 const mebibyte = 2 ** 20;
 
 /** Stores a finished session's result, its slot's state and its share of the game's profile, in one transaction and once only. */
 export async function recordFinished(
-  { postgres, logger }: RecorderDeps, { id, slotId, gameId, stopReason, now }: RecordedGameSession, gameSession: GameSession,
+  { postgres, logger }: RecorderDeps, { id, slotId, gameId, stopReason }: RecordedGameSession, gameSession: GameSession,
 ): Promise<void> {
   const { status } = gameSession;
-  const end = endOf(gameSession, stopReason === "UserRequested");
+  const isReleased = !isSaveUnreported(gameSession);
+  const end = { ...endOf(gameSession, stopReason === "UserRequested"), isSlotReleased: isReleased };
   const isRecorded = await postgres.transaction(async (transaction) => {
     const times = { readyAt: status?.readyAt, endedAt: status?.finishedAt };
     if (!await updateGameSessionEnded(transaction, id, end, times, status?.nodeName)) return false;
-    if (status?.readyAt === undefined) await deleteUnusedSlot(transaction, id);
-    else if (slotId !== null) await updateSlotPlayed(transaction, slotId, id, isSavePending(gameSession, now));
+    if (isReleased && status?.readyAt === undefined) await deleteUnusedSlot(transaction, id);
+    else if (slotId !== null) await updateSlotPlayed(transaction, slotId, id, !isReleased);
     const usage = averageUse(status?.usage);
     if (usage !== undefined) await updateResourceProfile(transaction, gameId, usage, limits.resources.newestWeight);
     return true;
@@ -29,7 +30,7 @@ export async function recordFinished(
   }
 }
 
-function endOf(gameSession: GameSession, isUserRequested: boolean): GameSessionEnd {
+function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSessionEnd, "isSlotReleased"> {
   const usage = gameSession.status?.usage;
   const failure = gameSession.status?.failure;
   return {

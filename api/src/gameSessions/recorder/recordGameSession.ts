@@ -1,14 +1,16 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
+import { parseSaveKey } from "#contracts/objectKeys.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
 import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
+import { insertLateSave } from "../../saves/lateSaveQueries.ts";
 import { saveNoticeOf } from "../saveNotice.ts";
-import { updateSlotSave, updateSlotUnlocked } from "../saveSlotQueries.ts";
+import { releaseSlot, updateSlotSave } from "../saveSlotQueries.ts";
 import { findRecordedGameSession, updateGameSessionRunning, updateGameSessionStopping, updateSaveNotice, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
-import { isSavePending, stopReasonOf } from "./stopReason.ts";
+import { isSaveUnreported, stopReasonOf } from "./stopReason.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
 import { recordRequestedSave } from "./recordRequestedSave.ts";
@@ -27,14 +29,14 @@ export async function recordGameSession(deps: RecorderDeps, id: string): Promise
   await recordSave(deps, row, gameSession);
   await recordRequestedSave(deps, row, gameSession.status?.save);
   if (isFinished(gameSession)) return recordResult(deps, row, gameSession);
-  if (isActive(row)) await recordProgress(deps, row, gameSession);
+  await recordProgress(deps, row, gameSession);
   await repeatStop(deps, await findRecordedGameSession(deps.postgres.pool, id) ?? row, gameSession);
 }
 
-/** A row without an object: the relay creates one that never existed, any other is lost. */
+/** A row without an object: the relay creates one that never existed, any other is lost. What it may have stored is looked for with its slot's release. */
 async function recordAbsent(deps: RecorderDeps, id: string, row: RecordedGameSession | undefined): Promise<void> {
   if (row === undefined || (row.status === "starting" && row.crCreatedAt === null)) return;
-  if (!isActive(row)) return updateSlotUnlocked(deps.postgres.pool, id);
+  if (row.recordedAt !== null) return;
   // The cache may lag behind: only the API server itself can say that the object is gone.
   if (await deps.gameSessionWriter.find(id) === undefined) await recordVanished(deps, id);
 }
@@ -48,26 +50,37 @@ async function recordOrphan({ gameSessionWriter, logger }: RecorderDeps, gameSes
   await gameSessionWriter.requestStop(gameSession.metadata.name, "Deleted");
 }
 
-/** Every stored save counts, also one of a session that is still played, and one that comes after the end. */
-async function recordSave({ postgres, logger }: RecorderDeps, row: RecordedGameSession, { status }: GameSession): Promise<void> {
+/** Every stored save counts, also one of a session that is still played, and one that comes after the end or when the slot is another's. */
+async function recordSave({ postgres, logger, metrics }: RecorderDeps, row: RecordedGameSession, { status }: GameSession): Promise<void> {
   const save = status?.save;
   if (save === undefined || row.slotId === null) return;
-  const hasMoved = await updateSlotSave(postgres.pool, row.slotId, row.id, save);
-  if (hasMoved) logger.info({ gameSession: row.id, slot: row.slotId, generation: save.generation, sequence: save.sequence }, "The recorder stored a save in its slot.");
+  const keys = { gameSession: row.id, slot: row.slotId, sequence: save.sequence };
+  const move = row.slotReleasedAt === null ? await updateSlotSave(postgres.pool, row.slotId, row.id, save) : "not_owner";
+  if (move === "moved") logger.info(keys, "The recorder stored a save in its slot.");
+  if (move !== "not_owner") return;
+  const { objectKey, sha256, bytes, generation, sequence } = save;
+  const late = {
+    slotId: row.slotId, gameSession: row.id, objectKey, sha256, bytes, unpackedBytes: save.unpackedBytes ?? null, generation, sequence,
+    attempt: parseSaveKey(objectKey)?.attempt ?? 0,
+  };
+  if (!await insertLateSave(postgres.pool, late, { kind: "conflict" })) return;
+  metrics.saveConflictStored();
+  logger.warn(keys, "The recorder kept a save as a conflict copy: its session does not own the slot any longer.");
 }
 
 async function recordResult(deps: RecorderDeps, row: RecordedGameSession, gameSession: Stored<GameSession>): Promise<void> {
-  if (isActive(row)) await recordFinished(deps, row, gameSession);
+  if (row.recordedAt === null) await recordFinished(deps, row, gameSession);
   if (!hasFinalizer(gameSession, finalizers.recorder)) return;
-  // While its last save is on its way the object must stay: the save is reported there.
-  if (isSavePending(gameSession, row.now)) return;
+  // While its last save is on its way the object must stay, as the save is reported there. releaseSlots says when it will not come any more.
+  if (row.slotReleasedAt === null && isSaveUnreported(gameSession)) return;
   const notice = saveNoticeOf(gameSession, false);
   if (notice !== undefined) await updateSaveNotice(deps.postgres.pool, row.id, notice);
-  await updateSlotUnlocked(deps.postgres.pool, row.id);
+  if (row.slotReleasedAt === null) await releaseSlot(deps.postgres.pool, row.id, gameSession.status?.readyAt !== undefined);
   await deps.gameSessionWriter.release(gameSession);
 }
 
 async function recordProgress({ postgres, logger }: RecorderDeps, row: RecordedGameSession, gameSession: GameSession): Promise<void> {
+  if (!isActive(row)) return;
   const { status } = gameSession;
   const publicStatus = publicStatusOf(gameSession);
   if (publicStatus === "running" && status?.readyAt !== undefined) {

@@ -1,6 +1,7 @@
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
+import type { Metrics } from "../../metrics.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 
 /** What reconciling rows with objects needs. */
@@ -9,4 +10,5 @@ export interface RecorderDeps {
   postgres: Postgres;
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
+  metrics: Pick<Metrics, "saveConflictStored">;
 }

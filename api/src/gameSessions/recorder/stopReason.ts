@@ -11,10 +11,18 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
   return status?.failure === undefined ? "UserRequested" : "Failed";
 }
 
-/** Whether the finished session's last save exists only on its node, and may still come from there. */
+/**
+ * Whether a finished session may have a save that was not reported: its agent has not said what became of the last one. One that says nothing
+ * may have one too, unless the session never got so far that anybody could have played.
+ */
+export function isSaveUnreported(gameSession: GameSession): boolean {
+  const saved = conditionStatus(gameSession, "SavePersisted") ?? "Unknown";
+  return saved === "False" || (saved === "Unknown" && gameSession.status?.readyAt !== undefined);
+}
+
+/** Whether such a save may still be reported: a lost node may never return, and its player must not wait for it. */
 export function isSavePending(gameSession: GameSession, now: Date): boolean {
   const { failure, finishedAt } = gameSession.status ?? {};
-  // A lost node may never return, and its player must not wait for it.
-  if (conditionStatus(gameSession, "SavePersisted") !== "False" || failure?.reason === failureReasons.nodeLost || finishedAt === undefined) return false;
+  if (!isSaveUnreported(gameSession) || failure?.reason === failureReasons.nodeLost || finishedAt === undefined) return false;
   return now.getTime() - new Date(finishedAt).getTime() < savePatienceMs;
 }

@@ -1,0 +1,37 @@
+import { limits } from "#contracts/limits.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { isEarlier, newestSaveOf } from "../../saves/newestSave.ts";
+import { SaveObjectStore } from "../../saves/saveObjectStore.ts";
+import type { ObjectStore } from "../../stores/objectStore.ts";
+import type { Postgres } from "../../stores/postgres.ts";
+import { updateSlotSave } from "../saveSlotQueries.ts";
+import { findLastKnownSave } from "../slotReleaseQueries.ts";
+
+/** What adopting a save needs. */
+export interface AdoptSaveDeps {
+  logger: Logger;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
+
+/**
+ * Moves the slot to the newest save that the object store has of the session, when that is newer than what was reported. Returns false when
+ * it cannot be read just now; throws unavailable when the object store cannot be asked.
+ */
+export async function adoptNewestSave({ logger, postgres, objectStore }: AdoptSaveDeps, slotId: string, gameSession: string): Promise<boolean> {
+  const saveObjects = new SaveObjectStore(objectStore);
+  const newest = newestSaveOf(await saveObjects.list(slotId), gameSession);
+  const known = await findLastKnownSave(postgres.pool, slotId, gameSession);
+  if (newest === undefined || !isEarlier(known, newest)) return true;
+  try {
+    const { sha256, bytes } = await saveObjects.digest(newest.key, limits.save.packedBytes);
+    const { generation, sequence, storedAt } = newest;
+    const save = { objectKey: newest.key, sha256, bytes, generation, sequence, persistedAt: storedAt.toISOString(), final: true };
+    const move = await updateSlotSave(postgres.pool, slotId, gameSession, save);
+    if (move === "moved") logger.warn({ gameSession, slot: slotId, sequence }, "The recorder adopted a stored save that nobody had reported.");
+    return true;
+  } catch (error) {
+    logger.error({ err: error, gameSession, slot: slotId, objectKey: newest.key }, "A session's newest save cannot be read; its slot waits for it.");
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { ObjectStore } from "../../stores/objectStore.ts";
+import { savePatienceMs } from "../../saves/savePatience.ts";
+import { releaseSlot } from "../saveSlotQueries.ts";
+import { listUnreleasedGameSessions, updateOverdueSlotsReleased, updateSlowStopsEnded, type UnreleasedGameSession } from "../slotReleaseQueries.ts";
+import { adoptNewestSave } from "./adoptNewestSave.ts";
+import type { RecorderDeps } from "./recorderDeps.ts";
+import { isSavePending } from "./stopReason.ts";
+
+/** What releasing slots needs. */
+export type ReleaseSlotsDeps = RecorderDeps & { objectStore: ObjectStore };
+
+/** A player is free within a minute of their stop: this, a pass of the sweeper, and some seconds for a busy database. */
+const slowStopSeconds = 50;
+const sessionsPerPassMax = 1000;
+/** An hour after a session's last save was given up its slot is taken, even where the object store could not be asked for it. */
+const overdueSeconds = savePatienceMs / 1000 + 3600;
+
+/** Frees the players whose session takes long to end; the slot stays with the session, and its result is stored when it comes. */
+export async function freePlayers({ postgres, logger }: Pick<RecorderDeps, "postgres" | "logger">): Promise<void> {
+  for (const id of await updateSlowStopsEnded(postgres.pool, slowStopSeconds)) {
+    logger.warn({ gameSession: id }, "A game session takes long to end: its player may play again, its slot waits for it.");
+  }
+}
+
+/**
+ * Releases the slots of ended sessions that may have left a save which nobody reported: lost ones, vanished ones, and those whose last save
+ * was given up. Before that the slot gets the newest save that the object store has of them. Returns the sessions' ids; throws when the
+ * object store is unavailable: those slots then stay with their sessions.
+ */
+export async function releaseSlots(deps: ReleaseSlotsDeps): Promise<string[]> {
+  const released: string[] = [];
+  await updateOverdueSlotsReleased(deps.postgres.pool, overdueSeconds, sessionsPerPassMax);
+  for (const session of await listUnreleasedGameSessions(deps.postgres.pool, sessionsPerPassMax)) {
+    if (!isReleaseDue(session, deps.cluster.gameSession(session.id))) continue;
+    if (session.slotId !== null && !await adoptNewestSave(deps, session.slotId, session.id)) continue;
+    await releaseSlot(deps.postgres.pool, session.id, session.readyAt !== null);
+    deps.logger.info({ gameSession: session.id, slot: session.slotId }, "The recorder released the slot of an ended game session.");
+    released.push(session.id);
+  }
+  return released;
+}
+
+/** Without an object nothing more is reported of the session. */
+function isReleaseDue({ endedAt, now }: UnreleasedGameSession, gameSession: GameSession | undefined): boolean {
+  if (gameSession === undefined || now.getTime() - endedAt.getTime() >= savePatienceMs) return true;
+  return isFinished(gameSession) && !isSavePending(gameSession, now);
+}

@@ -1,0 +1,49 @@
+import type { Queryable } from "../stores/queryable.ts";
+
+/** A session's save that was found or reported when the session did not own its slot. */
+export interface LateSave {
+  slotId: string;
+  gameSession: string;
+  objectKey: string;
+  sha256: string;
+  bytes: number;
+  unpackedBytes: number | null;
+  /** As the node agent counts. */
+  generation: number;
+  sequence: number;
+  attempt: number;
+}
+
+/** As what a late save is kept. */
+export interface LateSaveKind {
+  kind: "conflict" | "played";
+  /** When it came; now, unless given. Saves from before there were versions came earlier, and are superseded. */
+  storedAt?: Date;
+}
+
+/**
+ * Keeps the save as a version of its own, in the place of an earlier one of that kind and session; false when the session owns the slot, or
+ * when this save or a later one of the session was recorded before. May be repeated.
+ */
+export async function insertLateSave(db: Queryable, save: LateSave, { kind, storedAt }: LateSaveKind): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "insert-late-save",
+    text: `
+      INSERT INTO save_versions AS v (slot_id, kind, game_session, object_key, sha256, bytes, unpacked_bytes, generation, sequence, attempt,
+        stored_at, superseded_at)
+      SELECT $1, $2::save_version_kind, $3, $4, $5, $6, $7, $8, $9::int, $10::int, COALESCE($11, now()),
+        CASE WHEN $2::save_version_kind = 'played' THEN now() END
+      WHERE NOT EXISTS (SELECT FROM game_sessions WHERE id = $3 AND slot_id = $1 AND slot_released_at IS NULL)
+        AND NOT EXISTS (SELECT FROM save_versions WHERE slot_id = $1 AND game_session = $3 AND (sequence, attempt) >= ($9::int, $10::int))
+        AND NOT EXISTS (SELECT FROM save_slots WHERE id = $1 AND saved_by_session = $3 AND (sequence, attempt) >= ($9::int, $10::int))
+      ON CONFLICT (slot_id, game_session, kind) WHERE kind IN ('played', 'conflict') DO UPDATE SET
+        object_key = EXCLUDED.object_key, sha256 = EXCLUDED.sha256, bytes = EXCLUDED.bytes, unpacked_bytes = EXCLUDED.unpacked_bytes,
+        generation = EXCLUDED.generation, sequence = EXCLUDED.sequence, attempt = EXCLUDED.attempt, stored_at = EXCLUDED.stored_at, unreadable_at = NULL
+      WHERE (v.sequence, v.attempt) < (EXCLUDED.sequence, EXCLUDED.attempt)`,
+    values: [
+      save.slotId, kind, save.gameSession, save.objectKey, save.sha256, save.bytes, save.unpackedBytes, save.generation, save.sequence,
+      save.attempt, storedAt ?? null,
+    ],
+  });
+  return rowCount === 1;
+}

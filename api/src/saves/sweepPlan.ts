@@ -1,0 +1,66 @@
+import { parseSaveKey } from "#contracts/objectKeys.ts";
+import { graceMs } from "./keptVersions.ts";
+import { isEarlier, namedSaves, newestSaveOf, type NamedSaveObject, type SavePosition, type StoredSaveObject } from "./newestSave.ts";
+import type { SaveVersion } from "./saveVersionQueries.ts";
+
+/** What is recorded of a slot. */
+export interface SlotRecord {
+  objectKey: string | null;
+  generation: number;
+  savedBySession: string | null;
+  sequence: number;
+  attempt: number;
+  /** Session that owns the slot; null when none does. */
+  owner: string | null;
+  /** What the slot pointed to at the sweep before, an hour ago or more. */
+  seenKey: string | null;
+  versions: readonly Pick<SaveVersion, "objectKey" | "gameSession" | "sequence" | "attempt" | "storedAt">[];
+}
+
+/** What a sweep does with the objects of a slot that no version names. */
+export interface SweepPlan {
+  /** Keys of what later saves of the same session superseded, and of what no node agent named. */
+  superseded: string[];
+  /** The last saves of sessions that were never recorded, the oldest first. */
+  unrecorded: NamedSaveObject[];
+  /** Sessions of which objects stay that no version names: a later sweep looks at them again, and needs their versions for that. */
+  unfinished: ReadonlySet<string>;
+}
+
+/**
+ * Sorts out a slot's objects that neither the slot nor a version names and that are older than an hour. Whatever is newer than all that is
+ * recorded of its session stays: it is about to be recorded, or its report was lost.
+ */
+export function planSweep(objects: readonly StoredSaveObject[], record: SlotRecord, now: Date): SweepPlan {
+  const names = new Set([record.objectKey, ...record.versions.map(({ objectKey }) => objectKey)]);
+  const unnamed = objects.filter(({ key }) => !names.has(key));
+  const old = unnamed.filter(({ storedAt }) => isPast(storedAt, now));
+  const ofAgents = namedSaves(old);
+  const superseded = ofAgents.filter((save) => isSuperseded(save, record, now));
+  const foreign = old.filter(({ key }) => parseSaveKey(key) === undefined);
+  const removed = new Set([...superseded, ...foreign].map(({ key }) => key));
+  const unrecorded = [...new Set(ofAgents.map(({ gameSession }) => gameSession))].filter((id) => id !== record.owner)
+    .flatMap((id) => newestSaveOf(ofAgents, id) ?? [])
+    .filter((save) => !recordedPositions(save, record).some((position) => isEarlier(save, position)));
+  return {
+    superseded: [...removed],
+    unrecorded: unrecorded.toSorted((a, b) => a.storedAt.getTime() - b.storedAt.getTime()),
+    unfinished: new Set(unnamed.filter(({ key }) => !removed.has(key)).map(({ key }) => parseSaveKey(key)?.gameSession ?? "")),
+  };
+}
+
+/** Whether a later save of the session has been recorded for an hour. */
+function isSuperseded(save: NamedSaveObject, { versions, seenKey }: SlotRecord, now: Date): boolean {
+  const seen = seenKey === null ? undefined : parseSaveKey(seenKey);
+  if (seen?.gameSession === save.gameSession && isEarlier(save, seen)) return true;
+  return versions.some((version) => version.gameSession === save.gameSession && isEarlier(save, version) && isPast(version.storedAt, now));
+}
+
+function recordedPositions({ gameSession }: NamedSaveObject, record: SlotRecord): SavePosition[] {
+  const ofVersions = record.versions.filter((version) => version.gameSession === gameSession);
+  return record.savedBySession === gameSession ? [...ofVersions, record] : ofVersions;
+}
+
+function isPast(time: Date, now: Date): boolean {
+  return now.getTime() - time.getTime() >= graceMs;
+}
