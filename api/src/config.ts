@@ -246,6 +246,22 @@ export function configWarnings({ isSecure, trustedProxies, auth: { bcryptCost } 
   return warnings;
 }
 
+/** Returns what the command line needs for players' saves besides. Throws one error that names every wrong variable. */
+export function readCliSavesConfig(environment: Environment) {
+  const { S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS } = Variables.shape;
+  const env = readEnvironment(z.object({
+    S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS,
+  }), environment, "command line");
+  return {
+    objectStore: {
+      endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY, timeoutMs: env.S3_TIMEOUT_MS,
+    },
+    saves: { versionsKept: env.SAVE_VERSIONS_KEPT, dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS, retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000 },
+    /** An admin's file may come from a slow line. */
+    partner: { uploadPace: { idleMs: 600_000, windowMs: 600_000, minBytesPerWindow: 1 } },
+  };
+}
+
 /**
  * Returns what the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended
  * sign-ins. Throws one error that names every wrong variable.

@@ -14,6 +14,7 @@ import { isSaveUnreported, stopReasonOf } from "./stopReason.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
 import { recordRequestedSave } from "./recordRequestedSave.ts";
+import { recordUnreadableSave } from "./recordUnreadableSave.ts";
 import { recordVanished } from "./recordVanished.ts";
 
 /**
@@ -69,7 +70,10 @@ async function recordSave({ postgres, logger, metrics }: RecorderDeps, row: Reco
 }
 
 async function recordResult(deps: RecorderDeps, row: RecordedGameSession, gameSession: Stored<GameSession>): Promise<void> {
-  if (row.recordedAt === null) await recordFinished(deps, row, gameSession);
+  if (row.recordedAt === null) {
+    await recordUnreadableSave(deps, row.id, gameSession);
+    await recordFinished(deps, row, gameSession);
+  }
   if (!hasFinalizer(gameSession, finalizers.recorder)) return;
   // While its last save is on its way the object must stay, as the save is reported there. releaseSlots says when it will not come any more.
   if (row.slotReleasedAt === null && isSaveUnreported(gameSession)) return;
