@@ -113,7 +113,7 @@ const save = route({
   name: "saveGameSession",
   summary: "Save what is played",
   description: "A version of its own is kept of it, besides the saves that are made by themselves.",
-  limits: ["saveRequests"],
+  limits: ["saves"],
   body: GameSessionRequest,
   responses: { 202: SaveRequestedResponse },
   errors: ["not_found", "not_running"],

@@ -29,6 +29,7 @@ export async function recordGameSession(deps: RecorderDeps, id: string): Promise
   if (row.crCreatedAt === null) await updateGameSessionCreated(deps.postgres.pool, id);
   await recordSave(deps, row, gameSession);
   await recordRequestedSave(deps, row, gameSession.status?.save);
+  if (row.recordedAt === null) await recordUnreadableSave(deps, row.id, gameSession);
   if (isFinished(gameSession)) return recordResult(deps, row, gameSession);
   await recordProgress(deps, row, gameSession);
   await repeatStop(deps, await findRecordedGameSession(deps.postgres.pool, id) ?? row, gameSession);
@@ -70,10 +71,7 @@ async function recordSave({ postgres, logger, metrics }: RecorderDeps, row: Reco
 }
 
 async function recordResult(deps: RecorderDeps, row: RecordedGameSession, gameSession: Stored<GameSession>): Promise<void> {
-  if (row.recordedAt === null) {
-    await recordUnreadableSave(deps, row.id, gameSession);
-    await recordFinished(deps, row, gameSession);
-  }
+  if (row.recordedAt === null) await recordFinished(deps, row, gameSession);
   if (!hasFinalizer(gameSession, finalizers.recorder)) return;
   // While its last save is on its way the object must stay, as the save is reported there. releaseSlots says when it will not come any more.
   if (row.slotReleasedAt === null && isSaveUnreported(gameSession)) return;
