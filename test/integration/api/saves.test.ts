@@ -176,7 +176,7 @@ describe("a player's saves", function () {
       const copy = response.json<{ id: string; slotNumber: number; label: string; versions: { id: string; kind: string; isCurrent: boolean }[] }>();
       expect(copy).to.include({ slotNumber: 2, label: "Before the boss (copy)" });
       expect(copy.versions.map(({ kind, isCurrent }) => [kind, isCurrent])).to.deep.equal([["imported", true]]);
-      expect(await fixture.api.deps.postgres.prisma.saveSweep.count({ where: { slotId: copy.id } })).to.equal(0);
+      expect(await fixture.api.deps.postgres.prisma.saveSweep.count({ where: { slotId: copy.id, slotDeletedAt: { not: null } } })).to.equal(0);
       expect((await fixture.player.delete(`${fixture.path}/${slotId}`)).status).to.equal(204);
       await fixture.minio.client.removeObjects(fixture.minio.bucket, await fixture.objects(`saves/${slotId}/`));
       expect((await fixture.player.get(`${fixture.path}/${copy.id}/versions/${copy.versions[0]!.id}/archive`)).status).to.equal(200);
