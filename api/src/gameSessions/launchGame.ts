@@ -58,7 +58,7 @@ export async function launchGame(
     const stored = {
       id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
     };
-    if (!await insertGameSession(transaction, stored)) throw await refusalOf(transaction, userId);
+    if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
     await alsoWithin?.(stored.id, transaction);
     return stored;
   });
@@ -79,7 +79,7 @@ function noServers(message: string, cause?: unknown): DomainError {
 }
 
 /** Why the session could not be stored, although nothing spoke against it a moment before. */
-async function refusalOf(transaction: Queryable, userId: string): Promise<DomainError> {
+async function launchErrorOf(transaction: Queryable, userId: string): Promise<DomainError> {
   const isActive = await hasActiveGameSession(transaction, userId);
   return isActive ? new DomainError("session_active", { message: sessionActiveMessage }) : slotInUse();
 }
