@@ -23,8 +23,8 @@ const rooms = {
     "main.ts", "cli", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
     // The nouns.
     "stream", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
-    // What knows no noun: HTTP, the cluster, the stores.
-    "http", "cluster", "stores", "errors.ts", "metrics.ts", "rbac.ts", "generated",
+    // What knows no noun: archives on their way, HTTP, the cluster, the stores.
+    "archives", "http", "cluster", "stores", "errors.ts", "metrics.ts", "rbac.ts", "generated",
   ],
   "node-agent": [
     // The program, and what puts it together.

@@ -15,6 +15,7 @@ import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./audit/audit.ts";
 import { CatalogCounts } from "./catalog/catalogCounts.ts";
+import { SaveUploads } from "./saves/saveUploads.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
 import { connectPostgres } from "./stores/postgres.ts";
 import { RateLimits } from "./http/rateLimits.ts";
@@ -41,6 +42,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     streamers: new StreamerClient(),
     objectStore: connectObjectStore(config.objectStore),
     catalogCounts: new CatalogCounts(),
+    saveUploads: new SaveUploads(8),
     audit: new Audit(postgres, logger),
     tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: config.sessionCookie, clock }),
     csrfTokens: new CsrfTokens(signingKeys),

@@ -19,6 +19,7 @@ import type { Passwords } from "./auth/passwords.ts";
 import type { Postgres } from "./stores/postgres.ts";
 import type { RateLimits } from "./http/rateLimits.ts";
 import type { Redis } from "./stores/redis.ts";
+import type { SaveUploads } from "./saves/saveUploads.ts";
 import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { SignInQueue } from "./auth/signInQueue.ts";
@@ -37,6 +38,8 @@ export interface Deps {
   tokens: Tokens;
   csrfTokens: CsrfTokens;
   catalogCounts: CatalogCounts;
+  /** Bounds how many uploads of saves take memory at once. */
+  saveUploads: SaveUploads;
   authSessions: AuthSessions;
   /** External providers of sign-ins, by id. */
   oauthProviders: ReadonlyMap<string, OAuthProvider>;

@@ -9,6 +9,7 @@ import { catalogRoutes } from "./catalog/routes.ts";
 import { gameSessionRoutes } from "./gameSessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
+import { saveRoutes } from "./saves/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
 
@@ -19,6 +20,7 @@ const routes: readonly Route<Deps>[] = [
   ...authMethodRoutes,
   ...authPageRoutes,
   ...catalogRoutes,
+  ...saveRoutes,
   ...gameSessionRoutes,
   ...partnerRoutes,
   ...streamRoutes,

@@ -107,6 +107,12 @@ export const limits = {
     packedBytes: (1024 + 64) * 2 ** 20,
     unpackedBytes: 1 * 2 ** 30,
     entries: 20_000,
+    /** Characters of a player's own name for a slot. */
+    labelMaxLength: 40,
+    /** Restores, copies, renamings, deletions and wishes to save of a player. */
+    changesPerMinute: 30,
+    /** Uploads and downloads of a player. */
+    transfersPerHour: 60,
   },
   node: {
     heartbeatSeconds: 10,

@@ -35,7 +35,7 @@ export async function findCatalogGame(db: Queryable, userId: string, slug: strin
     text: `
       SELECT ${listColumns}, g.screenshots, coalesce(g.content_rating, '') AS "contentRating", g.languages, coalesce(g.website, '') AS website,
         (SELECT coalesce(json_agg(json_build_object(
-            'id', s.id, 'number', s.number, 'label', s.label, 'lastPlayedAt', s.last_played_at) ORDER BY s.number), '[]')
+            'id', s.id, 'number', s.number, 'label', COALESCE(s.custom_label, s.label), 'lastPlayedAt', s.last_played_at) ORDER BY s.number), '[]')
           FROM save_slots s WHERE s.user_id = $1 AND s.game_id = g.id) AS slots
       FROM games g WHERE g.slug = $2 AND g.status = 'active' AND g.deleted_at IS NULL`,
     values: [userId, slug],

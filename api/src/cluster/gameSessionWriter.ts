@@ -67,6 +67,18 @@ export class GameSessionWriter {
     }
   }
 
+  /** Asks for what is played to be saved; resolves with false when there is no such object. A later request that came before stays. */
+  async requestSave(id: string, at: Date): Promise<boolean> {
+    try {
+      await this.#client.mergePatch(this.#ref(id), { spec: { saveRequestedAt: at.toISOString() } }, options);
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      if (isInvalid(error)) return true;
+      throw error;
+    }
+  }
+
   /** Removes the recorder's finalizer from an object whose result is in the database. */
   async release(gameSession: Stored<GameSession>): Promise<void> {
     await removeFinalizer(this.#client, gameSession, finalizers.recorder, { deadlineMs });

@@ -2,9 +2,6 @@ import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import type { Slot } from "./slotChoice.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** Any constant: all copies of this program agree on it. */
-const launchLock = 7_264_010_332;
-
 /** Everything that decides whether and how a game is launched. */
 export interface LaunchContext {
   gameId: string;
@@ -36,11 +33,6 @@ export interface NewGameSession {
   spec: GameSessionSpec;
 }
 
-/** Lets one launch at a time decide, until its transaction ends, so that two never take the same last place on a node. */
-export async function lockLaunches(transaction: Queryable): Promise<void> {
-  await transaction.query("SELECT pg_advisory_xact_lock($1)", [launchLock]);
-}
-
 /**
  * Returns what decides about a launch; undefined when the catalogue has no such game. The share lock holds back a new version
  * and a deletion until the session, which pins this version, is stored.
@@ -56,7 +48,8 @@ export async function findLaunchContext(transaction: Queryable, slug: string, us
         (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions",
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
-            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
+            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL),
+            'isUnreadable', EXISTS (SELECT FROM save_versions u WHERE u.slot_id = s.id AND u.object_key = s.object_key AND u.unreadable_at IS NOT NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
           FROM save_slots s WHERE s.user_id = $2 AND s.game_id = g.id) AS "slots"
       FROM games g JOIN game_versions v ON v.id = g.current_version_id
       WHERE g.slug = $1 AND g.status = 'active' AND g.deleted_at IS NULL

@@ -1,6 +1,8 @@
 import {
   GameSessionRequest, GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchRequest, LaunchResponse, StopPendingResponse, StopResponse,
 } from "#contracts/http/gameSessions.ts";
+import { SaveRequestedResponse } from "#contracts/http/saves.ts";
+import { requestSave, type RequestSaveDeps } from "./requestSave.ts";
 import { keepGameSessionAlive, type KeepaliveDeps } from "./keepGameSessionAlive.ts";
 import { launchGame, type LaunchDeps } from "./launchGame.ts";
 import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
@@ -15,7 +17,7 @@ import { userRouteFor } from "../auth/userRoute.ts";
 import { findGameSession, listActiveGameSessions } from "./gameSessionQueries.ts";
 
 /** What these routes need. */
-type GameSessionDeps = UserDeps & LaunchDeps & StopDeps & KeepaliveDeps & GameSessionStreamDeps;
+type GameSessionDeps = UserDeps & LaunchDeps & StopDeps & KeepaliveDeps & RequestSaveDeps & GameSessionStreamDeps;
 
 const route = userRouteFor<GameSessionDeps>();
 
@@ -27,7 +29,7 @@ const launch = route({
   limits: ["launch", "launchHourly"],
   body: LaunchRequest,
   responses: { 202: LaunchResponse },
-  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "no_servers"],
+  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "unreadable_save", "no_servers"],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
     const remember = remembering(ctx, 202);
@@ -105,6 +107,23 @@ const stop = route({
   },
 });
 
+const save = route({
+  method: "POST",
+  path: "/api/game/save",
+  name: "saveGameSession",
+  summary: "Save what is played",
+  description: "A version of its own is kept of it, besides the saves that are made by themselves.",
+  limits: ["saves"],
+  body: GameSessionRequest,
+  responses: { 202: SaveRequestedResponse },
+  errors: ["not_found", "not_running"],
+  handle: async ({ ctx, deps, user, body }) => {
+    await requestSave(deps, user.id, body.sessionId);
+    ctx.status = 202;
+    ctx.body = { status: "saving" } satisfies SaveRequestedResponse;
+  },
+});
+
 const list = route({
   method: "GET",
   path: "/api/game/sessions",
@@ -119,4 +138,4 @@ const list = route({
 });
 
 /** Launching, watching, keeping and ending the player's own sessions. */
-export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [launch, status, events, keepalive, stop, list];
+export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [launch, status, events, keepalive, save, stop, list];

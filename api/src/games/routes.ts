@@ -19,8 +19,8 @@ import { respondCacheable, respondTagged } from "../http/response.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
-import { archiveBodyOf, archiveTooLarge } from "./upload/archiveBody.ts";
-import { formatSha256Digest } from "./upload/contentDigest.ts";
+import { archiveBodyOf, archiveTooLarge } from "../archives/archiveBody.ts";
+import { formatSha256Digest } from "../archives/contentDigest.ts";
 
 /** What these routes need. */
 type GamesDeps = PartnerDeps & RegisterGameDeps & UpdateGameDeps & DeleteGameDeps & UploadDeps & { cluster: ClusterView };

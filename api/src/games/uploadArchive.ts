@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError } from "../errors.ts";
@@ -10,11 +10,12 @@ import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import type { PartnerGame } from "./partnerGameQueries.ts";
 import { findCurrentDigest, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
 import { deleteUploadLease, type UploadLease } from "./uploadQueries.ts";
-import type { ArchiveBody } from "./upload/archiveBody.ts";
+import type { ArchiveBody } from "../archives/archiveBody.ts";
 import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
-import type { ArchiveUpload } from "./upload/archiveUpload.ts";
-import { CutOff, TooSlow, type Pace } from "./upload/bodyReader.ts";
-import { ArchiveTooLarge, DigestMismatch, receiveArchive, type ReceivedArchive } from "./upload/receiveArchive.ts";
+import type { ArchiveUpload } from "../archives/archiveUpload.ts";
+import type { Pace } from "../archives/bodyReader.ts";
+import { toReceptionError } from "../archives/receptionError.ts";
+import { receiveArchive, type ReceivedArchive } from "../archives/receiveArchive.ts";
 import { holdUploadLease } from "./upload/uploadLease.ts";
 import { noSuchGame } from "./updateGame.ts";
 
@@ -63,7 +64,7 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, { game, precon
   const received = await receive(deps, upload, game, body, signal).catch(async (error: unknown) => {
     // The lease stays behind, so the sweeper finds what an abort that fails leaves.
     await upload.abort().catch((cause: unknown) => deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abort a refused upload."));
-    throw toDomainError(error, deps.config.partner.uploadMaxBytes);
+    throw toReceptionError(error, deps.config.partner.uploadMaxBytes);
   });
   if (await findCurrentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
     await upload.abort();
@@ -83,7 +84,7 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, { game, precon
 
 async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
   const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
-  return receiveArchive({ body: body.open(), game, upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
+  return receiveArchive({ body: body.open(), rules: gameArchiveRules({ launcher: game.launcher, engineDir: game.engineDir }), upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
 }
 
 /** Makes the archive current. The lease is the fence: an upload that has lost it must not become current, however late it continues. */
@@ -100,16 +101,4 @@ async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, prec
       ...lease, sha256: sha256.toString("hex"), sizeBytes, unpackedSizeBytes: unpackedBytes, rootFiles, rootDirectories,
     });
   });
-}
-
-function toDomainError(error: unknown, maxBytes: number): unknown {
-  if (error instanceof ArchiveRefused) {
-    const details = error.entry === undefined ? {} : { details: [{ path: error.entry.slice(0, 256), message: error.message }] };
-    return new DomainError("invalid_archive", { message: error.message, cause: error, ...details });
-  }
-  if (error instanceof ArchiveTooLarge) return new DomainError("payload_too_large", { message: `An archive may have at most ${maxBytes} bytes.` });
-  if (error instanceof DigestMismatch) return new DomainError("checksum_mismatch", { message: error.message });
-  if (error instanceof CutOff) return new DomainError("invalid_request", { message: error.message, cause: error });
-  if (error instanceof TooSlow) return new DomainError("request_timeout", { message: error.message });
-  return error;
 }

@@ -14,6 +14,7 @@ export interface RateLimitPolicy {
 export interface RateLimitConfig {
   catalog: { requestsPerMinute: number };
   gameSession: { launchesPerMinute: number; launchesPerHour: number; pollsPerMinute: number };
+  saves: { changesPerMinute: number; transfersPerHour: number };
   partner: { requestsPerMinute: number; uploadsPerHour: number };
 }
 
@@ -32,6 +33,8 @@ export function policiesOf(config: RateLimitConfig) {
     stop: minute(gameSession.stopsPerMinute),
     signalling: minute(gameSession.pollsPerMinute),
     partner: minute(config.partner.requestsPerMinute),
+    saves: minute(config.saves.changesPerMinute),
+    saveTransfers: { points: config.saves.transfersPerHour, windowSeconds: 3600 },
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
   } satisfies Record<string, RateLimitPolicy>;
 }

@@ -1,12 +1,17 @@
 import { createHash } from "node:crypto";
+import { CopyDestinationOptions, CopySourceOptions } from "minio";
 import { withTimeout } from "#runtime/deadline.ts";
 import { savesPrefix } from "#contracts/objectKeys.ts";
+import { ArchiveUpload } from "../archives/archiveUpload.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { callObjectStore } from "../stores/callObjectStore.ts";
 import type { StoredSaveObject } from "./newestSave.ts";
 
 /** The largest save at 2 MB a second. */
 const readTimeoutMs = 600_000;
+
+/** How many timeouts of other requests a copy takes, which moves a whole save. */
+const copyTimeouts = 12;
 
 /** The saves of all slots in the object store. Its methods throw unavailable when the object store fails. */
 export class SaveObjectStore {
@@ -52,5 +57,17 @@ export class SaveObjectStore {
     const results = await callObjectStore(client.removeObjects(bucket, [...keys]), timeoutMs, "Removing saves");
     const refused = results.flatMap((result) => result?.Error ?? []);
     if (refused.length > 0) throw new Error(`The object store keeps ${refused.length} saves that it was to remove: ${refused[0]?.Code ?? "no reason given"}.`);
+  }
+
+  /** Copies a save within the object store. */
+  async copy(fromKey: string, toKey: string): Promise<void> {
+    const { client, bucket, timeoutMs } = this.#objectStore;
+    const source = new CopySourceOptions({ Bucket: bucket, Object: fromKey });
+    await callObjectStore(client.copyObject(source, new CopyDestinationOptions({ Bucket: bucket, Object: toKey })), copyTimeouts * timeoutMs, "Copying a save");
+  }
+
+  /** Opens an upload; nothing is visible under the key until it is completed. */
+  async openUpload(key: string): Promise<ArchiveUpload> {
+    return ArchiveUpload.open(this.#objectStore, key);
   }
 }

@@ -56,6 +56,9 @@ export const GameSessionSpec = withRules(z.strictObject({
   expiresAt: withRules(timestamp, [
     { rule: "self >= oldSelf", message: "only moves forward" },
   ]).optional().describe("The session is stopped as idle after this moment, if that is later than its ready time plus idleTimeoutSeconds."),
+  saveRequestedAt: withRules(timestamp, [
+    { rule: "self >= oldSelf", message: "only moves forward" },
+  ]).optional().describe("The player asked at this moment for what is played to be saved: the newest save from then on is stored at once, and says so by its requestedAt."),
   idleTimeoutSeconds: immutable(z.int().min(10).max(86_400).default(defaults.idleTimeoutSeconds)),
   startDeadlineSeconds: immutable(z.int().min(5).max(3600).default(defaults.startDeadlineSeconds)).describe("From when the operator first saw the session to Ready."),
   downloadDeadlineSeconds: immutable(z.int().min(5).max(3600).default(defaults.downloadDeadlineSeconds)).describe("For the game's files to be on one node."),
@@ -64,6 +67,7 @@ export const GameSessionSpec = withRules(z.strictObject({
 }), [
   { rule: "!has(oldSelf.stopReason) || has(self.stopReason)", message: "stopReason cannot be removed" },
   { rule: "!has(oldSelf.expiresAt) || has(self.expiresAt)", message: "expiresAt cannot be removed" },
+  { rule: "!has(oldSelf.saveRequestedAt) || has(self.saveRequestedAt)", message: "saveRequestedAt cannot be removed" },
 ]).describe("What the session shall be.");
 export type GameSessionSpec = z.infer<typeof GameSessionSpec>;
 
@@ -87,6 +91,7 @@ export const StoredSave = z.strictObject({
   sequence: z.int().min(1).describe("Counts the saves of this session upward."),
   persistedAt: timestamp,
   unpackedBytes: byteCount.optional().describe("What the save's files take in the save volume."),
+  requestedAt: timestamp.optional().describe("The newest saveRequestedAt that this save, or an earlier one of the session, was made at or after."),
   final: z.boolean().describe("Stored after the game had ended: nothing newer will come."),
 });
 export type StoredSave = z.infer<typeof StoredSave>;

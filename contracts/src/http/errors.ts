@@ -16,6 +16,7 @@ export const errors = {
   conflict: { status: 409, meaning: "The thing exists already, or is in a state that does not allow this." },
   session_active: { status: 409, meaning: "The player has an active session already; `sessionId` names it." },
   no_empty_slot: { status: 409, meaning: "All save slots of the game are in use: name one to continue." },
+  slot_in_use: { status: 409, meaning: "A session plays the save slot, or its last save is still on its way: stop it, or wait." },
   viewer_active: { status: 409, meaning: "Another page shows this session: ask with `takeover=true` to replace it." },
   not_running: { status: 409, meaning: "The session is not running (yet, or any more)." },
   upload_in_progress: { status: 409, meaning: "Another upload of this game is under way: wait for its end." },
@@ -25,6 +26,7 @@ export const errors = {
   unsupported_media_type: { status: 415, meaning: "The body is of another type than the route takes, or is encoded; `Accept` lists the types." },
   idempotency_key_reused: { status: 422, meaning: "The `Idempotency-Key` was used for another request within the last day: take a new one." },
   invalid_archive: { status: 422, meaning: "The archive breaks a packaging rule; `message` names the entry." },
+  unreadable_save: { status: 422, meaning: "The save is missing or damaged; `versionId` names the newest one before it that can be read." },
   locked: { status: 429, meaning: "Too many failed sign-ins for this e-mail: try again after `Retry-After`." },
   rate_limited: { status: 429, meaning: "Too many requests: try again after `Retry-After`." },
   headers_too_large: { status: 431, meaning: "The request's headers are larger than the service reads." },
@@ -53,6 +55,8 @@ export const ErrorBody = z.object({
   details: z.array(ErrorDetail).optional(),
   /** With `session_active`: the player's active session. */
   sessionId: z.string().optional(),
+  /** With `unreadable_save`: the newest version before it that can be read, if there is one. */
+  versionId: z.string().optional(),
   /** On sign-in routes: where the browser would have been sent. */
   url: z.string().optional(),
 });

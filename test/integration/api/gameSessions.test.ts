@@ -1,6 +1,8 @@
 import { expect } from "chai";
-import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import type { GameSessionStatus, StoredSave } from "#contracts/crd/gameSession.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import type { SavesResponse } from "#contracts/http/saves.ts";
+import { recordRequestedSave } from "#api/gameSessions/recorder/recordRequestedSave.ts";
 import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
 import type { TestApi } from "../../support/http/api.ts";
@@ -42,6 +44,58 @@ describe("game sessions", function () {
     return eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped")
       .then(() => operator.finish(id, { usage, ...status }));
   }
+
+  describe("POST /api/game/save", () => {
+    const stored = (slotId: string, sequence: number, times: { persistedAt: string; requestedAt: string }): StoredSave => ({
+      objectKey: `saves/${slotId}/1-gs-a-${sequence}.1.tar.gz`, sha256: "a".repeat(64), bytes: 10, unpackedBytes: 4096, generation: 1, sequence, final: false, ...times,
+    });
+
+    it("asks the node for a save, and keeps what it stores as one version for each request", async () => {
+      const id = await fixture.running();
+      const request = async (): Promise<string> => {
+        const before = (await operator.session(id)).spec.saveRequestedAt;
+        const response = await player.post("/api/game/save", { sessionId: id });
+        expect(response.status, response.text).to.equal(202);
+        expect(response.json()).to.deep.equal({ status: "saving" });
+        const { spec } = await operator.session(id);
+        expect(spec.saveRequestedAt).to.be.a("string").and.not.equal(before);
+        return spec.saveRequestedAt!;
+      };
+      const { slotId } = await fixture.rowOf(id);
+      const versions = async () => (await player.get(`/api/games/${game.slug}/saves`)).json<SavesResponse>().slots[0]!.versions.filter(({ kind }) => kind === "requested");
+      const first = await request();
+      // The node's clock is a minute behind.
+      const early = new Date(new Date(first).getTime() - 60_000).toISOString();
+      await operator.report(id, { save: stored(slotId!, 1, { persistedAt: early, requestedAt: first }) });
+      await eventually(async () => (await versions()).length === 1, { what: "the first version" });
+      await operator.report(id, { save: stored(slotId!, 2, { persistedAt: new Date().toISOString(), requestedAt: first }) });
+      await eventually(async () => (await api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId! } })).sequence === 2, { what: "the autosave" });
+      expect(await versions()).to.have.length(1);
+      const second = await request();
+      await operator.report(id, { save: stored(slotId!, 3, { persistedAt: new Date().toISOString(), requestedAt: second }) });
+      await eventually(async () => (await versions()).length === 2, { what: "the second version" });
+      expect((await versions()).every(({ isCurrent }) => !isCurrent)).to.be.true;
+    });
+
+    it("keeps one version when two recorders see the save at once, and none of a session that does not own its slot", async () => {
+      const id = await fixture.running();
+      const row = await fixture.rowOf(id);
+      const save = stored(row.slotId!, 1, { persistedAt: new Date().toISOString(), requestedAt: new Date().toISOString() });
+      await Promise.all([1, 2, 3, 4].map(() => recordRequestedSave(api.deps, row, save)));
+      const { prisma } = api.deps.postgres;
+      expect(await prisma.saveVersion.count({ where: { slotId: row.slotId!, kind: "requested" } })).to.equal(1);
+      await prisma.gameSession.update({ where: { id }, data: { slotReleasedAt: new Date() } });
+      await recordRequestedSave(api.deps, row, { ...save, sequence: 2, requestedAt: new Date(Date.now() + 1000).toISOString() });
+      expect(await prisma.saveVersion.count({ where: { slotId: row.slotId!, kind: "requested" } })).to.equal(1);
+    });
+
+    it("refuses a session that does not run, and one of somebody else", async () => {
+      const id = await fixture.launched();
+      expectErrorResponse(await player.post("/api/game/save", { sessionId: id }), 409, "not_running");
+      await fixture.newPlayer();
+      expectErrorResponse(await fixture.player.post("/api/game/save", { sessionId: id }), 404, "not_found");
+    });
+  });
 
   describe("GET /api/game/session-status", () => {
     it("shows the stages of a launch, the stream while it runs, and the end with its reason", async () => {

@@ -12,7 +12,7 @@ import { createArchiveReader } from "#archive/archiveReader.ts";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { anEditedTar, badEntries, editedEntries, goodEntries } from "#test/factories/tarArbitrary.ts";
 import { aTar } from "#test/factories/tarArchive.ts";
-import { ArchiveInspection } from "#api/games/upload/archiveInspection.ts";
+import { ArchiveInspection } from "#api/archives/archiveInspection.ts";
 import { unpackArchive } from "#node-agent/unpack/unpack.ts";
 
 const game = { launcher: "play.sh", engineDir: "engine" };
@@ -122,7 +122,7 @@ function read(tar: Buffer, by: number): { names: string[]; tree: Tree } | Archiv
 
 /** What the API tells of the packed archive: undefined when it takes it. */
 async function inspect(packed: Buffer): Promise<string | undefined> {
-  const inspection = new ArchiveInspection(game);
+  const inspection = new ArchiveInspection(gameArchiveRules(game));
   try {
     await inspection.write(packed);
     await inspection.finish();

@@ -26,12 +26,16 @@ CREATE TABLE "save_versions" (
     "stored_at" TIMESTAMPTZ(3) NOT NULL DEFAULT now(),
     "superseded_at" TIMESTAMPTZ(3),
     "unreadable_at" TIMESTAMPTZ(3),
+    "check_due_at" TIMESTAMPTZ(3) NOT NULL DEFAULT now(),
 
     CONSTRAINT "save_versions_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateIndex
 CREATE INDEX "save_versions_slot_id_stored_at_idx" ON "save_versions"("slot_id", "stored_at");
+
+-- CreateIndex
+CREATE INDEX "save_versions_check_due_at_idx" ON "save_versions"("check_due_at");
 
 -- Below: what Prisma's schema language cannot say.
 

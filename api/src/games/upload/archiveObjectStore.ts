@@ -1,6 +1,6 @@
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { callObjectStore } from "../../stores/callObjectStore.ts";
-import { ArchiveUpload } from "./archiveUpload.ts";
+import { ArchiveUpload } from "../../archives/archiveUpload.ts";
 
 /** The uploaded archives in the object store. Its methods throw unavailable when the object store fails. */
 export class ArchiveObjectStore {

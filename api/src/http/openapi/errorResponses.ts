@@ -43,6 +43,7 @@ export function errorBody(kind: ErrorKind, codes: readonly ErrorCode[]): z.ZodTy
     ...(hasRequestId(kind, codes) && { requestId: requestId.optional() }),
     ...(codes.some((code) => detailed.has(code)) && { details: z.array(ErrorDetail).optional() }),
     ...(codes.includes("session_active") && { sessionId: activeSessionId.optional() }),
+    ...(codes.includes("unreadable_save") && { versionId: earlierVersionId.optional() }),
     ...(kind === "form" && { url: formUrl }),
   }).meta({ id: `${errorName(kind, codes).replace(/Error$/, "")}Error` });
 }
@@ -64,6 +65,7 @@ const kindNames: Record<ErrorKind, string> = { public: "Public", user: "", partn
 
 const requestId = z.string().meta({ description: "The same as `X-Request-Id`.", examples: ["0123456789abcdefghjk"] });
 const activeSessionId = z.string().meta({ description: "With `session_active`: the session that is in the way.", examples: ["gs-7k2m9q4x1v8c"] });
+const earlierVersionId = z.string().meta({ description: "With `unreadable_save`: the newest version before it that can be read.", examples: ["0f5b3c1e-8a51-4f0e-9a58-1a3a0b4d7c11"] });
 const formUrl = z.url().meta({ description: "Where the browser would have been sent.", examples: ["https://joypod.example/signin?error=CredentialsSignin&code=credentials"] });
 
 function pascalCase(code: string): string {

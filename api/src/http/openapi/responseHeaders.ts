@@ -22,6 +22,7 @@ export const responseHeaders = {
   "WWW-Authenticate": z.string().regex(/^Bearer /).meta({ description: "The kind of credential that is wanted.", examples: ['Bearer realm="joypod partners"'] }),
   "Repr-Digest": z.string().regex(/^sha-256=:[A-Za-z0-9+/]{43}=:$/)
     .meta({ description: "SHA-256 of what was stored (RFC 9530).", examples: ["sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"] }),
+  "Content-Disposition": z.string().regex(/^attachment; filename="[\w.-]+"$/).meta({ description: "The name of the file to store the body as.", examples: ['attachment; filename="moonlight-drift-slot1-20261121-180405.tar.gz"'] }),
   "Upload-Limit": z.string().regex(/^max-size=\d+$/).meta({ description: "Largest archive, in bytes.", examples: ["max-size=10737418240"] }),
   "Idempotency-Replayed": z.literal("true").meta({ description: "This is the stored answer of an earlier request with the same `Idempotency-Key`.", examples: ["true"] }),
 } as const satisfies Record<string, z.ZodType>;

@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { invalidRequest } from "../../errors.ts";
-import type { AppContext } from "../../http/appContext.ts";
-import { continueBody } from "../../http/body.ts";
-import { HttpError, unsupportedMediaType } from "../../http/httpError.ts";
+import { invalidRequest } from "../errors.ts";
+import type { AppContext } from "../http/appContext.ts";
+import { continueBody } from "../http/body.ts";
+import { HttpError, unsupportedMediaType } from "../http/httpError.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
 
 /** The body of an upload, which the client has not been asked to send yet. */

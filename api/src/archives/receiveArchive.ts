@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
+import type { ArchiveEntry } from "#archive/archiveInspector.ts";
+import type { ArchiveRules } from "#archive/archiveRules.ts";
 import { ArchiveInspection, type InspectedArchive } from "./archiveInspection.ts";
 import type { ArchiveUpload } from "./archiveUpload.ts";
 import { BodyReader, type Pace } from "./bodyReader.ts";
@@ -27,7 +29,9 @@ export class DigestMismatch extends Error {
 /** What an archive is received with. */
 export interface ReceiveOptions {
   body: Readable;
-  game: { launcher: string; engineDir: string };
+  rules: ArchiveRules;
+  /** Hears of each entry that passed the rules; what it throws ends the reception. */
+  onEntry?: ((entry: ArchiveEntry) => void) | undefined;
   /** The upload that the bytes are read into; the caller completes or aborts it. */
   upload: Pick<ArchiveUpload, "nextPiece" | "add">;
   expectedDigests: ExpectedDigests;
@@ -42,9 +46,9 @@ export interface ReceiveOptions {
  * sends no faster than the object store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
  */
 export async function receiveArchive({
-  body, game, upload, expectedDigests, maxBytes, pace, signal,
+  body, rules, onEntry, upload, expectedDigests, maxBytes, pace, signal,
 }: ReceiveOptions): Promise<ReceivedArchive> {
-  const inspection = new ArchiveInspection(game);
+  const inspection = new ArchiveInspection(rules, onEntry);
   const sha256 = createHash("sha256");
   const digests = new DigestCheck(expectedDigests);
   const reader = new BodyReader(body, pace, signal);

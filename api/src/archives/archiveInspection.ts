@@ -1,7 +1,7 @@
 import type { Gunzip } from "node:zlib";
 import { createArchiveReader, type ArchiveReader } from "#archive/archiveReader.ts";
 import type { ArchiveEntry, ArchiveSummary } from "#archive/archiveInspector.ts";
-import { gameArchiveRules } from "#archive/archiveRules.ts";
+import type { ArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 
@@ -26,8 +26,14 @@ export class ArchiveInspection {
   /** The memory that the gunzip fills piece by piece before it takes another. */
   #unpacked: ArrayBufferLike | undefined;
 
-  constructor(game: { launcher: string; engineDir: string }) {
-    this.#reader = createArchiveReader(gameArchiveRules(game), { entry: (entry) => this.#remember(entry) });
+  /** `onEntry` hears of each entry that passed the rules; what it throws refuses the archive. */
+  constructor(rules: ArchiveRules, onEntry?: (entry: ArchiveEntry) => void) {
+    this.#reader = createArchiveReader(rules, {
+      entry: (entry) => {
+        this.#remember(entry);
+        onEntry?.(entry);
+      },
+    });
     this.#failed.promise.catch(() => undefined); // The next write or finish throws it.
     this.#gunzip.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#gunzip.once("end", () => this.#ended.resolve(undefined));

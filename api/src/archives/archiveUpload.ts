@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { chunkBytes } from "#archive/gunzip.ts";
-import type { ObjectStore } from "../../stores/objectStore.ts";
-import { callObjectStore } from "../../stores/callObjectStore.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import { callObjectStore } from "../stores/callObjectStore.ts";
 import { releaseBytes } from "#runtime/releaseMemory.ts";
 
 /** The smallest part that S3 takes, in whole pieces: it needs little memory, and 10,000 of them are far more than an archive may have. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
-import { BodyReader, CutOff, TooSlow, type Pace } from "#api/games/upload/bodyReader.ts";
+import { BodyReader, CutOff, TooSlow, type Pace } from "#api/archives/bodyReader.ts";
 
 const pace = { idleMs: 30, windowMs: 0, minBytesPerWindow: 100 };
 const patient = { idleMs: 10_000, windowMs: 10_000, minBytesPerWindow: 100 };

@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { gzipSync } from "node:zlib";
 import { packTar, type TarEntry } from "modern-tar";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
-import { ArchiveInspection, type InspectedArchive } from "#api/games/upload/archiveInspection.ts";
+import { gameArchiveRules } from "#archive/archiveRules.ts";
+import { ArchiveInspection, type InspectedArchive } from "#api/archives/archiveInspection.ts";
 
 const game = { launcher: "play.sh", engineDir: "engine" };
 
@@ -17,7 +18,7 @@ async function anArchive(...extra: TarEntry[]): Promise<Buffer> {
 }
 
 async function inspect(archive: Buffer, chunkBytes = 1000): Promise<InspectedArchive> {
-  const inspection = new ArchiveInspection(game);
+  const inspection = new ArchiveInspection(gameArchiveRules(game));
   try {
     for (let at = 0; at < archive.length; at += chunkBytes) await inspection.write(archive.subarray(at, at + chunkBytes));
     return await inspection.finish();

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createHash } from "node:crypto";
-import { DigestCheck, formatSha256Digest, MalformedDigest, parseDigests } from "#api/games/upload/contentDigest.ts";
+import { DigestCheck, formatSha256Digest, MalformedDigest, parseDigests } from "#api/archives/contentDigest.ts";
 
 const body = Buffer.from("an archive");
 const sha256 = createHash("sha256").update(body).digest();

@@ -1,0 +1,73 @@
+import { randomUUID } from "node:crypto";
+import { saveKey } from "#contracts/objectKeys.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { DomainError } from "../errors.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Queryable } from "../stores/queryable.ts";
+import { deleteNewSlotSweep, insertNewSlotSweep } from "./newSlotSweepQueries.ts";
+import { insertSlot, type SlotsOf } from "./playerSlotQueries.ts";
+import { SaveObjectStore } from "./saveObjectStore.ts";
+import { insertSlotVersion, type NamedSave } from "./saveVersionQueries.ts";
+import { withFreeSlot, withGameSaves, type AlsoWithin, type SlotChangeDeps } from "./slotChange.ts";
+import { emptySlotNumber, requireListed } from "./slotErrors.ts";
+import { findSlotHistory, type SlotHistory } from "./slotHistory.ts";
+
+/** What bringing a save into a slot needs. */
+export interface ImportDeps extends SlotChangeDeps {
+  logger: Logger;
+  objectStore: ObjectStore;
+}
+
+/** Stores an object under the key, and says what it is. */
+export type StoreSave = (objectKey: string) => Promise<Omit<NamedSave, "objectKey">>;
+
+/**
+ * Makes what `store` stores the only save of a new slot in the lowest empty place, and returns the slot. Nothing of it is left when that fails.
+ * Throws no_empty_slot, not_found, conflict for a game that is gone, and what `store` throws.
+ */
+export async function importIntoNewSlot(deps: ImportDeps, slotsOf: SlotsOf, customLabel: string | null, store: StoreSave, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
+  const { pool } = deps.postgres;
+  const id = randomUUID();
+  await insertNewSlotSweep(pool, id);
+  return importSave(deps, newSaveKey(id, 1), store, (save) => withGameSaves(deps, slotsOf, async (transaction, { game, slots }) => {
+    await insertSlot(transaction, { id, userId: slotsOf.userId, gameId: game.id, number: emptySlotNumber(slots), customLabel });
+    await deleteNewSlotSweep(transaction, id);
+    await insertSlotVersion(transaction, id, { ...save, kind: "imported" });
+    return answered(deps, transaction, { ...slotsOf, slotId: id }, alsoWithin);
+  }));
+}
+
+/** Makes what `store` stores the save of a slot that no session owns, and returns the slot. Throws as above, and slot_in_use. */
+export async function importIntoSlot(deps: ImportDeps, slotsOf: SlotsOf, before: SlotHistory, store: StoreSave): Promise<SlotHistory> {
+  const slotOf = { ...slotsOf, slotId: before.id };
+  return importSave(deps, newSaveKey(before.id, before.generation + 1), store, (save) => withFreeSlot(deps, slotOf, async (transaction, { game }) => {
+    requireListed(game);
+    await insertSlotVersion(transaction, before.id, { ...save, kind: "imported" });
+    return answered(deps, transaction, slotOf, undefined);
+  }));
+}
+
+async function importSave(deps: ImportDeps, objectKey: string, store: StoreSave, commit: (save: NamedSave) => Promise<SlotHistory>): Promise<SlotHistory> {
+  const save = { ...await store(objectKey), objectKey };
+  try {
+    return await commit(save);
+  } catch (error) {
+    // Any other error leaves open whether the slot has the save by now.
+    if (!(error instanceof DomainError)) throw error;
+    await new SaveObjectStore(deps.objectStore).remove([objectKey]).catch((cause: unknown) => {
+      deps.logger.warn({ err: cause, objectKey }, "The API could not remove a refused save; the sweeper does.");
+    });
+    throw error;
+  }
+}
+
+async function answered(deps: ImportDeps, transaction: Queryable, slotOf: SlotsOf & { slotId: string }, alsoWithin: AlsoWithin): Promise<SlotHistory> {
+  const { slot } = await findSlotHistory(deps, transaction, slotOf);
+  await alsoWithin?.(slot, transaction);
+  return slot;
+}
+
+/** Returns a key that no session's save has. */
+function newSaveKey(slotId: string, generation: number): string {
+  return saveKey(slotId, { generation, gameSession: `import-${randomUUID()}`, sequence: 1, attempt: 0 });
+}

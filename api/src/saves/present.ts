@@ -1,0 +1,50 @@
+import { limits } from "#contracts/limits.ts";
+import type { SaveSlotHistory, SaveSlotState, SavesResponse, SaveVersion as PublicVersion } from "#contracts/http/saves.ts";
+import type { PlayerSlot, SavesGame } from "./playerSlotQueries.ts";
+import { isCurrentVersion } from "./saveVersion.ts";
+import type { SaveVersion } from "./saveVersionQueries.ts";
+import type { GameSaves, SlotHistory } from "./slotHistory.ts";
+
+const mebibyte = 2 ** 20;
+
+/** Returns what the files of a game's save may take, in bytes. */
+export function saveBytesMaxOf({ saveLimitMb }: Pick<SavesGame, "saveLimitMb">): number {
+  return saveLimitMb === null ? limits.save.volumeBytes.default : saveLimitMb * mebibyte;
+}
+
+/** Returns a player's saves of a game, always with three slots. */
+export function presentSaves({ game, slots }: GameSaves): SavesResponse {
+  return {
+    slots: Array.from({ length: limits.saveSlotsPerGame }, (_, index) => {
+      const slot = slots.find(({ number }) => number === index + 1);
+      return slot === undefined ? presentEmptySlot(index + 1) : presentSlot(slot);
+    }),
+    saveBytesMax: saveBytesMaxOf(game),
+  };
+}
+
+/** Returns one slot with its history. */
+export function presentSlot(slot: SlotHistory): SaveSlotHistory {
+  return {
+    id: slot.id,
+    slotNumber: slot.number,
+    label: slot.label,
+    lastPlayedAt: slot.lastPlayedAt.toISOString(),
+    state: stateOf(slot),
+    versions: slot.versions.map((version) => presentVersion(slot, version)),
+  };
+}
+
+function presentEmptySlot(slotNumber: number): SaveSlotHistory {
+  return { id: null, slotNumber, label: null, lastPlayedAt: null, state: "empty", versions: [] };
+}
+
+function stateOf({ ownerStatus }: PlayerSlot): SaveSlotState {
+  if (ownerStatus === null) return "free";
+  return ownerStatus === "starting" || ownerStatus === "running" ? "playing" : "storing";
+}
+
+function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
+  const { id, storedAt, bytes, kind, unreadableAt } = version;
+  return { id, savedAt: storedAt.toISOString(), bytes, kind, isCurrent: isCurrentVersion(slot, version), isReadable: unreadableAt === null };
+}

@@ -1,0 +1,28 @@
+import type { Logger } from "#runtime/logger.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { checkSave } from "./savedObject.ts";
+import { unreadableSave, versionOf } from "./saveVersion.ts";
+import { updateObjectReadable } from "./saveCheckQueries.ts";
+import type { SaveVersion } from "./saveVersionQueries.ts";
+import type { SlotHistory } from "./slotHistory.ts";
+
+/** What making sure of a version needs. */
+export interface ReadableVersionDeps {
+  logger: Logger;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
+
+/**
+ * Reads all of the slot's version and returns it. One that is missing or damaged is noted as such. Throws unreadable_save, which names the
+ * version before it, not_found and unavailable.
+ */
+export async function readableVersion({ logger, postgres, objectStore }: ReadableVersionDeps, slot: SlotHistory, versionId: string): Promise<SaveVersion> {
+  const version = versionOf(slot, versionId);
+  const found = await checkSave(objectStore, version);
+  await updateObjectReadable(postgres.pool, version, found === "whole");
+  if (found === "whole") return version;
+  logger.error({ slot: slot.id, version: version.id, objectKey: version.objectKey, found }, "A save is unreadable.");
+  throw unreadableSave(slot, version);
+}

@@ -1,0 +1,130 @@
+import {
+  RenameSaveSlotRequest, RestoreSaveRequest, SaveSlotHistory, SaveSlotParams, SavesParams, SavesResponse, SaveVersionParams,
+} from "#contracts/http/saves.ts";
+import { limits as allLimits } from "#contracts/limits.ts";
+import { archiveBodyOf } from "../archives/archiveBody.ts";
+import { formatSha256Digest } from "../archives/contentDigest.ts";
+import type { Audit } from "../audit/audit.ts";
+import type { UserDeps } from "../auth/requireUser.ts";
+import { userRouteFor } from "../auth/userRoute.ts";
+import { applyRateLimits } from "../http/applyRateLimits.ts";
+import { remembering } from "../http/idempotency.ts";
+import { respondCacheable } from "../http/response.ts";
+import { cacheable, empty, json, media } from "../http/responses.ts";
+import type { Route } from "../http/route.ts";
+import { deleteSlot, renameSlot, restoreSave, type RestoreDeps } from "./changeSlot.ts";
+import { copySlot } from "./copySlot.ts";
+import { downloadName, downloadSave } from "./downloadSave.ts";
+import { presentSaves, presentSlot } from "./present.ts";
+import { saveAuditEvent } from "./saveAuditEvent.ts";
+import { findGameSaves, findSlotHistory } from "./slotHistory.ts";
+import { packedBytesMaxOf, uploadSave, type UploadSaveDeps } from "./uploadSave.ts";
+
+/** What these routes need. */
+type SavesDeps = UserDeps & RestoreDeps & UploadSaveDeps & { audit: Audit };
+
+const route = userRouteFor<SavesDeps>();
+const savesPath = "/api/games/:slug/saves";
+const slotPath = `${savesPath}/:slotId`;
+const limits = ["saves"] as const;
+const rawBody = { types: ["application/gzip", "application/x-gzip"], description: "The save's archive, as it was downloaded.", maxBytes: allLimits.save.packedBytes };
+const uploadErrors = [
+  "invalid_request", "checksum_mismatch", "request_timeout", "conflict", "payload_too_large", "unsupported_media_type", "invalid_archive",
+] as const;
+
+const list = route({
+  method: "GET", path: savesPath, name: "listSaves", summary: "List the saves of a game", limits: ["catalog"], params: SavesParams,
+  description: "Also of a game that is not offered any more, while the player has saves of it.",
+  headers: ["If-None-Match"], responses: cacheable(SavesResponse), errors: [],
+  handle: async ({ ctx, deps, user, params: { slug } }) => {
+    respondCacheable(ctx, presentSaves(await findGameSaves(deps, deps.postgres.pool, { userId: user.id, slug })));
+  },
+});
+
+const uploadNew = route({
+  method: "POST", path: savesPath, name: "uploadNewSave", summary: "Upload a save into an empty slot", limits, innerLimits: ["saveTransfers"], params: SavesParams,
+  description: "The archive is checked as it comes; a failed upload leaves nothing, and counts.",
+  headers: ["Content-Digest", "Repr-Digest"], rawBody,
+  responses: { 201: json(SaveSlotHistory, "The new slot.") }, errors: [...uploadErrors, "no_empty_slot"],
+  handle: async ({ ctx, deps, user, params: { slug } }) => {
+    await applyRateLimits(ctx, ["saveTransfers"], user.id);
+    const slot = await uploadSave(deps, { userId: user.id, slug }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game)));
+    deps.audit.recordLater(saveAuditEvent("save.uploaded", { kind: "user", id: user.id }, slug, slot));
+    ctx.status = 201;
+    ctx.body = presentSlot(slot);
+  },
+});
+
+const upload = route({
+  method: "POST", path: `${slotPath}/archive`, name: "uploadSave", summary: "Upload a save into a slot", limits, innerLimits: ["saveTransfers"], params: SaveSlotParams,
+  description: "It becomes the slot's save; what the slot held before stays among its versions. A failed upload changes nothing, and counts.",
+  headers: ["Content-Digest", "Repr-Digest"], rawBody,
+  responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: [...uploadErrors, "slot_in_use"],
+  handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
+    await applyRateLimits(ctx, ["saveTransfers"], user.id);
+    const slot = await uploadSave(deps, { userId: user.id, slug, slotId }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game)));
+    deps.audit.recordLater(saveAuditEvent("save.uploaded", { kind: "user", id: user.id }, slug, slot));
+    ctx.body = presentSlot(slot);
+  },
+});
+
+const restore = route({
+  method: "POST", path: `${slotPath}/restore`, name: "restoreSave", summary: "Make an earlier version the slot's save again", limits, params: SaveSlotParams,
+  description: "It becomes a version of its own; what the slot held before stays among its versions.",
+  body: RestoreSaveRequest, responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: ["conflict", "slot_in_use", "unreadable_save"], isIdempotent: true,
+  handle: async ({ ctx, deps, user, params: { slug, slotId }, body: { versionId } }) => {
+    const remember = remembering(ctx, 200);
+    const slot = await restoreSave(deps, { userId: user.id, slug, slotId }, versionId, remember && ((after, transaction) => remember(presentSlot(after), transaction)));
+    deps.audit.recordLater(saveAuditEvent("save.restored", { kind: "user", id: user.id }, slug, slot));
+    ctx.body = presentSlot(slot);
+  },
+});
+
+const copy = route({
+  method: "POST", path: `${slotPath}/copy`, name: "copySaveSlot", summary: "Copy a slot's save into an empty slot", limits, params: SaveSlotParams,
+  responses: { 201: json(SaveSlotHistory, "The new slot.") }, errors: ["conflict", "slot_in_use", "no_empty_slot", "unreadable_save"], isIdempotent: true,
+  handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
+    const remember = remembering(ctx, 201);
+    const slot = await copySlot(deps, { userId: user.id, slug, slotId }, remember && ((made, transaction) => remember(presentSlot(made), transaction)));
+    ctx.status = 201;
+    ctx.body = presentSlot(slot);
+  },
+});
+
+const rename = route({
+  method: "PATCH", path: slotPath, name: "renameSaveSlot", summary: "Name a slot", limits, params: SaveSlotParams, body: RenameSaveSlotRequest,
+  responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: [],
+  handle: async ({ ctx, deps, user, params: { slug, slotId }, body: { label } }) => {
+    ctx.body = presentSlot(await renameSlot(deps, { userId: user.id, slug, slotId }, label));
+  },
+});
+
+const remove = route({
+  method: "DELETE", path: slotPath, name: "deleteSaveSlot", summary: "Delete a slot with its saves", limits, params: SaveSlotParams,
+  responses: { 204: empty("The slot is empty.") }, errors: ["slot_in_use"],
+  handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
+    const slot = await deleteSlot(deps, { userId: user.id, slug, slotId });
+    deps.audit.recordLater(saveAuditEvent("saveSlot.deleted", { kind: "user", id: user.id }, slug, slot));
+    ctx.status = 204;
+  },
+});
+
+const download = route({
+  method: "GET", path: `${slotPath}/versions/:versionId/archive`, name: "downloadSave", summary: "Download a version of a save", limits, innerLimits: ["saveTransfers"],
+  params: SaveVersionParams, description: "The archive's files are those of the game's save directory. All of it is read and checked before the answer begins.",
+  responses: { 200: media(["application/gzip"], "The save's archive.", { headers: ["Content-Disposition", "Repr-Digest"] }) }, errors: ["unreadable_save"],
+  handle: async ({ ctx, deps, user, params: { slug, slotId, versionId } }) => {
+    await applyRateLimits(ctx, ["saveTransfers"], user.id);
+    const { slot } = await findSlotHistory(deps, deps.postgres.pool, { userId: user.id, slug, slotId });
+    const { version, stream } = await downloadSave(deps, slot, versionId);
+    ctx.status = 200;
+    ctx.set("Content-Disposition", `attachment; filename="${downloadName(slug, slot, version)}"`);
+    ctx.set("Repr-Digest", formatSha256Digest(Buffer.from(version.sha256, "hex")));
+    ctx.type = "application/gzip";
+    ctx.body = stream;
+    ctx.length = version.bytes;
+  },
+});
+
+/** The player's saves: their history, and what the player does with it. */
+export const saveRoutes: readonly Route<SavesDeps>[] = [list, uploadNew, restore, copy, rename, remove, upload, download];

@@ -1,0 +1,31 @@
+import { limits } from "#contracts/limits.ts";
+import { DomainError, notFound } from "../errors.ts";
+import type { PlayerSlot, SavesGame } from "./playerSlotQueries.ts";
+
+/** Returns the error for a slot that is unknown, or somebody else's. */
+export function noSuchSlot(): DomainError {
+  return notFound("There is no such save slot.");
+}
+
+/** Throws conflict for a game that is gone: its saves can be taken away, and nothing else makes sense. */
+export function requireListed({ isListed }: SavesGame): void {
+  if (!isListed) throw new DomainError("conflict", { message: "This game is not offered any more: its saves can be downloaded or deleted, but not played." });
+}
+
+/** Throws slot_in_use when a session owns the slot. */
+export function requireFree({ ownerStatus }: PlayerSlot): void {
+  if (ownerStatus === null) return;
+  if (ownerStatus === "starting" || ownerStatus === "running") {
+    throw new DomainError("slot_in_use", { message: "This save slot is being played: stop the game first." });
+  }
+  throw new DomainError("slot_in_use", { message: "The last save of this slot is still being stored: try again in a moment.", retryAfterSeconds: 10 });
+}
+
+/** Returns the lowest number that no slot has. Throws no_empty_slot. */
+export function emptySlotNumber(slots: readonly PlayerSlot[]): number {
+  const taken = new Set(slots.map(({ number }) => number));
+  for (let number = 1; number <= limits.saveSlotsPerGame; number++) {
+    if (!taken.has(number)) return number;
+  }
+  throw new DomainError("no_empty_slot", { message: "All save slots of this game are in use: delete one first." });
+}

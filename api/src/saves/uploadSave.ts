@@ -1,0 +1,100 @@
+import { saveArchiveRules } from "#archive/archiveRules.ts";
+import { limits } from "#contracts/limits.ts";
+import type { ArchiveBody } from "../archives/archiveBody.ts";
+import type { Pace } from "../archives/bodyReader.ts";
+import { receiveArchive } from "../archives/receiveArchive.ts";
+import { toReceptionError } from "../archives/receptionError.ts";
+import { DomainError } from "../errors.ts";
+import { importIntoNewSlot, importIntoSlot, type ImportDeps, type StoreSave } from "./importedSave.ts";
+import type { SavesGame, SlotsOf } from "./playerSlotQueries.ts";
+import { saveBytesMaxOf } from "./present.ts";
+import { SaveObjectStore } from "./saveObjectStore.ts";
+import type { SaveUploads } from "./saveUploads.ts";
+import { emptySlotNumber, requireFree, requireListed } from "./slotErrors.ts";
+import { findGameSaves, findSlotHistory, type GameSaves, type SlotHistory } from "./slotHistory.ts";
+
+/** What an upload needs. */
+export interface UploadSaveDeps extends ImportDeps {
+  config: ImportDeps["config"] & { partner: { uploadPace: Pace } };
+  saveUploads: SaveUploads;
+}
+
+/** Where an upload goes: into the slot of that id, or into a new one. */
+export interface UploadTarget extends SlotsOf {
+  slotId?: string | undefined;
+}
+
+const mebibyte = 2 ** 20;
+const pageBytes = 4096;
+/** What an archive may have on top of its files' bytes, for its own headers and for files that do not compress. */
+const packingBytes = limits.save.packedBytes - limits.save.unpackedBytes;
+
+/** What an upload is checked against. */
+interface UploadLimits {
+  packedBytesMax: number;
+  unpackedBytesMax: number;
+}
+
+/** Returns the largest archive that a save of this game can be, in bytes. */
+export function packedBytesMaxOf(game: Pick<SavesGame, "saveLimitMb">): number {
+  return Math.min(limits.save.packedBytes, saveBytesMaxOf(game) + packingBytes);
+}
+
+/**
+ * Makes an uploaded archive the save of a slot, and returns the slot; or leaves nothing of it. `body` is asked of the client when the slot
+ * can take it. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone, payload_too_large, invalid_archive,
+ * checksum_mismatch, invalid_request for a body that is cut off, request_timeout and unavailable.
+ */
+export async function uploadSave(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget, bodyFor: (game: SavesGame) => ArchiveBody): Promise<SlotHistory> {
+  const { game, slots, slot } = await findTarget(deps, { ...slotsOf, slotId });
+  requireListed(game);
+  if (slot === undefined) emptySlotNumber(slots);
+  else requireFree(slot);
+  const body = bodyFor(game);
+  try {
+    return await deps.saveUploads.run(() => {
+      const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game) });
+      return slot === undefined ? importIntoNewSlot(deps, slotsOf, null, store) : importIntoSlot(deps, slotsOf, slot, store);
+    });
+  } catch (error) {
+    await body.drain();
+    throw error;
+  }
+}
+
+async function findTarget(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget): Promise<GameSaves & { slot?: SlotHistory }> {
+  const { pool } = deps.postgres;
+  return slotId === undefined ? findGameSaves(deps, pool, slotsOf) : findSlotHistory(deps, pool, { ...slotsOf, slotId });
+}
+
+function storeOf({ objectStore, logger, config }: UploadSaveDeps, body: ArchiveBody, { packedBytesMax, unpackedBytesMax }: UploadLimits): StoreSave {
+  return async (objectKey) => {
+    const upload = await new SaveObjectStore(objectStore).openUpload(objectKey);
+    const memory = memoryCounter(unpackedBytesMax);
+    try {
+      const { sha256, sizeBytes } = await receiveArchive({
+        body: body.open(), rules: saveArchiveRules, onEntry: memory.add, upload, expectedDigests: body.expectedDigests, maxBytes: packedBytesMax,
+        pace: config.partner.uploadPace, signal: new AbortController().signal,
+      });
+      await upload.complete();
+      return { sha256: sha256.toString("hex"), bytes: sizeBytes, unpackedBytes: memory.bytes() };
+    } catch (error) {
+      await upload.abort().catch((cause: unknown) => logger.warn({ err: cause, objectKey }, "The API could not abort a refused upload of a save."));
+      throw toReceptionError(error, packedBytesMax);
+    }
+  };
+}
+
+/** Counts the memory that a save's files take on the node, in whole pages, as the packer does. */
+function memoryCounter(bytesMax: number): { add: (entry: { size: number }) => void; bytes: () => number } {
+  let bytes = 0;
+  return {
+    add: ({ size }) => {
+      bytes += Math.ceil(size / pageBytes) * pageBytes;
+      if (bytes > bytesMax) {
+        throw new DomainError("payload_too_large", { message: `The files of this save take more than ${Math.floor(bytesMax / mebibyte)} MiB, the most that this game may keep.` });
+      }
+    },
+    bytes: () => bytes,
+  };
+}
