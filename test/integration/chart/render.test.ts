@@ -125,6 +125,22 @@ describe("the chart", () => {
     expect(await environmentOf("joypod-operator", complete)).to.contain('{"name":"INTERNET_NAMESERVERS","value":"192.0.2.53"}').and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
   });
 
+  it("wants to know the proxies in front of the API where it makes an Ingress", async () => {
+    const error = await renderingError(...values("external"), "--set", "api.trustedProxies=0");
+    expect(error).to.contain("Set api.trustedProxies to the number of proxies");
+    expect(await render(...values("bundled"), "--set", "api.trustedProxies=0")).to.not.be.empty;
+  });
+
+  it("keeps players' addresses on their way to the API's service where told to", async () => {
+    const serviceOf = async (...args: string[]): Promise<unknown> => (await render(...values("bundled"), ...args))
+      .find(({ kind, metadata }) => kind === "Service" && metadata.name === "joypod-api")?.spec;
+    const local = ["--set", "api.service.externalTrafficPolicy=Local"];
+    expect(await serviceOf("--set", "api.service.type=LoadBalancer", ...local)).to.include({ type: "LoadBalancer", externalTrafficPolicy: "Local" });
+    expect(await serviceOf("--set", "api.service.type=NodePort")).to.not.have.property("externalTrafficPolicy");
+    expect(await renderingError(...values("bundled"), ...local)).to.contain("set api.service.type to NodePort or LoadBalancer");
+    expect(await renderingError(...values("bundled"), "--set", "api.service.externalTrafficPolicy=Global")).to.contain("externalTrafficPolicy");
+  });
+
   it("refuses invalid values, saying what to do", async () => {
     expect(await renderingError()).to.contain("postgres.existingSecret is empty");
     expect(await renderingError(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
