@@ -7,6 +7,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #signIns: Counter<"outcome">;
+  readonly #refusedSaves: Counter;
 
   constructor() {
     const registers = [this.registry];
@@ -16,6 +17,7 @@ export class Metrics {
       labelNames: ["method", "route", "status"], buckets: seconds, registers,
     });
     this.#signIns = new Counter({ name: "joypod_sign_ins_total", help: "Sign-in attempts by outcome.", labelNames: ["outcome"], registers });
+    this.#refusedSaves = new Counter({ name: "joypod_refused_save_reports_total", help: "Looks at reported saves whose key is not one of their session's slot.", registers });
   }
 
   /** One answered request; `route` is the pattern, so that addresses do not multiply series. */
@@ -25,6 +27,11 @@ export class Metrics {
 
   signInDone(outcome: "succeeded" | "failed" | "locked" | "limited" | "csrf"): void {
     this.#signIns.inc({ outcome });
+  }
+
+  /** A reported save that is not believed. */
+  saveRefused(): void {
+    this.#refusedSaves.inc();
   }
 
   /** A number that is read when Prometheus asks. */

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { saveKey } from "#contracts/objectKeys.ts";
 import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
 import type { TestApi } from "../../support/http/api.ts";
@@ -133,7 +134,9 @@ describe("game sessions", function () {
       const { prisma } = api.deps.postgres;
       const id = await fixture.running();
       const before = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
-      const save = { objectKey: `saves/${id}`, sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1, persistedAt: new Date().toISOString(), final: true };
+      const { saveSlot } = (await operator.session(id)).spec;
+      const objectKey = saveKey(saveSlot.slotId, { generation: 1, gameSession: id, sequence: 1, attempt: 1 });
+      const save = { objectKey, sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1, persistedAt: new Date().toISOString(), final: true };
       const ended = finishOnStop(id, { save });
       const responses = await Promise.all(Array.from({ length: 20 }, () => player.post("/api/game/stop", { sessionId: id })));
       await ended;
