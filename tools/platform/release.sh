@@ -22,7 +22,7 @@ upgrade() {
   local options=()
   if [ -n "${JOYPOD_HELM_VALUES:-}" ]; then options+=(--values "$JOYPOD_HELM_VALUES"); fi
   forgetPendingRevisions
-  helmDo upgrade --install joypod "$repositoryRoot/charts/joypod" --create-namespace --wait --timeout 5m --history-max 3 \
+  helmDo upgrade --install joypod "$repositoryRoot/charts/joypod" --create-namespace --wait --wait-for-jobs --timeout 5m --history-max 3 \
     --values "$clusterState/images.yaml" --set stores.bundled=true --set "gpu.resourceName=$(gpuResource)" \
     --set "api.baseUrl=$1" --set api.service.type=NodePort --set api.service.nodePort=30080 "${options[@]}"
 }

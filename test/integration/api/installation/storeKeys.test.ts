@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
 import { Client } from "minio";
@@ -33,7 +35,11 @@ describe("the keys of the object store", function () {
     const release = await ReleaseFixture.in("stores", bundled);
     await release.runJob("make-secrets");
     await minio.stop();
+    const unready = createServer((socket) => socket.destroy()).listen(Number(new URL(minio.endpoint).port), "127.0.0.1");
     const given = release.runJob("store-keys", reachMinio());
+    await Promise.race([once(unready, "connection"), given]);
+    unready.close();
+    await once(unready, "close");
     await minio.start();
     await given;
     const [api, agent] = [await release.valuesOf("joypod-api-store"), await release.valuesOf(agentSecret)];
