@@ -37,7 +37,7 @@ podSelector:
 {{- define "joypod.nodeAgentStoreSource" -}}{{ ternary (printf "%s-node-agent-store" .Release.Name) ((.Values.s3.nodeAgent | default dict).existingSecret | default .Values.s3.existingSecret) .Values.stores.bundled }}{{- end }}
 
 {{/* Where the node agents are, and the secret there that they read their key from. */}}
-{{- define "joypod.nodeAgentNamespace" -}}{{ .Release.Namespace }}{{- end }}
+{{- define "joypod.nodeAgentNamespace" -}}{{ .Values.nodeAgent.namespace | default .Release.Namespace }}{{- end }}
 {{- define "joypod.nodeAgentStoreSecret" -}}{{ .Release.Name }}-node-agent-store{{- end }}
 
 {{/* Annotations of what runs before everything else of an installation or upgrade and is removed afterwards, by its weight. */}}

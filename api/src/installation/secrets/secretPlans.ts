@@ -10,7 +10,7 @@ export interface SecretPlan {
   /** The part of the release whose label it bears. */
   component: string;
   /** Returns what every key holds: what is kept, and fresh values, or what follows from kept ones, for the others. */
-  complete(kept: SecretValues): SecretValues;
+  complete: (kept: SecretValues) => SecretValues;
 }
 
 const bucket = "joypod";

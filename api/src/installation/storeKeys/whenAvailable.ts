@@ -9,7 +9,8 @@ export async function whenAvailable(work: () => Promise<void>, waitMs: number, c
   const deadlineMs = clock.monotonicMs() + waitMs;
   for (let failures = 1; ; failures++) {
     try {
-      return await work();
+      await work();
+      return;
     } catch (error) {
       const pauseMs = backOffMs(backOff, failures, random);
       if ((error instanceof MinioRefused && error.status < 500) || clock.monotonicMs() + pauseMs > deadlineMs) throw error;

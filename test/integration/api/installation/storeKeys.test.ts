@@ -42,31 +42,31 @@ describe("the keys of the object store", function () {
     await once(unready, "close");
     await minio.start();
     await given;
-    const [api, agent] = [await release.valuesOf("joypod-api-store"), await release.valuesOf(agentSecret)];
+    const [api, agent] = [await release.valuesOf("joypod-api-store"), await release.agentKey()];
     const key = "archives/game/upload.tar.gz";
     await clientOf(api).putObject("joypod", key, "archive");
     expect((await clientOf(agent).statObject("joypod", key)).size).to.equal(7);
-    expect(await clientOf(agent).removeObject("joypod", key).then(() => "removed", (error: Error) => error.name)).to.not.equal("removed");
+    expect(await clientOf(agent).removeObject("joypod", key).then(() => "removed", () => "refused")).to.equal("refused");
 
     await release.setSecret(agentSecret, { secretKey: "changed by an admin" });
     await release.runJob("store-keys", reachMinio());
-    expect((await clientOf(await release.valuesOf(agentSecret)).statObject("joypod", key)).size).to.equal(7);
-    expect(await clientOf(agent).statObject("joypod", key).then(() => "read", (error: Error) => error.name)).to.not.equal("read");
+    expect((await clientOf(await release.agentKey()).statObject("joypod", key)).size).to.equal(7);
+    expect(await clientOf(agent).statObject("joypod", key).then(() => "read", () => "refused")).to.equal("refused");
   });
 
   it("of another store are the API's for the agents as well, until they get their own", async () => {
     const release = await ReleaseFixture.in("stores", external);
     await release.setSecret("joypod-s3", { ...store, accessKey: "shared", secretKey: "one" });
     await release.runJob("store-keys");
-    expect(await release.valuesOf(agentSecret)).to.deep.equal({ ...store, accessKey: "shared", secretKey: "one" });
+    expect(await release.agentKey()).to.deep.equal({ ...store, accessKey: "shared", secretKey: "one" });
     await release.setSecret("joypod-s3", { secretKey: "rotated" });
     await release.runJob("store-keys");
-    expect(await release.valuesOf(agentSecret)).to.include({ accessKey: "shared", secretKey: "rotated" });
+    expect(await release.agentKey()).to.include({ accessKey: "shared", secretKey: "rotated" });
 
     const own = release.with("--set", "s3.nodeAgent.existingSecret=agents-s3");
     await release.setSecret("agents-s3", { ...store, accessKey: "agents", secretKey: "two" });
     await own.runJob("store-keys");
-    expect(await release.valuesOf(agentSecret)).to.deep.equal({ ...store, accessKey: "agents", secretKey: "two" });
+    expect(await release.agentKey()).to.deep.equal({ ...store, accessKey: "agents", secretKey: "two" });
     const containers = await own.environments();
     expect(containers.get("api")).to.include({ S3_ACCESS_KEY: "joypod-s3/accessKey", S3_SECRET_KEY: "joypod-s3/secretKey" });
     expect(containers.get("node-agent")).to.include({ S3_ACCESS_KEY: `${agentSecret}/accessKey`, S3_SECRET_KEY: `${agentSecret}/secretKey` });
