@@ -20,7 +20,7 @@ const packages = {
 const rooms = {
   api: [
     // Programs, and what puts them together: the configuration knows what every noun is told.
-    "main.ts", "cli", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
+    "main.ts", "cli", "installation", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
     // The nouns.
     "stream", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
     // What knows no noun: archives on their way, HTTP, the cluster, the stores.

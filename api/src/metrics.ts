@@ -10,6 +10,7 @@ export class Metrics {
   readonly #saveConflicts: Counter;
   readonly #saveChecks: Counter<"found">;
   readonly #unreadableSaves: Gauge;
+  readonly #refusedSaves: Counter;
 
   constructor() {
     const registers = [this.registry];
@@ -24,6 +25,7 @@ export class Metrics {
     this.#saveConflicts = new Counter({
       name: "joypod_save_conflicts_total", help: "Saves that were kept as conflict copies, as their session did not own the slot any longer.", registers,
     });
+    this.#refusedSaves = new Counter({ name: "joypod_refused_save_reports_total", help: "Looks at reported saves whose key is not one of their session's slot.", registers });
   }
 
   /** One answered request; `route` is the pattern, so that addresses do not multiply series. */
@@ -48,6 +50,11 @@ export class Metrics {
   /** One save that was kept as a conflict copy. */
   saveConflictStored(): void {
     this.#saveConflicts.inc();
+  }
+
+  /** A reported save that is not believed. */
+  saveRefused(): void {
+    this.#refusedSaves.inc();
   }
 
   /** A number that is read when Prometheus asks. */

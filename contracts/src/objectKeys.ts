@@ -31,3 +31,9 @@ export function parseSaveKey(key: string): SaveName | undefined {
   if (generation === undefined || gameSession === undefined || sequence === undefined) return undefined;
   return { generation: Number(generation), gameSession, sequence: Number(sequence), attempt: Number(attempt) };
 }
+
+/** Returns whether `saveKey` makes this key for a save of that slot: no other may be read or stored as one of its saves. */
+export function isSaveKeyOf(slotId: string, key: string): boolean {
+  const name = parseSaveKey(key);
+  return name !== undefined && key === saveKey(slotId, name);
+}

@@ -1,6 +1,6 @@
-// Bundles api, operator, node-agent, the packer of a single folder and the `joypod` command line into api/dist/programs, as their image runs
-// them: with neither TypeScript nor the tens of megabytes of packages that are imported and never used, which a process would hold in memory
-// and read at its start.
+// Bundles api, operator, node-agent, the chart's jobs, the packer of a single folder and the `joypod` command line into api/dist/programs, as
+// their image runs them: with neither TypeScript nor the tens of megabytes of packages that are imported and never used, which a process would hold
+// in memory and read at its start.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build, type Plugin } from "vite";
@@ -53,6 +53,8 @@ await build({
         api: "api/src/main.ts",
         passwordWorker: "api/src/auth/passwordWorker.ts",
         joypod: "api/src/cli/cli.ts",
+        makeSecrets: "api/src/installation/secrets/main.ts",
+        giveStoreKeys: "api/src/installation/storeKeys/main.ts",
         operator: "operator/src/main.ts",
         nodeAgent: "node-agent/src/main.ts",
         packer: "packer/src/packOnce.ts",

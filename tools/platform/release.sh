@@ -32,7 +32,7 @@ upgrade() {
   if [ -n "${JOYPOD_HELM_VALUES:-}" ]; then options+=(--values "$JOYPOD_HELM_VALUES"); fi
   ensureRestricted joypod
   forgetPendingRevisions
-  helmDo upgrade --install joypod "$repositoryRoot/charts/joypod" --wait --timeout 5m --history-max 3 \
+  helmDo upgrade --install joypod "$repositoryRoot/charts/joypod" --wait --wait-for-jobs --timeout 5m --history-max 3 \
     --values "$clusterState/images.yaml" --set stores.bundled=true --set "gpu.resourceName=$(gpuResource)" \
     --set "api.baseUrl=$1" --set api.service.type=NodePort --set api.service.nodePort=30080 "${options[@]}"
 }

@@ -32,17 +32,19 @@ podSelector:
 {{- define "joypod.redisSecret" -}}{{ .Values.redis.existingSecret | default (printf "%s-redis" .Release.Name) }}{{- end }}
 {{- define "joypod.s3Secret" -}}{{ .Values.s3.existingSecret | default (printf "%s-s3" .Release.Name) }}{{- end }}
 
-{{/* In the node agents' namespace. */}}
+{{/* The secrets of the programs' keys of the object store. The bundled MinIO's administrator has that of joypod.s3Secret. */}}
+{{- define "joypod.apiStoreSecret" -}}{{ ternary (printf "%s-api-store" .Release.Name) .Values.s3.existingSecret .Values.stores.bundled }}{{- end }}
+{{- define "joypod.nodeAgentStoreSource" -}}{{ ternary (printf "%s-node-agent-store" .Release.Name) ((.Values.s3.nodeAgent | default dict).existingSecret | default .Values.s3.existingSecret) .Values.stores.bundled }}{{- end }}
+
+{{/* Where the node agents are, and the secret there that they read their key from. */}}
+{{- define "joypod.nodeAgentNamespace" -}}{{ .Values.nodeAgent.namespace | default .Release.Namespace }}{{- end }}
 {{- define "joypod.nodeAgentStoreSecret" -}}{{ .Release.Name }}-node-agent-store{{- end }}
 
-{{/* A value of an earlier install's secret, so that an upgrade keeps it; else a fresh one. */}}
-{{- define "joypod.keptSecret" -}}
-{{- $secret := lookup "v1" "Secret" .root.Release.Namespace .name -}}
-{{- if and $secret (hasKey $secret.data .key) -}}
-{{ index $secret.data .key | b64dec }}
-{{- else -}}
-{{ .fresh }}
-{{- end -}}
+{{/* Annotations of what runs before everything else of an installation or upgrade and is removed afterwards, by its weight. */}}
+{{- define "joypod.hookBeforeAll" -}}
+helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-weight: {{ . | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end }}
 
 {{- define "joypod.podSecurity" -}}
@@ -62,8 +64,8 @@ capabilities: { drop: [ALL] }
 {{/* Of the secret of that name. */}}
 {{- define "joypod.s3Env" -}}
 {{- range $name, $key := dict "S3_ENDPOINT" "endpoint" "S3_REGION" "region" "S3_BUCKET" "bucket" "S3_ACCESS_KEY" "accessKey" "S3_SECRET_KEY" "secretKey" }}
-- name: {{ $name }}
-  valueFrom: { secretKeyRef: { name: {{ $ }}, key: {{ $key }} } }
+- name: {{ $.prefix }}{{ $name }}
+  valueFrom: { secretKeyRef: { name: {{ $.secret }}, key: {{ $key }} } }
 {{- end }}
 {{- end }}
 

@@ -3,6 +3,7 @@ import type { GameSessionStatus, StoredSave } from "#contracts/crd/gameSession.t
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { recordRequestedSave } from "#api/gameSessions/recorder/recordRequestedSave.ts";
+import { saveKey } from "#contracts/objectKeys.ts";
 import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
 import type { TestApi } from "../../support/http/api.ts";
@@ -187,7 +188,9 @@ describe("game sessions", function () {
       const { prisma } = api.deps.postgres;
       const id = await fixture.running();
       const before = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
-      const save = { objectKey: `saves/${id}`, sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1, persistedAt: new Date().toISOString(), final: true };
+      const { saveSlot } = (await operator.session(id)).spec;
+      const objectKey = saveKey(saveSlot.slotId, { generation: 1, gameSession: id, sequence: 1, attempt: 1 });
+      const save = { objectKey, sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1, persistedAt: new Date().toISOString(), final: true };
       const ended = finishOnStop(id, { save });
       const responses = await Promise.all(Array.from({ length: 20 }, () => player.post("/api/game/stop", { sessionId: id })));
       await ended;

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { saveKey } from "#contracts/objectKeys.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition, aGameSessionSpec } from "../../factories/gameSession.ts";
 import { launchGame } from "#api/gameSessions/launchGame.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
@@ -10,9 +11,9 @@ import { eventually } from "../../support/clocks/eventually.ts";
 import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
 import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
-function aSave(sequence: number, overrides: Partial<StoredSave> = {}): StoredSave {
+function aSave(slotId: string, sequence: number, overrides: Partial<StoredSave> = {}): StoredSave {
   return {
-    objectKey: `saves/x/1-${sequence}.tar.gz`, sha256: String(sequence).repeat(64), bytes: 100, generation: 1, sequence,
+    objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence, attempt: 1 }), sha256: String(sequence).repeat(64), bytes: 100, generation: 1, sequence,
     persistedAt: new Date().toISOString(), final: false, ...overrides,
   };
 }
@@ -50,15 +51,33 @@ describe("recorder, relay and sweeper", function () {
 
   it("record each newer save in the slot, and no older one", async () => {
     const id = await running();
-    await operator.report(id, { save: aSave(1) });
+    const { id: slot } = await slotOf(id);
+    await operator.report(id, { save: aSave(slot, 1) });
     await eventually(async () => expect(await slotOf(id)).to.include({ generation: 1, sequence: 1, savedBySession: id, label: "Playthrough 1" }));
-    await operator.report(id, { save: aSave(3) });
-    await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 3, objectKey: "saves/x/1-3.tar.gz" }));
-    await operator.finish(id, { save: aSave(4, { final: true }) });
+    await operator.report(id, { save: aSave(slot, 3) });
+    await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 3, objectKey: `saves/${slot}/1-gs-a-3.1.tar.gz` }));
+    await operator.finish(id, { save: aSave(slot, 4, { final: true }) });
     await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 4 }));
-    await operator.report(id, { save: aSave(2) });
+    await operator.report(id, { save: aSave(slot, 2) });
     await recordGameSession(api.deps, id);
     expect(await slotOf(id)).to.include({ sequence: 4 });
+  });
+
+  it("refuse a save of another player's slot, and of no slot, count it and go on", async () => {
+    const id = await running();
+    const { id: slot } = await slotOf(id);
+    const { id: theirs } = await aSaveSlot(api.deps, { user: await aUser(api.deps), game });
+    const count = async (): Promise<number> => Number(/^joypod_refused_save_reports_total (\d+)$/m.exec(await api.deps.metrics.registry.metrics())?.[1]);
+    const stolen = aSave(theirs, 1).objectKey;
+    for (const objectKey of [stolen, `saves/${slot}/../${stolen.slice("saves/".length)}`, `saves/${slot}x/1-gs-a-1.1.tar.gz`, "archives/game/upload.tar.gz"]) {
+      const seen = await count();
+      await operator.report(id, { save: aSave(slot, 1, { objectKey }) });
+      await eventually(async () => expect(await count(), objectKey).to.be.above(seen));
+      expect(await slotOf(id), objectKey).to.include({ objectKey: null, generation: 0 });
+    }
+    expect(api.logLines.join("")).to.contain("The recorder refuses a save").and.contain(`"objectKey":"${stolen}"`);
+    await operator.report(id, { save: aSave(slot, 2) });
+    await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 2 }));
   });
 
   it("record an end once, however often they reconcile, and then remove the object's finalizer", async () => {
@@ -88,7 +107,7 @@ describe("recorder, relay and sweeper", function () {
     await fixture.ended(id);
     expect(await slotOf(id)).to.include({ pendingSession: id });
     expect((await operator.session(id)).metadata.finalizers).to.include(finalizers.recorder);
-    await operator.finish(id, { save: aSave(7, { final: true }) });
+    await operator.finish(id, { save: aSave((await slotOf(id)).id, 7, { final: true }) });
     await eventually(async () => expect(await slotOf(id)).to.include({ pendingSession: null, sequence: 7 }));
     await eventually(async () => !(await operator.session(id)).metadata.finalizers?.includes(finalizers.recorder));
   });

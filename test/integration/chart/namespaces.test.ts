@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { namespaces, secrets } from "#kube/builtin.ts";
+import { namespaces } from "#kube/builtin.ts";
 import { isForbidden } from "#kube/errors.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -115,33 +115,15 @@ describe("the chart's namespaces", function () {
   it("hold all that the agents need: nothing else of the release stands there, and no agent elsewhere", async () => {
     const manifests = await render("bundled");
     const inNodes = manifests.filter(({ metadata }) => metadata.namespace === "joypod-nodes").map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    expect(inNodes).to.have.members(["DaemonSet joypod-node-agent", "NetworkPolicy joypod-node-agent", "Secret joypod-node-agent-store", "ServiceAccount joypod-node-agent"]);
+    expect(inNodes).to.have.members([
+      "DaemonSet joypod-node-agent", "NetworkPolicy joypod-node-agent", "NetworkPolicy joypod-node-agent-egress", "ServiceAccount joypod-node-agent",
+      // For the job that copies their key of the object store.
+      "Role joypod-store-keys", "RoleBinding joypod-store-keys",
+    ]);
     const subjects = manifests.filter(({ kind, metadata }) => kind.endsWith("RoleBinding") && metadata.name.endsWith("node-agent"));
     expect(subjects).to.have.length(2);
     for (const binding of subjects) expect(binding).to.have.deep.property("subjects", [{ kind: "ServiceAccount", name: "joypod-node-agent", namespace: "joypod-nodes" }]);
     const agent = JSON.stringify(manifests.find(({ kind }) => kind === "DaemonSet"));
     expect(agent.match(/"secretKeyRef":\{"name":"[^"]+"/g)).to.have.length(5).and.satisfy((refs: string[]) => refs.every((ref) => ref.endsWith('"joypod-node-agent-store"')));
-    const keys = manifests.filter(({ kind, metadata }) => kind === "Secret" && ["joypod-s3", "joypod-node-agent-store"].includes(metadata.name)).map((secret) => ("stringData" in secret ? secret.stringData : undefined));
-    expect(keys[0]).to.be.an("object").and.deep.equal(keys[1]);
-  });
-
-  it("get a copy of an external store's keys for the agents, and keep a secret that somebody made there", async () => {
-    const [release, nodes] = [await server.createNamespace("release"), await server.createNamespace("nodes")];
-    const clients = new ResourceClient(server.admin, secrets);
-    const data = { endpoint: "aHR0cDovL3Mz", accessKey: "YQ==" };
-    await clients.create({ metadata: { name: "joypod-s3", namespace: release }, data });
-    const copies = async (): Promise<unknown[]> => {
-      const values = `nodeAgent.namespace=${nodes},nodeAgent.createNamespace=false,crds.install=false`;
-      const live = ["--dry-run=server", "--kubeconfig", server.kubeconfigPath, "--namespace", release, "--set", values];
-      return (await render("external", ...live)).filter(({ metadata }) => metadata.name === "joypod-node-agent-store");
-    };
-    const [copy] = await copies();
-    expect(copy).to.deep.include({ kind: "Secret", data }).and.have.nested.property("metadata.namespace", nodes);
-    const annotations = { "meta.helm.sh/release-name": "joypod", "meta.helm.sh/release-namespace": release };
-    const ours = { name: "joypod-node-agent-store", namespace: nodes, labels: { "app.kubernetes.io/managed-by": "Helm" }, annotations };
-    await clients.create({ metadata: ours, data: {} });
-    expect(await copies(), "of the chart's own, at an upgrade").to.have.length(1);
-    await clients.mergePatch({ name: "joypod-node-agent-store", namespace: nodes }, { metadata: { labels: null } });
-    expect(await copies(), "of somebody's own").to.deep.equal([]);
   });
 });

@@ -67,12 +67,14 @@ describe("the chart's network policies, where they are enforced", function () {
     closed = policiesOf(manifests);
     open = policiesOf(await render("--set", "games.network=internet", "--set", "games.internetNameservers={203.0.113.53}", "--set", "games.deniedRanges={203.0.113.64/26,2600:1234::/32}"));
     for (const { metadata, spec } of manifests) {
-      if (spec?.template !== undefined) programs.set(metadata.name, aPod(metadata.namespace ?? "joypod", spec.template.metadata.labels));
+      // The name of a Job ends with what it is made of.
+      const name = metadata.name.replace(/-[0-9a-f]{8}$/, "");
+      if (spec?.template !== undefined) programs.set(name, aPod(metadata.namespace ?? "joypod", spec.template.metadata.labels));
     }
     const test = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-network-test");
     programs.set("joypod-network-test", aPod("joypod", test?.metadata.labels ?? {}));
     expect([...programs.keys()]).to.have.members(
-      ["api", "operator", "node-agent", "postgres", "redis", "minio", "network-test"].map((name) => `joypod-${name}`));
+      ["api", "operator", "node-agent", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys"].map((name) => `joypod-${name}`));
   });
 
   function program(name: string): NetworkEnd {
@@ -178,13 +180,43 @@ describe("the chart's network policies, where they are enforced", function () {
   });
 
   it("let only its clients reach a store", () => {
-    const users = { postgres: ["api"], redis: ["api"], minio: ["api", "node-agent"] };
+    const users = { postgres: ["api"], redis: ["api"], minio: ["api", "node-agent", "store-keys"] };
     const ports = { postgres: 5432, redis: 6379, minio: 9000 };
     for (const store of ["postgres", "redis", "minio"] as const) {
       const reaching = [...programs].filter(([name, from]) => name !== `joypod-${store}` && closed.allow({ from, to: program(store), port: ports[store] })).map(([name]) => name);
       expect(reaching).to.have.members(users[store].map((name) => `joypod-${name}`));
       for (const from of [browser, stranger, session, internetSession]) expect(open.allow({ from, to: program(store), port: ports[store] }), store).to.be.false;
     }
+  });
+
+  it("keep node agents from Postgres and Redis, wherever those are, and from nothing that agents need", async () => {
+    const from = program("node-agent");
+    const elsewhere = { ip: "192.0.2.40" };
+    const needed: Record<string, Target> = {
+      "MinIO": { to: program("minio"), port: 9000 },
+      "an object store elsewhere": { to: elsewhere, port: 443 },
+      "the API server": { to: { ip: "172.18.0.2" }, port: 6443 },
+      "the API server's service": { to: { ip: "10.96.0.1" }, port: 443 },
+      "the cluster's nameserver": { to: { ip: "10.96.0.10" }, port: 53, protocol: "UDP" },
+    };
+    const denied: Record<string, Target> = {
+      "Postgres": { to: program("postgres"), port: 5432 },
+      "Redis": { to: program("redis"), port: 6379 },
+      "Postgres elsewhere": { to: elsewhere, port: 5432 },
+      "Redis elsewhere": { to: elsewhere, port: 6379 },
+    };
+    for (const [what, target] of Object.entries(needed)) expect(closed.allow({ from, ...target }), what).to.be.true;
+    for (const [what, target] of Object.entries(denied)) expect(closed.allow({ from, ...target }), what).to.be.false;
+    for (const store of ["postgres", "redis"]) {
+      const rest = { postgres: 5432, redis: 6379 }[store]!;
+      expect(closed.without(`joypod-${store}`).allow({ from, to: program(store), port: rest }), `${store}, by the agent's own policy`).to.be.false;
+      expect(closed.without("joypod-node-agent-egress").allow({ from, to: program(store), port: rest }), `${store}, by its own policy`).to.be.false;
+    }
+    const others = policiesOf(await render("--set", "networkPolicies.nodeAgentDeniedPorts={65535,25060,1,25060,25061}"));
+    const closedPorts = [1, 2, 5432, 25_059, 25_060, 25_061, 25_062, 65_534, 65_535].filter((port) => !others.allow({ from, to: elsewhere, port }));
+    expect(closedPorts).to.deep.equal([1, 25_060, 25_061, 65_535]);
+    const none = policiesOf(await render("--set-json", "networkPolicies.nodeAgentDeniedPorts=[]"));
+    expect(none.allow({ from, to: elsewhere, port: 5432 })).to.be.true;
   });
 
   it("keep sessions from programs and stores by ingress rules too, but for the public ports", () => {
@@ -220,6 +252,7 @@ describe("the chart's network policies, where they are enforced", function () {
       "joypod-network-test": [{ from: program("network-test"), to: { ip: "10.96.0.1" }, port: 443 }, true],
       "joypod-api": [{ from: stranger, to: program("api"), port: 8083 }, true],
       "joypod-operator": [{ from: stranger, to: program("operator"), port: 8081 }, true],
+      "joypod-node-agent-egress": [{ from: program("node-agent"), to: { ip: "192.0.2.40" }, port: 5432 }, true],
       "joypod-node-agent": [{ from: stranger, to: program("node-agent"), port: 8082 }, true],
       "joypod-postgres": [{ from: stranger, to: program("postgres"), port: 5432 }, true],
       "joypod-redis": [{ from: stranger, to: program("redis"), port: 6379 }, true],
@@ -242,11 +275,11 @@ describe("the chart's network policies, where they are enforced", function () {
       const body = { ...policy, metadata: { ...policy.metadata, namespace } };
       await server.admin.request({ method: "POST", path: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`, query: { dryRun: "All", fieldValidation: "Strict" }, body });
     }
-    expect(policies).to.have.length(10);
+    expect(policies).to.have.length(11);
   });
 
   it("are all covered by these tests", async () => {
     const names = (await render("--set", "games.network=internet", "--set", "games.internetNameservers={203.0.113.53}")).filter(isNetworkPolicy).map(({ metadata }) => metadata.name);
-    expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "api", "operator", "node-agent", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
+    expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "api", "operator", "node-agent", "node-agent-egress", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
   });
 });

@@ -65,7 +65,8 @@ describe("the chart", () => {
   }
 
   it("gives every program a role without wildcards, secrets or escalation", async () => {
-    const roles = (await render(...values("bundled"))).filter(({ kind }) => kind === "Role" || kind === "ClusterRole");
+    const jobs = ["joypod-make-secrets", "joypod-store-keys"];
+    const roles = (await render(...values("bundled"))).filter(({ kind, metadata }) => (kind === "Role" || kind === "ClusterRole") && !jobs.includes(metadata.name));
     expect(roles.map(({ metadata }) => metadata.name)).to.include.members(["joypod-joypod-operator", "joypod-joypod-node-agent", "joypod-api"]);
     for (const { metadata, rules = [] } of roles) {
       for (const { apiGroups, resources, verbs } of rules) {
@@ -83,6 +84,26 @@ describe("the chart", () => {
     expect(await expressionIn("--set", "security.execGroups={support}")).to.contain('["support"]');
   });
 
+  it("gives the jobs that make secrets theirs by name, and the right to create some", async () => {
+    const rulesOf = async (name: string, role: string): Promise<object[] | undefined> =>
+      (await render(...values(name))).find(({ kind, metadata }) => kind === "Role" && metadata.name === role)?.rules;
+    const create = { apiGroups: [""], resources: ["secrets"], verbs: ["create"] };
+    const change = (...names: string[]): object => ({ apiGroups: [""], resources: ["secrets"], resourceNames: names.map((name) => `joypod-${name}`), verbs: ["get", "patch"] });
+    expect(await rulesOf("bundled", "joypod-make-secrets")).to.deep.equal([create, change("api", "postgres", "redis", "s3", "api-store", "node-agent-store")]);
+    expect(await rulesOf("external", "joypod-make-secrets"), "where an admin gives all").to.equal(undefined);
+    for (const name of ["bundled", "external"]) expect(await rulesOf(name, "joypod-store-keys")).to.deep.equal([create, change("node-agent-store")]);
+  });
+
+  it("makes secrets before all else, with rights that end with it", async () => {
+    const hooks = (await render(...values("bundled"))).filter(({ metadata }) => metadata.name === "joypod-make-secrets");
+    expect(hooks.map(({ kind }) => kind)).to.have.members(["ServiceAccount", "Role", "RoleBinding", "Job"]);
+    for (const { kind, metadata: { annotations } } of hooks) {
+      expect(annotations, kind).to.deep.equal({
+        "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": kind === "Job" ? "-10" : "-20", "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
+      });
+    }
+  });
+
   it("keeps the custom resource definitions at uninstallation unless told otherwise", async () => {
     const annotationsOf = (manifests: Manifest[]): (string | undefined)[] => manifests
       .filter(({ kind }) => kind === "CustomResourceDefinition").map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
@@ -92,7 +113,7 @@ describe("the chart", () => {
   });
 
   it("migrates by a hook with external stores and before the API starts with bundled ones", async () => {
-    const hooks = (await render(...values("external"))).filter(({ kind }) => kind === "Job");
+    const hooks = (await render(...values("external"))).filter(({ kind, metadata }) => kind === "Job" && metadata.name === "joypod-migrate");
     expect(hooks[0]?.metadata.annotations?.["helm.sh/hook"]).to.equal("pre-install,pre-upgrade");
     const api = (await render(...values("bundled"))).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api");
     expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);
@@ -130,6 +151,22 @@ describe("the chart", () => {
       expect(await environmentOf(name, values("bundled"))).to.contain('{"name":"GAME_NETWORK","value":"none"}');
     }
     expect(await environmentOf("joypod-operator", complete)).to.contain('{"name":"INTERNET_NAMESERVERS","value":"192.0.2.53"}').and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
+  });
+
+  it("wants to know the proxies in front of the API where it makes an Ingress", async () => {
+    const error = await renderingError(...values("external"), "--set", "api.trustedProxies=0");
+    expect(error).to.contain("Set api.trustedProxies to the number of proxies");
+    expect(await render(...values("bundled"), "--set", "api.trustedProxies=0")).to.not.be.empty;
+  });
+
+  it("keeps players' addresses on their way to the API's service where told to", async () => {
+    const serviceOf = async (...args: string[]): Promise<unknown> => (await render(...values("bundled"), ...args))
+      .find(({ kind, metadata }) => kind === "Service" && metadata.name === "joypod-api")?.spec;
+    const local = ["--set", "api.service.externalTrafficPolicy=Local"];
+    expect(await serviceOf("--set", "api.service.type=LoadBalancer", ...local)).to.include({ type: "LoadBalancer", externalTrafficPolicy: "Local" });
+    expect(await serviceOf("--set", "api.service.type=NodePort")).to.not.have.property("externalTrafficPolicy");
+    expect(await renderingError(...values("bundled"), ...local)).to.contain("set api.service.type to NodePort or LoadBalancer");
+    expect(await renderingError(...values("bundled"), "--set", "api.service.externalTrafficPolicy=Global")).to.contain("externalTrafficPolicy");
   });
 
   it("refuses invalid values, saying what to do", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { saveKey } from "#contracts/objectKeys.ts";
 import { anArchive } from "../fixtures/archives.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { activeSession, endSession, pairOf, slotsOf, type ModelGame, type ModelSession, type PlatformModel } from "./platformModel.ts";
@@ -78,7 +79,8 @@ const save = which.map((index) =>
     const session = pick(unsaved(model), index);
     const { saveSlot } = (await real.operator.session(session.id)).spec;
     const generation = saveSlot.generation + 1;
-    const stored = { objectKey: `saves/${session.id}`, sha256: "a".repeat(64), bytes: 10, generation, sequence: 1, persistedAt: new Date().toISOString(), final: false };
+    const objectKey = saveKey(saveSlot.slotId, { generation, gameSession: session.id, sequence: 1, attempt: 1 });
+    const stored = { objectKey, sha256: "a".repeat(64), bytes: 10, generation, sequence: 1, persistedAt: new Date().toISOString(), final: false };
     await real.operator.report(session.id, { save: stored });
     await eventually(async () => (await real.api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: saveSlot.slotId } })).savedBySession === session.id);
     slotOf(model, session).generation = generation;

@@ -1,8 +1,8 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { parseSaveKey } from "#contracts/objectKeys.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isSaveKeyOf, parseSaveKey } from "#contracts/objectKeys.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
 import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
@@ -56,6 +56,12 @@ async function recordOrphan({ gameSessionWriter, logger }: RecorderDeps, gameSes
 async function recordSave({ postgres, logger, metrics }: RecorderDeps, row: RecordedGameSession, { status }: GameSession): Promise<void> {
   const save = status?.save;
   if (save === undefined || row.slotId === null) return;
+  // A node's agent writes this: one that was taken over must not hand its player another player's save, or make the sweeper remove it.
+  if (!isSaveKeyOf(row.slotId, save.objectKey)) {
+    metrics.saveRefused();
+    logger.warn({ gameSession: row.id, slot: row.slotId, objectKey: save.objectKey, node: status?.nodeName }, "The recorder refuses a save whose key is not one of its session's slot.");
+    return;
+  }
   const keys = { gameSession: row.id, slot: row.slotId, sequence: save.sequence };
   const move = row.slotReleasedAt === null ? await updateSlotSave(postgres.pool, row.slotId, row.id, save) : "not_owner";
   if (move === "moved") logger.info(keys, "The recorder stored a save in its slot.");

@@ -7,8 +7,8 @@ import type { Postgres } from "../../stores/postgres.ts";
 /** What reconciling rows with objects needs. */
 export interface RecorderDeps {
   logger: Logger;
+  metrics: Metrics;
   postgres: Postgres;
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
-  metrics: Pick<Metrics, "saveConflictStored">;
 }

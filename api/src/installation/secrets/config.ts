@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { objectName } from "#contracts/crd/schema.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+
+const Variables = z.object({
+  RELEASE_NAME: objectName,
+  RELEASE_NAMESPACE: objectName,
+  API_SECRET: objectName.optional(),
+  MINIO_SECRET: objectName.optional(),
+});
+
+/** Which secrets the chart's hook makes where they are missing. */
+export interface Config {
+  release: string;
+  namespace: string;
+  /** Of the API's own keys; undefined where an admin gives them. */
+  apiSecret: string | undefined;
+  /** Of the administrator of the bundled MinIO; undefined where no stores are bundled. */
+  minioSecret: string | undefined;
+}
+
+/** Returns the configuration; throws one error that names every wrong variable. An empty one counts as not set. */
+export function readConfig(environment: Environment): Config {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const env = readEnvironment(Variables, set, "making of secrets");
+  return { release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE, apiSecret: env.API_SECRET, minioSecret: env.MINIO_SECRET };
+}

@@ -1,0 +1,25 @@
+// What the chart runs before each installation and upgrade: makes the secrets that are missing and keeps those that are there.
+import { createLogger } from "#runtime/createLogger.ts";
+import { orExit } from "#runtime/program.ts";
+import { secrets } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { KubeTransport } from "#kube/transport.ts";
+import { readConfig } from "./config.ts";
+import { ensureSecret } from "./releaseSecrets.ts";
+import { secretPlans } from "./secretPlans.ts";
+
+const config = orExit(() => readConfig(process.env));
+const logger = createLogger({ program: "make-secrets", level: "info" });
+const transport = KubeTransport.fromDefault({ userAgent: "joypod-make-secrets" });
+try {
+  const client = new ResourceClient(transport, secrets);
+  for (const plan of secretPlans(config)) {
+    const outcome = await ensureSecret(client, config, plan);
+    logger.info({ name: plan.name, outcome }, "A secret of the release is there.");
+  }
+} catch (error) {
+  logger.error({ err: error }, "The release's secrets could not be made: nothing was installed or changed beside those named before.");
+  process.exitCode = 1;
+} finally {
+  await transport.close();
+}

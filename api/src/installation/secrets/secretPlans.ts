@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import type { Config } from "./config.ts";
+
+/** Values of a secret by their keys. */
+export type SecretValues = Readonly<Record<string, string>>;
+
+/** A secret that the release needs. */
+export interface SecretPlan {
+  name: string;
+  /** The part of the release whose label it bears. */
+  component: string;
+  /** Returns what every key holds: what is kept, and fresh values, or what follows from kept ones, for the others. */
+  complete: (kept: SecretValues) => SecretValues;
+}
+
+const bucket = "joypod";
+const region = "us-east-1";
+
+/** Returns the secrets that the release makes itself; their formats are those of earlier versions of the chart. */
+export function secretPlans({ release, namespace, apiSecret, minioSecret }: Config): SecretPlan[] {
+  const host = (store: string): string => `${release}-${store}.${namespace}.svc`;
+  const plans: SecretPlan[] = [];
+  if (apiSecret !== undefined) plans.push(apiPlan(apiSecret));
+  if (minioSecret !== undefined) {
+    const endpoint = `http://${host("minio")}:9000`;
+    plans.push(
+      databasePlan(`${release}-postgres`, "postgres", (password) => `postgresql://joypod:${password}@${host("postgres")}:5432/joypod`),
+      databasePlan(`${release}-redis`, "redis", (password) => `redis://:${password}@${host("redis")}:6379/0`),
+      storeKeyPlan(minioSecret, "minio", endpoint, "joypod"),
+      storeKeyPlan(`${release}-api-store`, "api", endpoint, "joypod-api"),
+      storeKeyPlan(`${release}-node-agent-store`, "node-agent", endpoint, "joypod-node-agent"),
+    );
+  }
+  return plans;
+}
+
+function apiPlan(name: string): SecretPlan {
+  return {
+    name, component: "api",
+    complete: (kept) => ({ signingKeys: `first:${randomBytes(48).toString("base64")}`, passwordPepper: randomBytes(48).toString("base64"), ...kept }),
+  };
+}
+
+function databasePlan(name: string, component: string, urlOf: (password: string) => string): SecretPlan {
+  return {
+    name, component,
+    complete: (kept) => {
+      const { password = randomPassword(24) } = kept;
+      return { password, url: urlOf(password), ...kept };
+    },
+  };
+}
+
+function storeKeyPlan(name: string, component: string, endpoint: string, accessKey: string): SecretPlan {
+  return { name, component, complete: (kept) => ({ endpoint, region, bucket, accessKey, secretKey: randomPassword(30), ...kept }) };
+}
+
+/** Of characters that stand in an address as they are. */
+function randomPassword(bytes: number): string {
+  return randomBytes(bytes).toString("base64url");
+}

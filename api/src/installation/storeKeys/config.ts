@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { objectName } from "#contracts/crd/schema.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import type { StoreUser } from "./createStoreUsers.ts";
+import type { MinioAdminOptions } from "./minioAdmin.ts";
+
+const some = z.string().min(1);
+const endpoint = z.url({ protocol: /^https?$/ });
+
+const Variables = z.object({
+  RELEASE_NAME: objectName,
+  NODE_AGENT_SECRET: objectName,
+  NODE_AGENT_NAMESPACE: objectName,
+  NODE_AGENT_S3_ENDPOINT: endpoint,
+  NODE_AGENT_S3_REGION: some,
+  NODE_AGENT_S3_BUCKET: some,
+  NODE_AGENT_S3_ACCESS_KEY: some,
+  NODE_AGENT_S3_SECRET_KEY: some,
+  BUNDLED_STORES: z.enum(["true", "false"]).transform((word) => word === "true"),
+});
+
+const BundledVariables = z.object({
+  MINIO_ROOT_USER: some,
+  MINIO_ROOT_PASSWORD: some,
+  API_S3_ACCESS_KEY: some,
+  API_S3_SECRET_KEY: some,
+  API_POLICY: some.refine(isJson, "must be JSON"),
+  NODE_AGENT_POLICY: some.refine(isJson, "must be JSON"),
+});
+
+/** Whose keys of the object store are handed out. */
+export interface Config {
+  release: string;
+  /** Where the node agents read their key. */
+  nodeAgentSecret: { name: string; namespace: string };
+  nodeAgentStore: { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string };
+  /** Undefined where the object store is not the bundled one. */
+  minio: { admin: MinioAdminOptions; users: StoreUser[] } | undefined;
+}
+
+/** Returns the configuration; throws one error that names every wrong variable. */
+export function readConfig(environment: Environment): Config {
+  const env = readEnvironment(Variables, environment, "handing out of store keys");
+  const nodeAgentStore = {
+    endpoint: env.NODE_AGENT_S3_ENDPOINT, region: env.NODE_AGENT_S3_REGION, bucket: env.NODE_AGENT_S3_BUCKET,
+    accessKey: env.NODE_AGENT_S3_ACCESS_KEY, secretKey: env.NODE_AGENT_S3_SECRET_KEY,
+  };
+  return {
+    release: env.RELEASE_NAME,
+    nodeAgentSecret: { name: env.NODE_AGENT_SECRET, namespace: env.NODE_AGENT_NAMESPACE },
+    nodeAgentStore,
+    minio: env.BUNDLED_STORES ? readMinio(environment, nodeAgentStore) : undefined,
+  };
+}
+
+function readMinio(environment: Environment, { endpoint: address, region, accessKey, secretKey }: Config["nodeAgentStore"]): NonNullable<Config["minio"]> {
+  const env = readEnvironment(BundledVariables, environment, "handing out of store keys");
+  return {
+    admin: { endpoint: address, region, accessKey: env.MINIO_ROOT_USER, secretKey: env.MINIO_ROOT_PASSWORD },
+    users: [
+      { program: "joypod-api", policy: env.API_POLICY, accessKey: env.API_S3_ACCESS_KEY, secretKey: env.API_S3_SECRET_KEY },
+      { program: "joypod-node-agent", policy: env.NODE_AGENT_POLICY, accessKey, secretKey },
+    ],
+  };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,34 @@
+// What the chart runs beside each installed or upgraded release: gives the programs their own keys of the object store. The bundled MinIO
+// gets a user for each, and the node agents' key goes to their namespace.
+import { createLogger } from "#runtime/createLogger.ts";
+import { orExit } from "#runtime/program.ts";
+import { secrets } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { KubeTransport } from "#kube/transport.ts";
+import { labelsOf, writeSecret } from "../secrets/releaseSecrets.ts";
+import { readConfig } from "./config.ts";
+import { createStoreUsers } from "./createStoreUsers.ts";
+import { MinioAdmin } from "./minioAdmin.ts";
+import { whenAvailable } from "./whenAvailable.ts";
+
+/** A MinIO that comes up with this release may still pull its image. */
+const minioWaitMs = 240_000;
+
+const config = orExit(() => readConfig(process.env));
+const logger = createLogger({ program: "give-store-keys", level: "info" });
+const transport = KubeTransport.fromDefault({ userAgent: "joypod-give-store-keys" });
+try {
+  // First, because the agents' pods wait for it.
+  await writeSecret(new ResourceClient(transport, secrets), config.nodeAgentSecret, labelsOf(config.release, "node-agent"), config.nodeAgentStore);
+  logger.info({ name: config.nodeAgentSecret.name, namespace: config.nodeAgentSecret.namespace }, "The node agents have their key.");
+  if (config.minio !== undefined) {
+    const { admin, users } = config.minio;
+    await whenAvailable(() => createStoreUsers(new MinioAdmin(admin), users), minioWaitMs);
+    logger.info({ users: users.map(({ accessKey }) => accessKey) }, "MinIO has the programs' users.");
+  }
+} catch (error) {
+  logger.error({ err: error }, "The keys of the object store could not be given out.");
+  process.exitCode = 1;
+} finally {
+  await transport.close();
+}

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { expect } from "chai";
+import { Client } from "minio";
+import { ReleaseFixture } from "../../../support/fixtures/releaseFixture.ts";
+import { repositoryRoot } from "../../../support/processes/programs.ts";
+import { startMinio, type TestMinio } from "../../../support/stores/minio.ts";
+
+const chart = join(repositoryRoot, "charts/joypod");
+const bundled = ["--values", join(chart, "ci/bundled-values.yaml")];
+const external = ["--values", join(chart, "ci/external-values.yaml")];
+const agentSecret = "joypod-node-agent-store";
+const store = { endpoint: "https://s3.example.com", region: "eu-1", bucket: "games" };
+
+describe("the keys of the object store", function () {
+  this.timeout(120_000);
+  let minio: TestMinio;
+
+  before(async () => {
+    minio = await startMinio({ bucket: "joypod" });
+  });
+  after(() => minio.remove());
+
+  /** Where the chart's MinIO would be, and its administrator. */
+  const reachMinio = (): Record<string, string> =>
+    ({ NODE_AGENT_S3_ENDPOINT: minio.endpoint, MINIO_ROOT_USER: minio.accessKey, MINIO_ROOT_PASSWORD: minio.secretKey });
+
+  function clientOf({ accessKey = "", secretKey = "" }: Record<string, string>): Client {
+    const { hostname, port } = new URL(minio.endpoint);
+    return new Client({ endPoint: hostname, port: Number(port), useSSL: false, region: minio.region, accessKey, secretKey });
+  }
+
+  it("are given to the bundled MinIO, which may still start, and changed ones with the next upgrade", async () => {
+    const release = await ReleaseFixture.in("stores", bundled);
+    await release.runJob("make-secrets");
+    await minio.stop();
+    const unready = createServer((socket) => socket.destroy()).listen(Number(new URL(minio.endpoint).port), "127.0.0.1");
+    const given = release.runJob("store-keys", reachMinio());
+    await Promise.race([once(unready, "connection"), given]);
+    unready.close();
+    await once(unready, "close");
+    await minio.start();
+    await given;
+    const [api, agent] = [await release.valuesOf("joypod-api-store"), await release.agentKey()];
+    const key = "archives/game/upload.tar.gz";
+    await clientOf(api).putObject("joypod", key, "archive");
+    expect((await clientOf(agent).statObject("joypod", key)).size).to.equal(7);
+    expect(await clientOf(agent).removeObject("joypod", key).then(() => "removed", () => "refused")).to.equal("refused");
+
+    await release.setSecret(agentSecret, { secretKey: "changed by an admin" });
+    await release.runJob("store-keys", reachMinio());
+    expect((await clientOf(await release.agentKey()).statObject("joypod", key)).size).to.equal(7);
+    expect(await clientOf(agent).statObject("joypod", key).then(() => "read", () => "refused")).to.equal("refused");
+  });
+
+  it("of another store are the API's for the agents as well, until they get their own", async () => {
+    const release = await ReleaseFixture.in("stores", external);
+    await release.setSecret("joypod-s3", { ...store, accessKey: "shared", secretKey: "one" });
+    await release.runJob("store-keys");
+    expect(await release.agentKey()).to.deep.equal({ ...store, accessKey: "shared", secretKey: "one" });
+    await release.setSecret("joypod-s3", { secretKey: "rotated" });
+    await release.runJob("store-keys");
+    expect(await release.agentKey()).to.include({ accessKey: "shared", secretKey: "rotated" });
+
+    const own = release.with("--set", "s3.nodeAgent.existingSecret=agents-s3");
+    await release.setSecret("agents-s3", { ...store, accessKey: "agents", secretKey: "two" });
+    await own.runJob("store-keys");
+    expect(await release.agentKey()).to.deep.equal({ ...store, accessKey: "agents", secretKey: "two" });
+    const containers = await own.environments();
+    expect(containers.get("api")).to.include({ S3_ACCESS_KEY: "joypod-s3/accessKey", S3_SECRET_KEY: "joypod-s3/secretKey" });
+    expect(containers.get("node-agent")).to.include({ S3_ACCESS_KEY: `${agentSecret}/accessKey`, S3_SECRET_KEY: `${agentSecret}/secretKey` });
+  });
+
+  it("of the bundled MinIO's administrator are for MinIO and that job alone", async () => {
+    const environments = await (await ReleaseFixture.in("stores", bundled)).environments();
+    const holding = [...environments].filter(([, env]) => Object.values(env).some((value) => value.startsWith("joypod-s3/"))).map(([name]) => name);
+    expect(holding).to.have.members(["minio", "store-keys"]);
+    expect(environments.get("api")).to.include({ S3_ACCESS_KEY: "joypod-api-store/accessKey" });
+    expect(environments.get("node-agent")).to.include({ S3_ACCESS_KEY: `${agentSecret}/accessKey` });
+  });
+
+  it("are given out by a Job of another name with each revision and each change, for a Job cannot be changed", async () => {
+    const release = await ReleaseFixture.in("stores", bundled);
+    const nameOf = async (...options: string[]): Promise<string | undefined> => /^ {2}name: (joypod-store-keys-[0-9a-f]{8})$/m.exec(await release.render(...options))?.[1];
+    const [name, upgraded, changed] = [await nameOf(), await nameOf("--is-upgrade"), await nameOf("--set", "images.controlPlane=other")];
+    expect(name).to.be.a("string");
+    expect(upgraded, "a render alone knows no revisions").to.equal(name);
+    expect(changed).to.not.equal(name);
+    await release.upgrade();
+    const jobs = await release.jobs();
+    await release.upgrade();
+    expect(await release.jobs()).to.have.length(1).and.to.not.deep.equal(jobs);
+  });
+});
