@@ -27,7 +27,7 @@ describe("of a request,", function () {
   describe("the id", () => {
     it("is the caller's own where that has the form of an id, in response and log", async () => {
       const given = "trace-0123456789.abcdef";
-      const refused = await api.anonymous().get("/api/games", { "x-request-id": given });
+      const refused = await api.anonymous().get("/api/nothing", { "x-request-id": given });
       expect(refused.headers.get("x-request-id")).to.equal(given);
       expect(refused.json()).to.include({ requestId: given });
       expect(api.logLines.some((line) => line.includes(`"requestId":"${given}"`))).to.equal(true);
