@@ -3,7 +3,8 @@ import { forbidden } from "../errors.ts";
 import { isSameSecretHash, parsePartnerKey } from "./keyFormat.ts";
 import type { AppContext, HttpDeps } from "../http/appContext.ts";
 import { HttpError } from "../http/httpError.ts";
-import { findLivePartnerKey, updatePartnerKeyUsed } from "./partnerKeyQueries.ts";
+import type { Queryable } from "../stores/queryable.ts";
+import { findLivePartnerKey, lockLivePartnerKey, updatePartnerKeyUsed } from "./partnerKeyQueries.ts";
 
 /** What partners' routes need to check a key. */
 export interface PartnerDeps extends HttpDeps {
@@ -31,12 +32,9 @@ export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<Part
   const presented = text === undefined ? undefined : parsePartnerKey(text);
   const key = presented === undefined ? undefined : await findLivePartnerKey(ctx.deps.postgres.pool, presented.keyId);
   if (presented === undefined || key === undefined || !isSameSecretHash(presented.secretHash, key.secretHash)) {
-    throw new HttpError("unauthorized", {
-      message: "A valid API key is required: Authorization: Bearer <key>.",
-      headers: { "WWW-Authenticate": 'Bearer realm="joypod partners"' },
-    });
+    throw invalidKey();
   }
-  if (key.isSuspended) throw forbidden("This partner account is suspended.");
+  requireActive(key);
   const request = { address: ctx.ip, requestId: ctx.state.requestId };
   const partner = { id: key.partnerId, name: key.partnerName, keyId: presented.keyId, request };
   ctx.state.principal = { kind: "partner", id: partner.id };
@@ -45,6 +43,28 @@ export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<Part
     action: "partnerKey.used", actor: { kind: "partner", id: partner.id }, details: { keyId: partner.keyId }, ...request,
   }, useAuditMs);
   return partner;
+}
+
+/** Throws as requirePartner does, if the key of a request that takes long has been revoked or has expired meanwhile, or its partner is suspended. */
+export async function recheckPartner(db: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
+  requireActive(await findLivePartnerKey(db, keyId));
+}
+
+/** The same within a transaction: whoever revokes the key waits for its end, so that nothing is done after a revocation. */
+export async function lockPartnerAccess(transaction: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
+  requireActive(await lockLivePartnerKey(transaction, keyId));
+}
+
+function requireActive(key: { isSuspended: boolean } | undefined): void {
+  if (key === undefined) throw invalidKey();
+  if (key.isSuspended) throw forbidden("This partner account is suspended.");
+}
+
+function invalidKey(): HttpError {
+  return new HttpError("unauthorized", {
+    message: "A valid API key is required: Authorization: Bearer <key>.",
+    headers: { "WWW-Authenticate": 'Bearer realm="joypod partners"' },
+  });
 }
 
 /** Notes the use, so that partners can see which keys are forgotten or stolen. A request is not refused when that fails. */
