@@ -20,7 +20,7 @@ export interface RateLimitConfig {
 /** Returns every limit there is, by name. */
 export function policiesOf(config: RateLimitConfig) {
   const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
-  const { auth, gameSession } = limits;
+  const { auth, gameSession, partner } = limits;
   return {
     authReads: minute(auth.readsPerIpPerMinute),
     authPosts: minute(auth.postsPerIpPerMinute),
@@ -32,6 +32,7 @@ export function policiesOf(config: RateLimitConfig) {
     stop: minute(gameSession.stopsPerMinute),
     signalling: minute(gameSession.pollsPerMinute),
     partner: minute(config.partner.requestsPerMinute),
+    unknownKeys: minute(partner.unknownKeysPerIpPerMinute),
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
   } satisfies Record<string, RateLimitPolicy>;
 }
