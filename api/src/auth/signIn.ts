@@ -1,5 +1,6 @@
 import { limits } from "#contracts/limits.ts";
-import type { Audit } from "../audit/audit.ts";
+import type { Audit, AuditEvent } from "../audit/audit.ts";
+import { accountHashOf } from "./accountHash.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
 import type { Attempt, Locked, Lockout } from "./lockout.ts";
 import type { Passwords } from "./passwords.ts";
@@ -12,6 +13,7 @@ import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithP
 
 /** What a sign-in by password needs. */
 export interface SignInDeps {
+  config: { auth: { pepper: string } };
   audit: Audit;
   lockout: Lockout;
   metrics: Metrics;
@@ -37,7 +39,7 @@ export interface Credentials {
  */
 export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<User> {
   const { rateLimits, metrics, audit } = deps;
-  const { password, address, requestId } = credentials;
+  const { password, address } = credentials;
   const email = normalizeEmail(credentials.email);
   const place = rateLimits.addressKey(address);
   const attempt = await beginAttempt(deps, email, place, credentials);
@@ -50,7 +52,7 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   }
   if (user === undefined) {
     metrics.signInDone("failed");
-    await Promise.all([attempt.failed(), audit.record({ action: "signIn.failed", actor: { kind: "anonymous" }, address, requestId })]);
+    await Promise.all([attempt.failed(), audit.record({ action: "signIn.failed", ...accountEvent(deps, credentials) })]);
     throw new DomainError("invalid_credentials", { message: "That e-mail and password do not match an account." });
   }
   await Promise.all([attempt.succeeded(), rateLimits.giveBack("signInFailures", place)]);
@@ -85,11 +87,17 @@ async function countPlace({ rateLimits, metrics, audit }: SignInDeps, place: str
   throw rateLimited(outcome.resetSeconds);
 }
 
-async function admit({ metrics, audit }: SignInDeps, attempt: Attempt | Locked | undefined, { address, requestId }: Credentials): Promise<Attempt | undefined> {
+async function admit(deps: SignInDeps, attempt: Attempt | Locked | undefined, credentials: Credentials): Promise<Attempt | undefined> {
   if (attempt?.isAllowed !== false) return attempt;
-  metrics.signInDone("locked");
-  await audit.record({ action: "signIn.locked", actor: { kind: "anonymous" }, address, requestId });
+  deps.metrics.signInDone("locked");
+  await deps.audit.record({ action: "signIn.locked", ...accountEvent(deps, credentials) });
   throw new DomainError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
+}
+
+/** What the trail says of a failed sign-in: by whose e-mail address, as a hash, whether there is such an account or not. */
+function accountEvent({ config }: SignInDeps, { email, address, requestId }: Credentials): Omit<AuditEvent, "action"> {
+  const id = accountHashOf(config.auth.pepper, normalizeEmail(email));
+  return { actor: { kind: "anonymous" }, subject: { kind: "account", id }, address, requestId };
 }
 
 async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<UserWithPassword | undefined> {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { accountHashOf } from "#api/auth/accountHash.ts";
 import { aGame, aPartner, aUser, type TestPartner, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
@@ -67,6 +68,15 @@ describe("of a request,", function () {
         expect(await actionsOf(() => postSignIn(api.anonymous(), { ...victim, password: "wrong" }))).to.deep.equal(["signIn.failed"]);
       }
       expect(await actionsOf(() => postSignIn(api.anonymous(), victim))).to.deep.equal(["signIn.locked"]);
+    });
+
+    it("carry the hash of the account that somebody could not sign in to, however its address is written, and whether there is one or not", async () => {
+      const email = `nobody-${user.email}`;
+      for (const written of [email, ` ${email.toUpperCase()}`, user.email]) await postSignIn(api.anonymous(), { email: written, password: "wrong" });
+      const failed = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "signIn.failed" }, orderBy: { id: "desc" }, take: 3 });
+      const pepper = api.deps.config.auth.pepper;
+      expect(failed.map(({ subjectKind, subjectId }) => [subjectKind, subjectId])).to.deep.equal([user.email, email, email].map((address) => ["account", accountHashOf(pepper, address)]));
+      expect(failed[0]?.subjectId).to.match(/^[0-9a-f]{32}$/).and.not.equal(failed[1]?.subjectId);
     });
 
     it("record each change by a partner once, and no failed one", async () => {
