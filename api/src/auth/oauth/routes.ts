@@ -53,7 +53,7 @@ const finishSignIn = route({
   limits: ["authPosts"],
   params: ProviderParams,
   responses: { 302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }) },
-  errors: ["unavailable"],
+  errors: ["method_not_allowed", "unavailable"],
   handle: async ({ ctx, deps, params }) => {
     // The address of the password form's posts, which the router cannot tell from a provider's.
     if (params.provider === credentials) {
