@@ -17,7 +17,7 @@ export class SignInTurns {
     this.#options = options;
   }
 
-  /** Waits and asks until the answer is something, which it returns. Throws unavailable when too many wait, or when it has waited too long. */
+  /** Waits and asks until there is a result, which it returns. Throws unavailable when too many wait, or when it has waited too long. */
   async take<T>(name: string, ask: () => Promise<T | undefined>): Promise<T> {
     const { waitingMax, deadlineMs } = this.#options;
     if (this.#waiting >= waitingMax) throw tooManySignIns();
@@ -26,8 +26,8 @@ export class SignInTurns {
       const endMs = performance.now() + deadlineMs;
       while (performance.now() < endMs) {
         await this.#pause(name);
-        const answer = await ask();
-        if (answer !== undefined) return answer;
+        const result = await ask();
+        if (result !== undefined) return result;
       }
       throw tooManySignIns();
     } finally {

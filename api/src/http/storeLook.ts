@@ -13,7 +13,7 @@ export interface StoreLookOptions {
   message: string;
 }
 
-const answerMs = 2_000;
+const lookMs = 2_000;
 
 /** Looks at a store: once for all who ask at the same time or soon after, so that a flood of questions costs it nothing. */
 export class StoreLook {
@@ -40,7 +40,7 @@ export class StoreLook {
   async #begin(): Promise<void> {
     const { clock, ask, message } = this.#options;
     const question = this.#question ??= ask().finally(() => this.#question = undefined);
-    await withDeadline({ clock, ms: answerMs, what: "A health check" }, (signal) => orAborted(question, signal)).catch((cause: unknown) => {
+    await withDeadline({ clock, ms: lookMs, what: "A health check" }, (signal) => orAborted(question, signal)).catch((cause: unknown) => {
       throw unavailable(message, cause);
     });
   }

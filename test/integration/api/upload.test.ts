@@ -185,8 +185,8 @@ describe("PUT /api/partners/games/:slug/upload", function () {
 
   const revokeKey = (): Promise<unknown> => fixture.api.deps.postgres.prisma.partnerKey.updateMany({ where: { partnerId: fixture.partner.id }, data: { revokedAt: new Date() } });
   const suspend = (): Promise<unknown> => fixture.api.deps.postgres.prisma.partner.update({ where: { id: fixture.partner.id }, data: { suspendedAt: new Date() } });
-  const endings = [["key is revoked", 401, revokeKey], ["partner is suspended", 403, suspend]] as const;
-  for (const [what, status, end] of endings) {
+  const accessEnds = [["key is revoked", 401, revokeKey], ["partner is suspended", 403, suspend]] as const;
+  for (const [what, status, end] of accessEnds) {
     it(`refuses to make the archive current when the ${what} before its end`, async () => {
       const archive = await anArchive();
       const { request, response } = await fixture.beginUpload(archive);

@@ -5,15 +5,15 @@ import { DomainError } from "#api/errors.ts";
 const patient = 60_000;
 
 describe("SignInTurns", () => {
-  it("asks again when it is called, until there is an answer", async () => {
+  it("asks again when it is called, until there is a result", async () => {
     const turns = new SignInTurns({ waitingMax: 2, deadlineMs: patient, pauseMs: patient });
-    const answers = [undefined, "in"];
+    const results = [undefined, "in"];
     let asked = 0;
     const first = Promise.withResolvers<undefined>();
     const taken = turns.take("a", () => {
       asked += 1;
       first.resolve(undefined);
-      return Promise.resolve(answers.shift());
+      return Promise.resolve(results.shift());
     });
     turns.call("b");
     expect(asked).to.equal(0);

@@ -5,7 +5,7 @@ import { FakeClock } from "../../../support/clocks/fakeClock.ts";
 
 describe("StoreLook", () => {
   let clock: FakeClock;
-  let questions: PromiseWithResolvers<void>[];
+  let questions: PromiseWithResolvers<undefined>[];
   let look: StoreLook;
 
   beforeEach(() => {
@@ -14,9 +14,9 @@ describe("StoreLook", () => {
     look = new StoreLook({
       clock, keptMs: 1_000, message: "It does not answer.",
       ask: () => {
-        const question = Promise.withResolvers<void>();
+        const question = Promise.withResolvers<undefined>();
         questions.push(question);
-        return question.promise;
+        return question.promise.then(() => undefined);
       },
     });
   });
@@ -25,7 +25,7 @@ describe("StoreLook", () => {
     const checks = [look.check(), look.check()];
     await clock.advance(1_999);
     checks.push(look.check());
-    questions[0]?.resolve();
+    questions[0]?.resolve(undefined);
     await Promise.all(checks);
     await clock.advance(999);
     await look.check();
@@ -33,7 +33,7 @@ describe("StoreLook", () => {
     await clock.advance(1);
     const next = look.check();
     expect(questions).to.have.length(2);
-    questions[1]?.resolve();
+    questions[1]?.resolve(undefined);
     await next;
   });
 
@@ -45,7 +45,7 @@ describe("StoreLook", () => {
     }
     await clock.advance(1_000);
     const next = look.check();
-    questions[1]?.resolve();
+    questions[1]?.resolve(undefined);
     await next;
   });
 
