@@ -129,6 +129,7 @@ const Variables = z.object({
   BODY_TIMEOUT_MS: whole(10_000, 100, 600_000),
   STALLED_ANSWER_MS: whole(60_000, 100, 3_600_000),
   CONNECTION_CHECK_MS: whole(5_000, 50, 60_000),
+  READY_KEPT_MS: whole(1_000, 0, 60_000),
   SHUTDOWN_SECONDS: whole(20, 1, 600),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
@@ -231,6 +232,8 @@ export function readConfig(environment: Environment) {
       bodyTimeoutMs: env.BODY_TIMEOUT_MS,
       stalledResponseMs: env.STALLED_ANSWER_MS,
       checkingIntervalMs: env.CONNECTION_CHECK_MS,
+      /** How long a look at the stores answers `/readyz`. */
+      readyKeptMs: env.READY_KEPT_MS,
     },
     shutdownSeconds: env.SHUTDOWN_SECONDS,
     logLevel: env.LOG_LEVEL,

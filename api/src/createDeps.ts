@@ -12,6 +12,8 @@ import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
+import { createReadiness } from "./http/health.ts";
+import { KnownPartnerKeys } from "./partners/knownPartnerKeys.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./audit/audit.ts";
 import { CatalogCounts } from "./catalog/catalogCounts.ts";
@@ -28,6 +30,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   const metrics = new Metrics();
   const postgres = connectPostgres({ ...config.postgres, logger });
   const redis = connectRedis(config.redis, logger);
+  const objectStore = connectObjectStore(config.objectStore);
   const rateLimits = new RateLimits(redis, config);
   const passwords = new Passwords({ pepper, cost: bcryptCost, workers: passwordWorkers });
   metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
@@ -40,7 +43,9 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     config, logger, clock, metrics, postgres, redis, rateLimits, passwords, gameSessionEvents,
     ...cluster,
     streamers: new StreamerClient(),
-    objectStore: connectObjectStore(config.objectStore),
+    objectStore,
+    readiness: createReadiness({ postgres, objectStore, clock, keptMs: config.http.readyKeptMs }),
+    knownPartnerKeys: new KnownPartnerKeys(),
     catalogCounts: new CatalogCounts(),
     saveUploads: new SaveUploads(8),
     audit: new Audit(postgres, logger),

@@ -76,6 +76,8 @@ export const limits = {
   partner: {
     requestsPerMinute: 100,
     uploadsPerHour: 10,
+    /** Requests with keys that do not exist, or work no more. */
+    unknownKeysPerIpPerMinute: 30,
     liveKeys: 2,
     bodyBytes: 64 * 1024,
     titleMaxLength: 120,

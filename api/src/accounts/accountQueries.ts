@@ -13,6 +13,11 @@ export async function findUserId(db: Queryable, email: string): Promise<string |
   return user?.id;
 }
 
+/** Returns the user of that id or normalised e-mail address; undefined when there is none. */
+export async function findUserIdOf(prisma: PrismaClient, { id, email }: { id: string; email: string }): Promise<{ id: string; email: string } | undefined> {
+  return await prisma.user.findFirst({ where: { OR: [{ id }, { email }] }, select: { id: true, email: true } }) ?? undefined;
+}
+
 /** Locks the user of a normalised e-mail address until the transaction ends and returns the id; undefined when there is none. */
 export async function lockUserByEmail(transaction: Queryable, email: string): Promise<string | undefined> {
   const { rows: [user] } = await transaction.query<{ id: string }>("SELECT id FROM users WHERE email = $1 FOR UPDATE", [email]);

@@ -23,3 +23,40 @@ export async function insertAuditEvent(
     values: [action, actorKind, actorId, subjectKind, subjectId, ipPrefix, requestId, JSON.stringify(details)],
   });
 }
+
+/** Somebody in the trail: who did something, or to whom it was done. */
+export interface AuditPrincipal {
+  kind: string;
+  id: string;
+}
+
+/** Which events are wanted: all of them, where a part is undefined. */
+export interface AuditFilter {
+  since: Date | undefined;
+  /** Events of any of these. */
+  principals: readonly AuditPrincipal[] | undefined;
+  /** Only events with a smaller id. */
+  before: string | undefined;
+  limit: number;
+}
+
+/** A row of the audit trail as it is stored. */
+export interface AuditRow extends NewAuditRow {
+  id: string;
+  at: Date;
+}
+
+/** Returns the events that the filter lets through, the newest first. */
+export async function listAuditRows(db: Queryable, { since, principals, before, limit }: AuditFilter): Promise<AuditRow[]> {
+  const { rows } = await db.query<AuditRow>(
+    `SELECT id::text, at, action, actor_kind AS "actorKind", actor_id AS "actorId", subject_kind AS "subjectKind", subject_id AS "subjectId",
+            ip_prefix AS "ipPrefix", request_id AS "requestId", details
+     FROM audit_events
+     WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::bigint IS NULL OR id < $2)
+       AND ($3::text[] IS NULL OR (actor_kind, actor_id) IN (SELECT * FROM unnest($3::text[], $4::text[]))
+         OR (subject_kind, subject_id) IN (SELECT * FROM unnest($3::text[], $4::text[])))
+     ORDER BY id DESC LIMIT $5`,
+    [since ?? null, before ?? null, principals?.map(({ kind }) => kind) ?? null, principals?.map(({ id }) => id) ?? null, limit],
+  );
+  return rows;
+}

@@ -3,6 +3,8 @@ import type { LockoutRules } from "./lockoutRules.ts";
 interface Subject {
   /** The time of each counted failure, by attempt. */
   failures: Map<string, number>;
+  /** The time of each attempt whose result is not known yet. */
+  undecided: Map<string, number>;
   level: number;
   lockedAt: number;
   lockedUntil: number;
@@ -21,16 +23,28 @@ export class LocalLockout {
     this.#rules = rules;
   }
 
-  /** Counts an attempt; returns for how many milliseconds the subject is still locked, or 0 when the attempt may be made. */
-  begin(name: string, attempt: string, now: number): number {
+  /**
+   * Counts an attempt; returns for how many milliseconds the subject is still locked, or 0 when the attempt may be made. Returns
+   * undefined while attempts that count towards the lock may still turn out right.
+   */
+  begin(name: string, attempt: string, now: number): number | undefined {
     const subject = this.#subjectOf(name, now);
-    if (subject.lockedUntil > now) return subject.lockedUntil - now;
+    for (const [id, at] of subject.undecided) {
+      if (at <= now - this.#rules.undecidedMs) subject.undecided.delete(id);
+    }
+    if (subject.lockedUntil > now) return subject.undecided.size > 0 ? undefined : subject.lockedUntil - now;
     for (const [id, at] of subject.failures) {
       if (at <= now - this.#rules.windowMs || at <= subject.lockedAt) subject.failures.delete(id);
     }
     subject.failures.set(attempt, now);
+    subject.undecided.set(attempt, now);
     if (subject.failures.size >= this.#rules.failures) this.#lock(subject, attempt, now);
     return 0;
+  }
+
+  /** Notes that the attempt has failed. */
+  fail(name: string, attempt: string): void {
+    this.#subjects.get(name)?.undecided.delete(attempt);
   }
 
   /** Takes back an attempt that was not made. */
@@ -38,6 +52,7 @@ export class LocalLockout {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
     subject.failures.delete(attempt);
+    subject.undecided.delete(attempt);
     if (subject.lockedBy !== attempt) return;
     subject.level -= 1;
     subject.lockedAt = -1;
@@ -63,7 +78,7 @@ export class LocalLockout {
     const known = this.#subjects.get(name);
     this.#subjects.delete(name);
     const isFresh = known !== undefined && now - known.seenAt < this.#rules.memoryMs;
-    const subject = isFresh ? known : { failures: new Map<string, number>(), level: 0, lockedAt: -1, lockedUntil: 0, lockedBy: undefined, seenAt: now };
+    const subject = isFresh ? known : newSubject(now);
     subject.seenAt = now;
     this.#subjects.set(name, subject);
     for (const [oldest, { seenAt }] of this.#subjects) {
@@ -72,4 +87,8 @@ export class LocalLockout {
     }
     return subject;
   }
+}
+
+function newSubject(now: number): Subject {
+  return { failures: new Map<string, number>(), undecided: new Map<string, number>(), level: 0, lockedAt: -1, lockedUntil: 0, lockedBy: undefined, seenAt: now };
 }

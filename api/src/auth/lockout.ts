@@ -4,10 +4,13 @@ import type { Clock } from "#runtime/clock.ts";
 import type { Redis } from "../stores/redis.ts";
 import { LocalLockout } from "./localLockout.ts";
 import type { LockoutRules } from "./lockoutRules.ts";
+import { SignInTurns } from "./signInTurns.ts";
 
-/** The permission to check a password once; its result must be reported, unless the password was wrong. */
+/** The permission to check a password once; its result must be reported: others may wait for it. */
 export interface Attempt {
   isAllowed: true;
+  /** The password was wrong. */
+  failed(): Promise<void>;
   /** The password was right: all failures are forgotten. */
   succeeded(): Promise<void>;
   /** The password was not checked after all, so the attempt does not count. */
@@ -25,51 +28,65 @@ const rules: LockoutRules = {
   windowMs: limits.auth.failureWindowSeconds * 1000,
   lockMs: limits.auth.lockSeconds.map((seconds) => seconds * 1000),
   memoryMs: limits.auth.lockLevelMemorySeconds * 1000,
+  undecidedMs: 15_000,
 };
 
 /**
  * Locks an e-mail address after too many failures. An attempt is counted as a failure before the password is checked, so
- * that many at once get no more checks than one after another. Failures are counted in Redis for all replicas, and in this process as well:
+ * that many at once get no more checks than one after another; who finds only such attempts in the way waits for them. Failures are counted in Redis for all replicas, and in this process as well:
  * when Redis is unavailable or was emptied, the locks that this process knows of stay.
  */
 export class Lockout {
   readonly #redis: Redis;
   readonly #clock: Clock;
   readonly #local = new LocalLockout(rules);
+  readonly #turns = new SignInTurns({ waitingMax: 64, deadlineMs: 10_000, pauseMs: 100 });
 
   constructor(redis: Redis, clock: Clock) {
     this.#redis = redis;
     this.#clock = clock;
   }
 
-  /** Counts an attempt to sign in as `email`, which must be normalised. */
-  async begin(email: string): Promise<Attempt | Locked> {
+  /**
+   * Counts an attempt to sign in as `email`, which must be normalised. Returns undefined when it depends on attempts that are under way:
+   * `inTurn` asks again.
+   */
+  async begin(email: string): Promise<Attempt | Locked | undefined> {
     const subject = createHash("sha256").update(email).digest("hex");
     const attempt = randomBytes(9).toString("base64url");
     const now = this.#clock.now().getTime();
     const locallyLockedMs = this.#local.begin(subject, attempt, now);
-    const lockedMs = locallyLockedMs > 0 ? locallyLockedMs : await this.#beginShared(subject, attempt, now);
-    if (lockedMs > 0) {
-      this.#local.takeBack(subject, attempt); // Refused by the count of all replicas: it was never made here.
-      return { isAllowed: false, retryAfterSeconds: Math.ceil(lockedMs / 1000) };
-    }
+    const lockedMs = locallyLockedMs === 0 ? await this.#beginShared(subject, attempt, now) : locallyLockedMs;
+    if (lockedMs === 0) return this.#attempt(email, subject, attempt);
+    this.#local.takeBack(subject, attempt); // Refused by the count of all replicas: it was never made here.
+    return lockedMs === undefined ? undefined : { isAllowed: false, retryAfterSeconds: Math.ceil(lockedMs / 1000) };
+  }
+
+  /** Calls `begin` again and again, until it returns something. Throws unavailable when too many wait, or for too long. */
+  async inTurn<T>(email: string, begin: () => Promise<T | undefined>): Promise<T> {
+    return this.#turns.take(email, begin);
+  }
+
+  #attempt(email: string, subject: string, attempt: string): Attempt {
+    const reporting = (here: () => void, shared: () => Promise<unknown>) => async (): Promise<void> => {
+      here();
+      await shared().catch(() => 0);
+      this.#turns.call(email);
+    };
+    const key = keyOf(subject);
     return {
       isAllowed: true,
-      succeeded: async () => {
-        this.#local.forget(subject);
-        await this.#redis.del(keyOf(subject)).catch(() => 0);
-      },
-      notMade: async () => {
-        this.#local.takeBack(subject, attempt);
-        await this.#redis.eval(takeBackScript, 1, keyOf(subject), attempt).catch(() => 0);
-      },
+      failed: reporting(() => this.#local.fail(subject, attempt), () => this.#redis.hdel(key, `u:${attempt}`)),
+      succeeded: reporting(() => this.#local.forget(subject), () => this.#redis.del(key)),
+      notMade: reporting(() => this.#local.takeBack(subject, attempt), () => this.#redis.eval(takeBackScript, 1, key, attempt)),
     };
   }
 
-  async #beginShared(subject: string, attempt: string, now: number): Promise<number> {
+  async #beginShared(subject: string, attempt: string, now: number): Promise<number | undefined> {
     try {
-      const { failures, windowMs, memoryMs, lockMs } = rules;
-      return Number(await this.#redis.eval(beginScript, 1, keyOf(subject), attempt, now, failures, windowMs, memoryMs, ...lockMs));
+      const { failures, windowMs, memoryMs, undecidedMs, lockMs } = rules;
+      const lockedMs = Number(await this.#redis.eval(beginScript, 1, keyOf(subject), attempt, now, failures, windowMs, memoryMs, undecidedMs, ...lockMs));
+      return lockedMs < 0 ? undefined : lockedMs;
     } catch {
       return 0; // Redis is unavailable: only this process counts.
     }
@@ -81,34 +98,41 @@ function keyOf(subject: string): string {
 }
 
 /**
- * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `lockedBy`, and `f:<attempt>` = time of each counted failure.
- * Returns for how many milliseconds the subject is still locked, or 0 when this attempt may be made. Same rules as LocalLockout.
+ * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `lockedBy`, `f:<attempt>` = time of each counted failure, and `u:<attempt>` = the
+ * same of each attempt that is still undecided. Returns for how many milliseconds the subject is still locked, 0 when this attempt may be
+ * made, -1 when that depends on undecided ones. Same rules as LocalLockout.
  */
 const beginScript = `
-local key, attempt, now, failures, window, memory = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local key, attempt, now, failures, window = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local memory, undecided = tonumber(ARGV[5]), tonumber(ARGV[6])
 local lockedUntil = tonumber(redis.call('HGET', key, 'lockedUntil') or '0')
-if lockedUntil > now then return lockedUntil - now end
 local lockedAt = tonumber(redis.call('HGET', key, 'lockedAt') or '-1')
-local count = 0
+local count, waiting = 0, false
 local all = redis.call('HGETALL', key)
 for i = 1, #all, 2 do
-  if string.sub(all[i], 1, 2) == 'f:' then
-    local at = tonumber(all[i + 1])
+  local kind, at = string.sub(all[i], 1, 2), tonumber(all[i + 1])
+  if kind == 'u:' then
+    if at <= now - undecided then redis.call('HDEL', key, all[i]) else waiting = true end
+  elseif kind == 'f:' and lockedUntil <= now then
     if at <= now - window or at <= lockedAt then redis.call('HDEL', key, all[i]) else count = count + 1 end
   end
 end
-redis.call('HSET', key, 'f:' .. attempt, now)
+if lockedUntil > now then
+  if waiting then return -1 end
+  return lockedUntil - now
+end
+redis.call('HSET', key, 'f:' .. attempt, now, 'u:' .. attempt, now)
 if count + 1 >= failures then
   local level = redis.call('HINCRBY', key, 'level', 1)
-  local steps = #ARGV - 5
-  local lock = tonumber(ARGV[5 + math.min(level, steps)])
+  local steps = #ARGV - 6
+  local lock = tonumber(ARGV[6 + math.min(level, steps)])
   redis.call('HSET', key, 'lockedAt', now, 'lockedUntil', now + lock, 'lockedBy', attempt)
 end
 redis.call('PEXPIRE', key, memory)
 return 0`;
 
 const takeBackScript = `
-redis.call('HDEL', KEYS[1], 'f:' .. ARGV[1])
+redis.call('HDEL', KEYS[1], 'f:' .. ARGV[1], 'u:' .. ARGV[1])
 if redis.call('HGET', KEYS[1], 'lockedBy') == ARGV[1] then
   redis.call('HINCRBY', KEYS[1], 'level', -1)
   redis.call('HSET', KEYS[1], 'lockedAt', -1, 'lockedUntil', 0)

@@ -1,7 +1,8 @@
 import { limits } from "#contracts/limits.ts";
-import type { Audit } from "../audit/audit.ts";
+import type { Audit, AuditEvent } from "../audit/audit.ts";
+import { accountHashOf } from "./accountHash.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
-import type { Attempt, Lockout } from "./lockout.ts";
+import type { Attempt, Locked, Lockout } from "./lockout.ts";
 import type { Passwords } from "./passwords.ts";
 import type { SignInQueue } from "./signInQueue.ts";
 import { DomainError, rateLimited } from "../errors.ts";
@@ -12,6 +13,7 @@ import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithP
 
 /** What a sign-in by password needs. */
 export interface SignInDeps {
+  config: { auth: { pepper: string } };
   audit: Audit;
   lockout: Lockout;
   metrics: Metrics;
@@ -36,12 +38,11 @@ export interface Credentials {
  * and take equally long), `locked` after too many failures of the e-mail address, `rate_limited` after too many from one network.
  */
 export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<User> {
-  const { rateLimits, metrics, audit, signInQueue } = deps;
-  const { password, address, requestId } = credentials;
+  const { rateLimits, metrics, audit } = deps;
+  const { password, address } = credentials;
   const email = normalizeEmail(credentials.email);
   const place = rateLimits.addressKey(address);
-  // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for them.
-  const attempt = await signInQueue.run(() => beginAttempt(deps, email, place, credentials));
+  const attempt = await beginAttempt(deps, email, place, credentials);
   let user: UserWithPassword | undefined;
   try {
     user = await checkedUser(deps, email, password);
@@ -51,7 +52,7 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   }
   if (user === undefined) {
     metrics.signInDone("failed");
-    await audit.record({ action: "signIn.failed", actor: { kind: "anonymous" }, address, requestId });
+    await Promise.all([attempt.failed(), audit.record({ action: "signIn.failed", ...accountEvent(deps, credentials) })]);
     throw new DomainError("invalid_credentials", { message: "That e-mail and password do not match an account." });
   }
   await Promise.all([attempt.succeeded(), rateLimits.giveBack("signInFailures", place)]);
@@ -59,23 +60,44 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   return user;
 }
 
-/** Counts the attempt by network and by e-mail address and returns the permission to check one password. */
-async function beginAttempt(
-  { rateLimits, lockout, metrics, audit }: SignInDeps, email: string, place: string, { address, requestId }: Credentials,
-): Promise<Attempt> {
-  const byPlace = await rateLimits.consume("signInFailures", place);
-  if (!byPlace.isAllowed) {
-    metrics.signInDone("limited");
-    if (byPlace.isFirstOverLimit) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: byPlace.name } });
-    throw rateLimited(byPlace.resetSeconds);
+/** Counts the attempt by network and by e-mail address and returns the permission to check one password; it may have to wait for others. */
+async function beginAttempt(deps: SignInDeps, email: string, place: string, credentials: Credentials): Promise<Attempt> {
+  const { signInQueue, lockout, rateLimits } = deps;
+  const subject = email.slice(0, limits.auth.emailMaxLength + 1);
+  const begin = async (): Promise<Attempt | undefined> => admit(deps, await lockout.begin(subject), credentials);
+  // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for them.
+  const first = await signInQueue.run(async () => {
+    await countPlace(deps, place, credentials);
+    return begin();
+  });
+  if (first !== undefined) return first;
+  try {
+    return await lockout.inTurn(subject, () => signInQueue.run(begin));
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== "locked") await rateLimits.giveBack("signInFailures", place);
+    throw error;
   }
-  const attempt = await lockout.begin(email.slice(0, limits.auth.emailMaxLength + 1));
-  if (!attempt.isAllowed) {
-    metrics.signInDone("locked");
-    await audit.record({ action: "signIn.locked", actor: { kind: "anonymous" }, address, requestId });
-    throw new DomainError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
-  }
-  return attempt;
+}
+
+async function countPlace({ rateLimits, metrics, audit }: SignInDeps, place: string, { address, requestId }: Credentials): Promise<void> {
+  const outcome = await rateLimits.consume("signInFailures", place);
+  if (outcome.isAllowed) return;
+  metrics.signInDone("limited");
+  if (outcome.isFirstOverLimit) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: outcome.name } });
+  throw rateLimited(outcome.resetSeconds);
+}
+
+async function admit(deps: SignInDeps, attempt: Attempt | Locked | undefined, credentials: Credentials): Promise<Attempt | undefined> {
+  if (attempt?.isAllowed !== false) return attempt;
+  deps.metrics.signInDone("locked");
+  await deps.audit.record({ action: "signIn.locked", ...accountEvent(deps, credentials) });
+  throw new DomainError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
+}
+
+/** What the trail says of a failed sign-in: by whose e-mail address, as a hash, whether there is such an account or not. */
+function accountEvent({ config }: SignInDeps, { email, address, requestId }: Credentials): Omit<AuditEvent, "action"> {
+  const id = accountHashOf(config.auth.pepper, normalizeEmail(email));
+  return { actor: { kind: "anonymous" }, subject: { kind: "account", id }, address, requestId };
 }
 
 async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<UserWithPassword | undefined> {

@@ -60,7 +60,7 @@ async function resolveWithRetries({ postgres }: IdentitySignInDeps, arrival: Ide
 
 async function resolveInTransaction(transaction: Queryable, { provider: { trustsEmail }, profile, linkTo }: IdentityArrival): Promise<Outcome> {
   const decision = resolveIdentity({ profile, trustsEmail, linkTo, ...await findIdentityUsers(transaction, profile) });
-  if (decision.kind === "refuse") throw new OAuthFailure(decision.reason, "The identity may not sign in as anybody here.");
+  if (decision.kind === "refuse") throw new OAuthFailure(decision.reason, "The identity may not sign in as anybody here.", undefined, profile.email);
   const isNewUser = decision.kind === "create";
   const userId = isNewUser
     ? await insertUserOfIdentity(transaction, { email: decision.email, name: profile.name ?? nameFrom(decision.email), image: profile.image })

@@ -31,11 +31,10 @@ const program = createProgram({
     const { objectStore, ...config } = readCliSavesConfig(process.env);
     return { ...stores(), config, logger, clock: systemClock, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1) };
   },
-  passwords: () => {
-    const { pepper, bcryptCost: cost } = readCliConfig(process.env);
-    if (pepper === undefined) throw invalidRequest("PASSWORD_PEPPER is not set: it must be the API's own, or the password will not be accepted.");
-    return passwords ??= new Passwords({ pepper, cost, workers: 1 });
-  },
+  passwords: () => passwords ??= new Passwords({
+    pepper: pepperOr("it must be the API's own, or the password will not be accepted."), cost: readCliConfig(process.env).bcryptCost, workers: 1,
+  }),
+  pepper: () => pepperOr("it must be the API's own, or failed sign-ins will not be found."),
   announce: async (authSessionIds) => {
     const { redisUrl, tokenLifetimeSeconds } = readCliConfig(process.env);
     return redisUrl !== undefined && await announceOnce({ url: redisUrl, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
@@ -50,6 +49,12 @@ const program = createProgram({
 
 process.exitCode = await run();
 await Promise.all([passwords?.close(), postgres?.close()]);
+
+function pepperOr(reason: string): string {
+  const { pepper } = readCliConfig(process.env);
+  if (pepper === undefined) throw invalidRequest(`PASSWORD_PEPPER is not set: ${reason}`);
+  return pepper;
+}
 
 async function run(): Promise<number> {
   try {

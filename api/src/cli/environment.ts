@@ -14,6 +14,8 @@ export interface CliEnvironment {
   databaseUrl(): string;
   stores(): { postgres: Postgres; audit: Audit };
   passwords(): Passwords;
+  /** Throws invalid_request where it is not set. */
+  pepper(): string;
   /** Tells running API servers which sign-ins are over; false when they could not be told. */
   announce: (authSessionIds: readonly string[]) => Promise<boolean>;
   readStdin(): Promise<string>;

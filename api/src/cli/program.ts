@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { migrate, waitForDatabase } from "../stores/migrations.ts";
+import { addAuditCommand } from "./auditCommand.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { addPartnerCommands } from "./partnerCommands.ts";
 import { addSaveCommands } from "./saveCommands.ts";
@@ -25,6 +26,7 @@ export function createProgram(environment: CliEnvironment): Command {
   addUserCommands(command, program, environment);
   addPartnerCommands(command, program, environment);
   addSaveCommands(command, program, environment);
+  addAuditCommand(command, program, environment);
   return program;
 }
 

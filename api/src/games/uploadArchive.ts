@@ -5,7 +5,7 @@ import type { Audit } from "../audit/audit.ts";
 import { DomainError } from "../errors.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
-import type { PartnerPrincipal } from "../partners/requirePartner.ts";
+import { lockPartnerAccess, recheckPartner, type PartnerPrincipal } from "../partners/requirePartner.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import type { PartnerGame } from "./partnerGameQueries.ts";
 import { findCurrentDigest, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
@@ -31,8 +31,9 @@ export interface UploadedArchive {
   sha256: Buffer;
 }
 
-/** The game, and the revision that the client wants it to have when the archive becomes current. */
+/** Whose upload it is, the game, and the revision that the client wants it to have when the archive becomes current. */
 interface UploadTarget {
+  partner: PartnerPrincipal;
   game: PartnerGame;
   precondition: GamePrecondition | undefined;
 }
@@ -40,7 +41,8 @@ interface UploadTarget {
 /**
  * Stores an archive and makes it the game's current version, or changes nothing at all: it becomes visible in the object store only when
  * it is complete and valid, and current only with the database's commit after that. Throws upload_in_progress,
- * invalid_archive, checksum_mismatch, payload_too_large, precondition_failed, request_timeout, conflict, not_found and unavailable.
+ * invalid_archive, checksum_mismatch, payload_too_large, precondition_failed, request_timeout, conflict, not_found and unavailable, and what requirePartner throws when the key was revoked or the
+ * partner suspended before the commit.
  */
 export async function uploadArchive(
   deps: UploadDeps, partner: PartnerPrincipal, game: PartnerGame, body: ArchiveBody, precondition?: GamePrecondition,
@@ -48,7 +50,10 @@ export async function uploadArchive(
   precondition?.(game);
   const id = randomUUID();
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
-  const received = await holdUploadLease(deps, lease, (signal) => storeArchive(deps, lease, { game, precondition }, body, signal));
+  const target = { partner, game, precondition };
+  const received = await holdUploadLease(deps, {
+    lease, recheck: () => recheckPartner(deps.postgres.pool, partner), work: (signal) => storeArchive(deps, lease, target, body, signal),
+  });
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
   await deps.audit.record(gameAuditEvent("game.uploaded", partner, game.id, details));
   // When this fails, the leader's next pass does it.
@@ -58,7 +63,8 @@ export async function uploadArchive(
   return received;
 }
 
-async function storeArchive(deps: UploadDeps, lease: UploadLease, { game, precondition }: UploadTarget, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+async function storeArchive(deps: UploadDeps, lease: UploadLease, target: UploadTarget, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+  const { partner, game } = target;
   const archives = new ArchiveObjectStore(deps.objectStore);
   const upload = await archives.openUpload(lease.objectKey);
   const received = await receive(deps, upload, game, body, signal).catch(async (error: unknown) => {
@@ -68,11 +74,12 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, { game, precon
   });
   if (await findCurrentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
     await upload.abort();
+    await recheckPartner(deps.postgres.pool, partner);
     return received;
   }
   await upload.complete();
   try {
-    await commit(deps, lease, { game, precondition }, received);
+    await commit(deps, lease, target, received);
   } catch (error) {
     await archives.remove(lease.objectKey).catch((cause: unknown) => {
       deps.logger.warn({ err: cause, upload: lease.id }, "The API could not remove a refused archive; the sweeper tries again.");
@@ -88,9 +95,10 @@ async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: Part
 }
 
 /** Makes the archive current. The lease is the fence: an upload that has lost it must not become current, however late it continues. */
-async function commit({ postgres }: UploadDeps, lease: UploadLease, { game, precondition }: UploadTarget, received: ReceivedArchive): Promise<void> {
+async function commit({ postgres }: UploadDeps, lease: UploadLease, { partner, game, precondition }: UploadTarget, received: ReceivedArchive): Promise<void> {
   const { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories } = received;
   await postgres.transaction(async (transaction) => {
+    await lockPartnerAccess(transaction, partner);
     if (!await deleteUploadLease(transaction, lease)) throw noSuchGame(game.slug);
     const revision = await lockCheckedGame(transaction, game);
     if (revision === undefined) {

@@ -2,8 +2,8 @@ import type { Queryable } from "../stores/queryable.ts";
 
 /** An upload whose lease is not renewed for this long has died with its process. */
 const leaseSeconds = 60;
-/** How often a lease is renewed, in milliseconds. */
-export const renewIntervalMs = 15_000;
+/** The longest time after which a lease is renewed, in milliseconds. */
+export const renewIntervalMaxMs = 15_000;
 
 /** The right to upload an archive of the game: one upload at a time has it. */
 export interface UploadLease {

@@ -30,6 +30,8 @@ export function handleErrors<D extends HttpDeps>({ translate, onErrorResponse }:
 
 function bodyOf(ctx: AppContext, { code, message, hasMessage, details, extra }: HttpError): ErrorBody {
   const isPartner = ctx.path.startsWith("/api/partners");
+  // The specification gives the whole body; forms alone add where the browser would have been sent.
+  if (code === "unauthorized" && !isPartner) return { error: code, ...extra };
   const needsMessage = hasMessage || isPartner || code === "internal_error";
   // Partners' error responses have the form of the specification; the id is in a header. A fault of ours must be reportable.
   const needsRequestId = !isPartner || code === "internal_error";

@@ -3,13 +3,27 @@ import { unavailable } from "../errors.ts";
 import { json } from "./responses.ts";
 import { NoQuery } from "./input.ts";
 import { publicRouteFor } from "./route.ts";
-import { withTimeout } from "#runtime/deadline.ts";
+import { StoreLook } from "./storeLook.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
 import { pingDatabase } from "../stores/queryable.ts";
 
-const route = publicRouteFor<{ objectStore: ObjectStore }>();
+/** The stores without which requests cannot be served. */
+export interface Readiness {
+  database: StoreLook;
+  objectStore: StoreLook;
+}
 
-const checkMs = 2_000;
+/** What the looks are made of; `keptMs` is how long each is told to everybody. */
+export interface ReadinessOptions {
+  postgres: Postgres;
+  objectStore: ObjectStore;
+  clock: Clock;
+  keptMs: number;
+}
+
+const route = publicRouteFor<{ readiness: Readiness }>();
 
 /** Leaves a part out, as Kubernetes' own `/readyz` can. */
 const ReadyQuery = z.strictObject({
@@ -32,20 +46,23 @@ export const healthRoutes = [
     responses: { 200: json(HealthResponse) }, errors: ["unavailable"],
     handle: async ({ ctx, deps, query }) => {
       if (deps.lifecycle.isStopping) throw unavailable("The server is stopping.");
-      const { postgres, objectStore: { client, bucket } } = deps;
-      await replyTo(pingDatabase(postgres.pool), "The database does not answer.");
-      if (query.exclude === undefined) {
-        const hasBucket = await replyTo(client.bucketExists(bucket), "The object store does not answer.");
-        if (!hasBucket) throw unavailable("The object store is not set up.", new Error(`There is no bucket ${bucket}.`));
-      }
+      await deps.readiness.database.check();
+      if (query.exclude === undefined) await deps.readiness.objectStore.check();
       ctx.body = { status: "ok" };
     },
   }),
 ];
 
-/** Redis is not asked: each process can do without it. */
-async function replyTo<T>(question: Promise<T>, message: string): Promise<T> {
-  return withTimeout(question, checkMs, "A health check").catch((cause: unknown) => {
-    throw unavailable(message, cause);
-  });
+/** Returns the looks that tell whether requests can be served. Redis is not looked at: each process can do without it. */
+export function createReadiness({ postgres, objectStore, clock, keptMs }: ReadinessOptions): Readiness {
+  const { client, bucket } = objectStore;
+  return {
+    database: new StoreLook({ clock, keptMs, ask: () => pingDatabase(postgres.pool), message: "The database does not answer." }),
+    objectStore: new StoreLook({
+      clock, keptMs, message: "The object store does not answer, or is not set up.",
+      ask: async () => {
+        if (!await client.bucketExists(bucket)) throw new Error(`There is no bucket ${bucket}.`);
+      },
+    }),
+  };
 }

@@ -21,7 +21,7 @@ export interface RateLimitConfig {
 /** Returns every limit there is, by name. */
 export function policiesOf(config: RateLimitConfig) {
   const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
-  const { auth, gameSession } = limits;
+  const { auth, gameSession, partner } = limits;
   return {
     authReads: minute(auth.readsPerIpPerMinute),
     authPosts: minute(auth.postsPerIpPerMinute),
@@ -35,6 +35,7 @@ export function policiesOf(config: RateLimitConfig) {
     partner: minute(config.partner.requestsPerMinute),
     saves: minute(config.saves.changesPerMinute),
     saveTransfers: { points: config.saves.transfersPerHour, windowSeconds: 3600 },
+    unknownKeys: minute(partner.unknownKeysPerIpPerMinute),
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
   } satisfies Record<string, RateLimitPolicy>;
 }

@@ -83,6 +83,20 @@ export async function findLivePartnerKey(db: Queryable, keyId: string): Promise<
   return rows[0];
 }
 
+/**
+ * Returns whose key this is, if it works now, and keeps revocations and suspensions waiting until the transaction ends; undefined when it
+ * does not work.
+ */
+export async function lockLivePartnerKey(transaction: Queryable, keyId: string): Promise<Pick<LivePartnerKey, "isSuspended"> | undefined> {
+  const { rows } = await transaction.query<Pick<LivePartnerKey, "isSuspended">>({
+    name: "partnerKey.lock",
+    text: `SELECT p.suspended_at IS NOT NULL AS "isSuspended" FROM partner_keys k JOIN partners p ON p.id = k.partner_id
+           WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) FOR SHARE`,
+    values: [keyId],
+  });
+  return rows[0];
+}
+
 /** Notes that the key was used now. */
 export async function updatePartnerKeyUsed(db: Queryable, keyId: string): Promise<void> {
   await db.query({ name: "partnerKey.noteUse", text: "UPDATE partner_keys SET last_used_at = now() WHERE id = $1", values: [keyId] });

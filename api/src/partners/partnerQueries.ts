@@ -15,6 +15,11 @@ export async function findPartnerId(prisma: PrismaClient, name: string): Promise
   return id;
 }
 
+/** Returns the id of the partner of that name or id; undefined when there is none. */
+export async function findPartnerIdOf(prisma: PrismaClient, nameOrId: string): Promise<string | undefined> {
+  return (await prisma.partner.findFirst({ where: { OR: [{ id: nameOrId }, { name: nameOrId }] }, select: { id: true } }))?.id;
+}
+
 /** Locks the partner of that name or id until the transaction ends; undefined when there is none. */
 export async function lockPartner(transaction: Queryable, nameOrId: string): Promise<{ id: string; name: string } | undefined> {
   const { rows: [partner] } = await transaction.query<{ id: string; name: string }>(

@@ -1,13 +1,17 @@
 import type { Audit } from "../audit/audit.ts";
 import { forbidden } from "../errors.ts";
-import { isSameSecretHash, parsePartnerKey } from "./keyFormat.ts";
+import { enforceRateLimits } from "../http/applyRateLimits.ts";
+import { isSameSecretHash, parsePartnerKey, type PresentedPartnerKey } from "./keyFormat.ts";
+import type { KnownPartnerKeys } from "./knownPartnerKeys.ts";
 import type { AppContext, HttpDeps } from "../http/appContext.ts";
 import { HttpError } from "../http/httpError.ts";
-import { findLivePartnerKey, updatePartnerKeyUsed } from "./partnerKeyQueries.ts";
+import type { Queryable } from "../stores/queryable.ts";
+import { findLivePartnerKey, lockLivePartnerKey, updatePartnerKeyUsed, type LivePartnerKey } from "./partnerKeyQueries.ts";
 
 /** What partners' routes need to check a key. */
 export interface PartnerDeps extends HttpDeps {
   audit: Audit;
+  knownPartnerKeys: KnownPartnerKeys;
 }
 
 /** The partner whose API key a request bears. */
@@ -23,20 +27,18 @@ export interface PartnerPrincipal {
 /** The audit trail tells from which networks a key is used, not how often. */
 const useAuditMs = 3_600_000;
 
-/** Returns the partner whose API key the request bears. Throws unauthorized for any other credential, and forbidden for a suspended partner. */
+/**
+ * Returns the partner whose API key the request bears. Throws unauthorized for any other credential, forbidden for a suspended partner, and
+ * RateLimitError where too many unknown keys came from the address.
+ */
 export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrincipal> {
   // Node passes on one of two headers: a request with two is refused, because which of them counts is not said.
   const { authorization = [] } = ctx.req.headersDistinct;
   const [, text] = authorization.length === 1 ? /^Bearer +([^\s,]+)$/i.exec(authorization[0] ?? "") ?? [] : [];
   const presented = text === undefined ? undefined : parsePartnerKey(text);
-  const key = presented === undefined ? undefined : await findLivePartnerKey(ctx.deps.postgres.pool, presented.keyId);
-  if (presented === undefined || key === undefined || !isSameSecretHash(presented.secretHash, key.secretHash)) {
-    throw new HttpError("unauthorized", {
-      message: "A valid API key is required: Authorization: Bearer <key>.",
-      headers: { "WWW-Authenticate": 'Bearer realm="joypod partners"' },
-    });
-  }
-  if (key.isSuspended) throw forbidden("This partner account is suspended.");
+  const key = presented === undefined ? undefined : await findKey(ctx, presented);
+  if (presented === undefined || key === undefined) throw invalidKey();
+  requireActive(key);
   const request = { address: ctx.ip, requestId: ctx.state.requestId };
   const partner = { id: key.partnerId, name: key.partnerName, keyId: presented.keyId, request };
   ctx.state.principal = { kind: "partner", id: partner.id };
@@ -45,6 +47,47 @@ export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<Part
     action: "partnerKey.used", actor: { kind: "partner", id: partner.id }, details: { keyId: partner.keyId }, ...request,
   }, useAuditMs);
   return partner;
+}
+
+/** Returns the key, if it works. An address that has sent too many that do not is refused before the database is asked about another one. */
+async function findKey(ctx: AppContext<PartnerDeps>, presented: PresentedPartnerKey): Promise<LivePartnerKey | undefined> {
+  const { rateLimits, knownPartnerKeys, postgres } = ctx.deps;
+  const isKnown = knownPartnerKeys.has(presented);
+  const place = rateLimits.addressKey(ctx.ip);
+  if (!isKnown) {
+    const outcome = await rateLimits.consume("unknownKeys", place);
+    if (!outcome.isAllowed) enforceRateLimits(ctx, [outcome]);
+  }
+  const key = await findLivePartnerKey(postgres.pool, presented.keyId);
+  if (key === undefined || !isSameSecretHash(presented.secretHash, key.secretHash)) {
+    knownPartnerKeys.forget(presented);
+    return undefined;
+  }
+  knownPartnerKeys.keep(presented);
+  if (!isKnown) await rateLimits.giveBack("unknownKeys", place);
+  return key;
+}
+
+/** Throws as requirePartner does, if the key of a request that takes long has been revoked or has expired meanwhile, or its partner is suspended. */
+export async function recheckPartner(db: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
+  requireActive(await findLivePartnerKey(db, keyId));
+}
+
+/** The same within a transaction: whoever revokes the key waits for its end, so that nothing is done after a revocation. */
+export async function lockPartnerAccess(transaction: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
+  requireActive(await lockLivePartnerKey(transaction, keyId));
+}
+
+function requireActive(key: { isSuspended: boolean } | undefined): void {
+  if (key === undefined) throw invalidKey();
+  if (key.isSuspended) throw forbidden("This partner account is suspended.");
+}
+
+function invalidKey(): HttpError {
+  return new HttpError("unauthorized", {
+    message: "A valid API key is required: Authorization: Bearer <key>.",
+    headers: { "WWW-Authenticate": 'Bearer realm="joypod partners"' },
+  });
 }
 
 /** Notes the use, so that partners can see which keys are forgotten or stolen. A request is not refused when that fails. */

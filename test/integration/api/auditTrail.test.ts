@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { accountHashOf } from "#api/auth/accountHash.ts";
 import { aGame, aPartner, aUser, type TestPartner, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
@@ -27,7 +28,7 @@ describe("of a request,", function () {
   describe("the id", () => {
     it("is the caller's own where that has the form of an id, in response and log", async () => {
       const given = "trace-0123456789.abcdef";
-      const refused = await api.anonymous().get("/api/games", { "x-request-id": given });
+      const refused = await api.anonymous().get("/api/nothing", { "x-request-id": given });
       expect(refused.headers.get("x-request-id")).to.equal(given);
       expect(refused.json()).to.include({ requestId: given });
       expect(api.logLines.some((line) => line.includes(`"requestId":"${given}"`))).to.equal(true);
@@ -67,6 +68,15 @@ describe("of a request,", function () {
         expect(await actionsOf(() => postSignIn(api.anonymous(), { ...victim, password: "wrong" }))).to.deep.equal(["signIn.failed"]);
       }
       expect(await actionsOf(() => postSignIn(api.anonymous(), victim))).to.deep.equal(["signIn.locked"]);
+    });
+
+    it("carry the hash of the account that somebody could not sign in to, however its address is written, and whether there is one or not", async () => {
+      const email = `nobody-${user.email}`;
+      for (const written of [email, ` ${email.toUpperCase()}`, user.email]) await postSignIn(api.anonymous(), { email: written, password: "wrong" });
+      const failed = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "signIn.failed" }, orderBy: { id: "desc" }, take: 3 });
+      const pepper = api.deps.config.auth.pepper;
+      expect(failed.map(({ subjectKind, subjectId }) => [subjectKind, subjectId])).to.deep.equal([user.email, email, email].map((address) => ["account", accountHashOf(pepper, address)]));
+      expect(failed[0]?.subjectId).to.match(/^[0-9a-f]{32}$/).and.not.equal(failed[1]?.subjectId);
     });
 
     it("record each change by a partner once, and no failed one", async () => {

@@ -1,6 +1,10 @@
 import { expect } from "chai";
 import { request as httpRequest } from "node:http";
 import { aGame, aPartner, type TestPartner } from "../../factories/catalog.ts";
+import { createPartnerKey } from "#api/partners/keyFormat.ts";
+import { limits } from "#contracts/limits.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
+import { StatementLog } from "../../support/stores/statementLog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 import { responseTo } from "../../support/http/httpResponse.ts";
@@ -61,6 +65,33 @@ describe("partners' API keys", function () {
     const other = await aPartner(api.deps);
     expect(await statusOf({ authorization: [authorization, authorization] })).to.equal(401);
     expect(await statusOf({ authorization: [authorization, `Bearer ${other.key}`] })).to.equal(401);
+  });
+
+  it("that do not exist are limited by address before the database is asked; those in use are not", async () => {
+    const limited = await TestApi.start({ database: api.database, env: { TRUSTED_PROXIES: "1" } });
+    const log = new StatementLog(limited.deps.postgres.pool);
+    const known = limited.asPartner(partner);
+    const from = (address: string) => ({ "x-forwarded-for": address });
+    const most = limits.partner.unknownKeysPerIpPerMinute;
+    const guess = (secret = createPartnerKey().key) => limited.asPartner({ key: secret }).get(path, from("198.51.100.7"));
+    try {
+      expect((await known.get(path, from("198.51.100.7"))).status).to.equal(200);
+      const { statuses } = await sendTraffic(most, () => guess());
+      expect(statuses).to.deep.equal({ 401: most });
+      const asked = await log.during(async () => {
+        const refused = await guess();
+        expectErrorResponse(refused, 429, "rate_limited");
+        expect(refused.headers.get("ratelimit-policy")).to.equal(`"unknownKeys";q=${most};w=60`);
+        expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
+      });
+      expect(asked).to.not.include("partnerKey.find");
+      expect((await known.get(path, from("198.51.100.7"))).status).to.equal(200);
+      const other = limited.asPartner(await aPartner(limited.deps));
+      expectErrorResponse(await other.get(path, from("198.51.100.7")), 429, "rate_limited");
+      for (let use = 0; use <= most; use += 1) expect((await limited.asPartner(await aPartner(limited.deps)).get(path, from("198.51.100.8"))).status).to.equal(200);
+    } finally {
+      await limited.stop();
+    }
   });
 
   it("show when they were last used, and are not readable in the database or the log", async () => {

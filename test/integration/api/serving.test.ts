@@ -8,6 +8,7 @@ import { aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse } from "../../support/http/apiClient.ts";
 import { freePort } from "../../support/processes/childProgram.ts";
+import { StatementLog } from "../../support/stores/statementLog.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
 import { repositoryRoot } from "../../support/processes/programs.ts";
@@ -126,6 +127,22 @@ describe("serving", () => {
       expectErrorResponse(await api.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
       expect((await api.anonymous().get("/healthz")).status).to.equal(200);
       api.deps.lifecycle.isStopping = false;
+    });
+
+    it("asks the stores once, however many ask for it at once or within a second", async () => {
+      const flooded = await TestApi.start({ env: { READY_KEPT_MS: "60000" } });
+      const log = new StatementLog(flooded.deps.postgres.pool);
+      try {
+        const statements = await log.during(async () => {
+          const ask = () => flooded.anonymous().get("/readyz?exclude=objectStore");
+          for (const responses of [await Promise.all(Array.from({ length: 50 }, ask)), [await ask()]]) {
+            for (const { status } of responses) expect(status).to.equal(200);
+          }
+        });
+        expect(statements).to.deep.equal(["SELECT 1"]);
+      } finally {
+        await flooded.stop();
+      }
     });
 
     it("is 503 with Retry-After and no detail while the database is unavailable, and signs nobody out", async () => {

@@ -183,6 +183,35 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(await fixture.objectKeys()).to.be.empty;
   });
 
+  const revokeKey = (): Promise<unknown> => fixture.api.deps.postgres.prisma.partnerKey.updateMany({ where: { partnerId: fixture.partner.id }, data: { revokedAt: new Date() } });
+  const suspend = (): Promise<unknown> => fixture.api.deps.postgres.prisma.partner.update({ where: { id: fixture.partner.id }, data: { suspendedAt: new Date() } });
+  const accessEnds = [["key is revoked", 401, revokeKey], ["partner is suspended", 403, suspend]] as const;
+  for (const [what, status, end] of accessEnds) {
+    it(`refuses to make the archive current when the ${what} before its end`, async () => {
+      const archive = await anArchive();
+      const { request, response } = await fixture.beginUpload(archive);
+      await end();
+      request.end(archive.subarray(100));
+      expect(await response).to.equal(status);
+      expect(await fixture.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
+      expect(await fixture.objectKeys()).to.be.empty;
+    });
+  }
+
+  it("does not go on once the key is revoked, and removes its parts", async () => {
+    const process = await ApiProcess.beside(fixture.api, { UPLOAD_IDLE_MS: "4000" });
+    try {
+      const { request, response } = await fixture.beginLargeUpload(process.url);
+      await revokeKey();
+      expect(await response).to.equal(401);
+      request.destroy();
+      expect(await fixture.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
+      expect(await fixture.unfinishedUploads()).to.be.empty;
+    } finally {
+      await process.stop();
+    }
+  });
+
   it("answers 503 while the object store is unavailable, and serves the old version", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);

@@ -150,6 +150,8 @@ const defaults = {
   LOG_LEVEL: "debug",
   // A busy machine must not make limits count in two places.
   REDIS_TIMEOUT_MS: "5000",
+  // What a test did to a store shows at once.
+  READY_KEPT_MS: "0",
 };
 
 /** Without an object store of its own an API gets the address of none. */

@@ -19,6 +19,8 @@ export interface Misbehaviour {
   /** Of the way back, in place of the issuer; null leaves it out. */
   iss?: string | null;
   userinfo?: unknown;
+  /** The account's addresses, in the form of GitHub's `/user/emails`, to whoever has its access token; without them there is no such address. */
+  emails?: unknown;
 }
 
 const keyId = "key-1";
@@ -80,6 +82,11 @@ export class FaultyIssuer {
       "/jwks": () => respondWithJson(response, { keys: [{ ...this.#keys.publicKey.export({ format: "jwk" }), kid: keyId, use: "sig", alg: "ES256" }] }),
       "/authorize": () => this.#sendBack(url.searchParams, response),
       "/token": () => this.#respondWithTokens(response),
+      "/user/emails": () => {
+        const { emails } = this.misbehaviour;
+        if (emails === undefined || request.headers.authorization !== `Bearer ${this.tokens?.access_token}`) response.writeHead(404).end();
+        else respondWithJson(response, emails);
+      },
       "/userinfo": () => respondWithJson(response, this.misbehaviour.userinfo ?? this.#claims()),
     };
     if (url.pathname === "/token") this.exchange = new URLSearchParams(await text(request));

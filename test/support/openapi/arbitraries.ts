@@ -59,10 +59,15 @@ function stringsOf(schema: Schema): fc.Arbitrary<string> {
   const patterns = [schema.pattern, ...(schema.allOf ?? []).map(({ pattern }) => pattern)].filter((pattern) => pattern !== undefined);
   const fits = (text: string): boolean => text.length >= minLength && text.length <= maxLength && patterns.every((pattern) => new RegExp(pattern, "u").test(text));
   const [only] = patterns;
-  const shaped = patterns.length === 1 && only !== undefined && !only.includes("\\p{")
+  const shaped = patterns.length === 1 && only !== undefined && !isExclusion(only)
     ? fc.stringMatching(new RegExp(only), { maxLength: Math.min(maxLength, 60) })
     : fc.string({ minLength: Math.min(minLength, 60), maxLength: Math.min(maxLength, 60), unit: "grapheme-composite" });
   return shaped.filter(fits);
+}
+
+/** Whether a pattern only says which characters there must not be: then any text is a candidate. */
+function isExclusion(pattern: string): boolean {
+  return /^\^(?:\(\?:)?\[\^/.test(pattern);
 }
 
 function bodyOf(type: string, schema: Schema | undefined, known: KnownValues, goodBody: unknown): fc.Arbitrary<unknown> {

@@ -4,10 +4,13 @@ import type { SignInError } from "#contracts/http/auth.ts";
 export class OAuthFailure extends Error {
   override readonly name = "OAuthFailure";
   readonly reason: SignInError;
+  /** Of the account that the provider told of, if it got that far. */
+  readonly email: string | undefined;
 
-  constructor(reason: SignInError, message: string, cause?: unknown) {
+  constructor(reason: SignInError, message: string, cause?: unknown, email?: string) {
     super(message, { cause });
     this.reason = reason;
+    this.email = email;
   }
 }
 

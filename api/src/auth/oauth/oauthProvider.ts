@@ -111,11 +111,11 @@ export class OAuthProvider {
   async #redeem(configuration: client.Configuration, url: URL, { state, nonce, verifier }: Proof): Promise<Profile> {
     const checks = { expectedState: state, pkceCodeVerifier: verifier };
     if (this.#config.type === "oauth") {
-      const tokens = await client.authorizationCodeGrant(configuration, url, checks);
-      const address = new URL(this.#config.userinfoEndpoint);
-      const response = await client.fetchProtectedResource(configuration, tokens.access_token, address, "GET", null, new Headers({ accept: "application/json" }));
-      if (response.status !== 200) throw new TypeError(`The provider responded to the request for the profile with ${response.status}.`);
-      return profileOfUserinfo(this.#config, await response.json());
+      const { userinfoEndpoint, emails } = this.#config;
+      const { access_token: token } = await client.authorizationCodeGrant(configuration, url, checks);
+      const userinfo = await readResource(configuration, token, userinfoEndpoint, "profile");
+      const addresses = emails === undefined ? undefined : await readResource(configuration, token, emails.endpoint, "addresses");
+      return profileOfUserinfo(this.#config, userinfo, addresses);
     }
     if (nonce === undefined) throw new TypeError("There is no nonce for this provider.");
     const tokens = await client.authorizationCodeGrant(configuration, url, { ...checks, expectedNonce: nonce, idTokenExpected: true });
@@ -165,6 +165,13 @@ export class OAuthProvider {
     for (const extension of execute) extension(configuration);
     return Promise.resolve(configuration);
   }
+}
+
+async function readResource(configuration: client.Configuration, token: string, address: string, what: string): Promise<unknown> {
+  const headers = new Headers({ accept: "application/json" });
+  const response = await client.fetchProtectedResource(configuration, token, new URL(address), "GET", null, headers);
+  if (response.status !== 200) throw new TypeError(`The provider responded to the request for the ${what} with ${response.status}.`);
+  return response.json();
 }
 
 function authenticationOf({ clientSecret, clientAuthentication }: ProviderConfig): client.ClientAuth {

@@ -3,6 +3,8 @@ import { limits } from "#contracts/limits.ts";
 import { isEmail, normalizeEmail } from "../email.ts";
 import type { OAuthProviderConfig } from "./providerConfig.ts";
 
+type EmailsConfig = NonNullable<OAuthProviderConfig["emails"]>;
+
 /** The user who signed in at a provider, with what of it can be trusted. `issuer` and `subject` together name the account there. */
 export interface Profile {
   issuer: string;
@@ -28,17 +30,28 @@ export function profileOfClaims(issuer: string, claims: Readonly<Record<string, 
   };
 }
 
-/** Returns the profile in the userinfo response of a plain OAuth provider, by the configured names of its fields. Throws without a usable subject. */
-export function profileOfUserinfo({ issuer, userinfo }: OAuthProviderConfig, response: unknown): Profile {
-  const at = (path: string | undefined): unknown => path === undefined ? undefined : valueAt(response, path.split("."));
+/**
+ * Returns the profile in the userinfo response of a plain OAuth provider, by the configured names of its fields; `addresses` is the list of
+ * addresses, of a provider that has one. Throws without a usable subject.
+ */
+export function profileOfUserinfo({ issuer, userinfo, emails }: OAuthProviderConfig, response: unknown, addresses?: unknown): Profile {
+  const at = (path: string | undefined): unknown => fieldAt(response, path);
   const id = at(userinfo.subject);
   return {
     issuer,
     subject: subject.parse(Number.isSafeInteger(id) ? String(id) : id),
-    ...emailOf(at(userinfo.email), at(userinfo.emailVerified)),
+    ...emails === undefined ? emailOf(at(userinfo.email), at(userinfo.emailVerified)) : primaryEmailOf(emails, addresses),
     name: nameOf(at(userinfo.name)),
     image: imageOf(at(userinfo.image)),
   };
+}
+
+/** Returns the account's primary address: another one may be kept from the time before it was somebody else's. */
+function primaryEmailOf({ list, email, verified, primary }: EmailsConfig, response: unknown): Pick<Profile, "email" | "isEmailVerified"> {
+  const addresses: unknown = list === undefined ? response : fieldAt(response, list);
+  if (!Array.isArray(addresses)) throw new TypeError("The provider's list of addresses is none.");
+  const entry: unknown = addresses.find((address: unknown) => fieldAt(address, primary) === true);
+  return emailOf(fieldAt(entry, email), fieldAt(entry, verified));
 }
 
 /** Only the boolean counts: the string `"false"` is truthy. */
@@ -57,6 +70,10 @@ function imageOf(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > imageLengthMax || !URL.canParse(value)) return undefined;
   const url = new URL(value);
   return url.protocol === "https:" && url.username === "" && url.password === "" ? url.href : undefined;
+}
+
+function fieldAt(value: unknown, path: string | undefined): unknown {
+  return path === undefined ? undefined : valueAt(value, path.split("."));
 }
 
 function valueAt(value: unknown, [name, ...rest]: string[]): unknown {

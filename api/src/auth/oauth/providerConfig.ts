@@ -34,6 +34,16 @@ const OidcProvider = z.strictObject({
     .refine((scopes) => scopes.includes("openid"), "must include openid"),
 });
 
+/** The addresses of an account, where the profile does not say which is verified; the names are GitHub's unless given. */
+const Emails = z.strictObject({
+  endpoint: address,
+  /** Where the list is in the response; undefined when the response is the list. */
+  list: fieldPath.optional(),
+  email: fieldPath.default("email"),
+  verified: fieldPath.default("verified"),
+  primary: fieldPath.default("primary"),
+});
+
 const OAuthProvider = z.strictObject({
   ...common,
   type: z.literal("oauth"),
@@ -43,7 +53,9 @@ const OAuthProvider = z.strictObject({
   tokenEndpoint: address,
   userinfoEndpoint: address,
   scopes: z.array(scope).max(32).default([]),
-  /** The fields of the profile; without `emailVerified` no address counts as verified. */
+  /** Asked after the profile, whose own address then does not count. */
+  emails: Emails.optional(),
+  /** The fields of the profile; without `emailVerified` its address does not count as verified. */
   userinfo: z.strictObject({
     subject: fieldPath, email: fieldPath.optional(), emailVerified: fieldPath.optional(), name: fieldPath.optional(), image: fieldPath.optional(),
   }),
@@ -70,7 +82,7 @@ export function readProviders(file: string): ProviderConfig[] {
 }
 
 function checkedAddresses(provider: ProviderConfig): ProviderConfig {
-  const called = provider.type === "oidc" ? [provider.issuer] : [provider.authorizationEndpoint, provider.tokenEndpoint, provider.userinfoEndpoint];
+  const called = provider.type === "oidc" ? [provider.issuer] : endpointsOf(provider);
   for (const text of called) {
     const url = new URL(text);
     if (url.username !== "" || url.hash !== "") throw new Error(`has an address with more than it should have, for ${provider.id}: ${url.origin}`);
@@ -78,6 +90,10 @@ function checkedAddresses(provider: ProviderConfig): ProviderConfig {
     throw new Error(`has a plain http address for ${provider.id}: ${url.origin} must be https (allowInsecure is for 127.0.0.1 and localhost only)`);
   }
   return provider;
+}
+
+function endpointsOf({ authorizationEndpoint, tokenEndpoint, userinfoEndpoint, emails }: OAuthProviderConfig): string[] {
+  return [authorizationEndpoint, tokenEndpoint, userinfoEndpoint, ...emails === undefined ? [] : [emails.endpoint]];
 }
 
 /** Without any secret the client is a public one, known by its redirect address and PKCE alone. */

@@ -1,4 +1,5 @@
 import { ProviderForm, ProviderParams, RedirectResponse } from "#contracts/http/auth.ts";
+import { accountHashOf } from "../accountHash.ts";
 import { callbackUrlOf, signInPageUrl } from "../callbackUrl.ts";
 import { clearCookie, cookiesWithPrefix, setCookie, transactionCookiePrefix } from "../cookies.ts";
 import { OAuthFailure, sentenceOf } from "./oauthFailure.ts";
@@ -52,7 +53,7 @@ const finishSignIn = route({
   limits: ["authPosts"],
   params: ProviderParams,
   responses: { 302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }) },
-  errors: ["unavailable"],
+  errors: ["method_not_allowed", "unavailable"],
   handle: async ({ ctx, deps, params }) => {
     // The address of the password form's posts, which the router cannot tell from a provider's.
     if (params.provider === credentials) {
@@ -132,11 +133,15 @@ async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Pro
 
 /** Reports a refused sign-in to the operators; the browser is only told the reason. */
 async function reportFailure(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
-  const { logger, audit, metrics } = ctx.deps;
+  const { config, logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
   logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "The API refused a sign-in through a provider.");
   metrics.signInDone("failed");
-  await audit.record({ action: "signIn.refused", actor: { kind: "anonymous" }, address: ctx.ip, requestId, details: { provider, reason: failure.reason } });
+  const subject = failure.email === undefined ? undefined : { kind: "account", id: accountHashOf(config.auth.pepper, failure.email) };
+  await audit.record({
+    action: "signIn.refused", actor: { kind: "anonymous" }, ...(subject !== undefined && { subject }), address: ctx.ip, requestId,
+    details: { provider, reason: failure.reason },
+  });
 }
 
 export const authProviderRoutes = [startSignIn, finishSignIn];

@@ -1,24 +1,38 @@
 import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../../errors.ts";
-import { deleteUploadLease, insertUploadLease, renewIntervalMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "../uploadQueries.ts";
+import { deleteUploadLease, insertUploadLease, renewIntervalMaxMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "../uploadQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
+import type { Pace } from "./bodyReader.ts";
 
 interface LeaseDeps {
+  config: { partner: { uploadPace: Pace } };
   logger: Logger;
   postgres: Postgres;
 }
 
+/** An upload that holds a lease. */
+export interface LeasedUpload<T> {
+  lease: UploadLease;
+  /** Throws a DomainError when the upload may not go on; asked with each renewal. */
+  recheck: () => Promise<void>;
+  /** Its signal is aborted when the lease is lost, or the upload may not go on. */
+  work: (signal: AbortSignal) => Promise<T>;
+}
+
 /**
- * Runs `work` as the game's only upload and returns its result. The signal is aborted when the lease is lost meanwhile. When `work` fails,
- * the sweeper removes what it left in the object store. Throws upload_in_progress when there is another upload.
+ * Runs the work as the game's only upload and returns its result. When it fails, the sweeper removes what it left in the object store.
+ * Throws upload_in_progress when there is another upload.
  */
-export async function holdUploadLease<T>(deps: LeaseDeps, lease: UploadLease, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T>): Promise<T> {
+  const { lease, work } = upload;
   const { pool } = deps.postgres;
   if (!await insertUploadLease(pool, lease)) {
     throw new DomainError("upload_in_progress", { message: "Another upload of this game is going on: wait for its end.", retryAfterSeconds: 10 });
   }
   const controller = new AbortController();
-  const timer = setInterval(() => void renew(deps, lease, controller), renewIntervalMs);
+  // At least twice in the time that a client may be silent for.
+  const intervalMs = Math.min(renewIntervalMaxMs, deps.config.partner.uploadPace.idleMs / 2);
+  const timer = setInterval(() => void renew(deps, upload, controller), intervalMs);
   try {
     const result = await work(controller.signal);
     await deleteUploadLease(pool, lease);
@@ -33,11 +47,13 @@ export async function holdUploadLease<T>(deps: LeaseDeps, lease: UploadLease, wo
   }
 }
 
-async function renew({ postgres, logger }: LeaseDeps, lease: UploadLease, controller: AbortController): Promise<void> {
+async function renew({ postgres, logger }: LeaseDeps, { lease, recheck }: LeasedUpload<unknown>, controller: AbortController): Promise<void> {
   try {
+    await recheck();
     if (await updateUploadLease(postgres.pool, lease)) return;
     controller.abort(new DomainError("conflict", { message: "The game was deleted or uploaded again meanwhile." }));
   } catch (error) {
-    logger.warn({ err: error, upload: lease.id }, "The API could not renew an upload's lease; it tries again.");
+    if (error instanceof DomainError) controller.abort(error);
+    else logger.warn({ err: error, upload: lease.id }, "The API could not renew an upload's lease; it tries again.");
   }
 }

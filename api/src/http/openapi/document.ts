@@ -5,6 +5,7 @@ import type { Method, Route } from "../route.ts";
 import { headerComponents } from "./headers.ts";
 import { limitsDescriber } from "./limitSentences.ts";
 import { describeOperation, type Shared } from "./operation.ts";
+import { makePatternsPortable } from "./portablePatterns.ts";
 import { tags, tagOf } from "./tags.ts";
 
 /** What the document says of a site's own settings. */
@@ -54,6 +55,7 @@ export function documentPath(path: string): string {
 /** Responses may grow: a client that refused fields it does not know would break, so the document does not tell it to. */
 const options: CreateDocumentOptions = {
   override: ({ zodSchema: { _zod: { def } }, jsonSchema, io }) => {
+    makePatternsPortable(jsonSchema);
     if (io === "output" && def.type === "object" && def.catchall === undefined) delete jsonSchema.additionalProperties;
   },
 };

@@ -34,13 +34,14 @@ function accessCodes({ access, method }: Route): ErrorCode[] {
   return access === "partner" || method !== "GET" ? ["unauthorized", "forbidden", "unavailable"] : ["unauthorized", "unavailable"];
 }
 
-/** Returns the body of an error response with one of these codes. */
+/** Returns the body of an error response with one of these codes; a missing sign-in is told by its code alone, as the specification has it. */
 export function errorBody(kind: ErrorKind, codes: readonly ErrorCode[]): z.ZodType {
   const message = z.string().min(1).meta({ description: "For a person: what is wrong and what can be done.", examples: [errors[codes[0] ?? "invalid_request"].meaning] });
+  const isBare = kind !== "partner" && codes.every((code) => code === "unauthorized");
   return z.object({
     error: z.enum(codes),
-    message: kind === "partner" ? message : message.optional(),
-    ...(hasRequestId(kind, codes) && { requestId: requestId.optional() }),
+    ...(!isBare && { message: kind === "partner" ? message : message.optional() }),
+    ...(!isBare && hasRequestId(kind, codes) && { requestId: requestId.optional() }),
     ...(codes.some((code) => detailed.has(code)) && { details: z.array(ErrorDetail).optional() }),
     ...(codes.includes("session_active") && { sessionId: activeSessionId.optional() }),
     ...(codes.includes("unreadable_save") && { versionId: earlierVersionId.optional() }),

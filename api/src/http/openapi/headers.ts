@@ -24,11 +24,12 @@ export function successHeaders(route: Route, { headers, optionalHeaders }: Route
 /** Returns the headers of an error response: what is decided before the caller is known, or before requests are counted, carries less. */
 export function errorHeaders(route: Route, status: number): HeaderSet {
   const isBeforeCounting = route.access !== "public" && (status === 401 || status === 403);
-  const isFault = status >= 500;
+  // The router knows of methods before any route counts.
+  const isPerhapsCounted = status >= 500 || status === 405;
   const counted = limitsOf(route);
-  const required = [...everywhere, ...statusHeaders(route, status), ...isBeforeCounting || isFault ? [] : counted];
+  const required = [...everywhere, ...statusHeaders(route, status), ...isBeforeCounting || isPerhapsCounted ? [] : counted];
   const cookie: HeaderName[] = route.access === "partner" ? [] : ["Set-Cookie"];
-  return headerSet(required, [...isFault ? counted : [], ...cookie, ...optionalStatusHeaders[status] ?? []]);
+  return headerSet(required, [...isPerhapsCounted ? counted : [], ...cookie, ...optionalStatusHeaders[status] ?? []]);
 }
 
 function limitsOf({ limits }: Route): readonly HeaderName[] {
@@ -40,7 +41,7 @@ function statusHeaders({ access }: Route, status: number): readonly HeaderName[]
   return requiredStatusHeaders[status] ?? [];
 }
 
-const requiredStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 415: ["Accept"], 429: ["Retry-After"], 503: ["Retry-After"] };
+const requiredStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 405: ["Allow"], 415: ["Accept"], 429: ["Retry-After"], 503: ["Retry-After"] };
 const optionalStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 409: ["Retry-After"], 413: ["Upload-Limit"] };
 
 function headerSet(required: readonly HeaderName[], optional: readonly HeaderName[]): HeaderSet {

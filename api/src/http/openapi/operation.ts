@@ -73,7 +73,9 @@ function successesOf(route: Route, shared: Shared): Record<`2${string}`, ZodOpen
 }
 
 function contentOf({ content }: RouteResponse): Pick<ZodOpenApiResponseObject, "content"> {
-  const types = Object.entries(content).map(([type, shape]) => [type, { schema: typeof shape === "string" ? { type: "string" as const } : shape }] as const);
+  // Of events a schema would be each one's own, which this version of OpenAPI cannot say.
+  const schemaOf = (type: string, shape: z.ZodType | string) => typeof shape !== "string" ? { schema: shape } : type === "text/event-stream" ? {} : { schema: { type: "string" as const } };
+  const types = Object.entries(content).map(([type, shape]) => [type, schemaOf(type, shape)] as const);
   return types.length === 0 ? {} : { content: Object.fromEntries(types) };
 }
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { createHash, generateKeyPairSync } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { accountHashOf } from "#api/auth/accountHash.ts";
 import { TestApi } from "../../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
 import { postProviderSignIn } from "../../../support/http/authForms.ts";
@@ -20,12 +21,16 @@ describe("an issuer that misbehaves", function () {
     issuer = await FaultyIssuer.start();
     const { url } = issuer;
     const common = { issuer: url, clientId: "joypod", clientSecret, allowInsecure: true, trustsEmail: true };
+    const oauth = { ...common, type: "oauth", authorizationEndpoint: `${url}/authorize`, tokenEndpoint: `${url}/token`, userinfoEndpoint: `${url}/userinfo` };
     api = await TestApi.start({ env: providersEnv([
       { ...common, id: "faulty", name: "Faulty", type: "oidc" },
       {
-        ...common, id: "plain", name: "Plain", type: "oauth", clientAuthentication: "post", scopes: ["user"],
-        authorizationEndpoint: `${url}/authorize`, tokenEndpoint: `${url}/token`, userinfoEndpoint: `${url}/userinfo`,
+        ...oauth, id: "plain", name: "Plain", clientAuthentication: "post", scopes: ["user"],
         userinfo: { subject: "account.id", email: "mail", emailVerified: "mail_verified", name: "login" },
+      },
+      {
+        ...oauth, id: "hub", name: "Hub", scopes: ["user:email"], userinfo: { subject: "id", email: "email", name: "login" },
+        emails: { endpoint: `${url}/user/emails` },
       },
     ]) });
   });
@@ -185,6 +190,35 @@ describe("an issuer that misbehaves", function () {
       expectProvenExchange();
       expect(issuer.exchange?.get("client_secret")).to.equal(clientSecret);
     });
+
+    const hubUser = { id: 7, email: "public@example.test", login: "hub" };
+    const primary = { email: "primary@example.test", primary: true, verified: true, visibility: null };
+    const other = { email: "other@example.test", primary: false, verified: true, visibility: "public" };
+
+    it("is asked for the addresses, where it lists them, and makes an account of the primary one that is verified", async () => {
+      issuer.misbehaviour = { sign: () => undefined, userinfo: hubUser, emails: [other, primary] };
+      const browser = api.anonymous();
+      expect((await signIn(browser, "hub")).headers.get("location")).to.equal(`${api.url}/library`);
+      expect((await browser.get("/api/auth/session")).json()["user"]).to.include({ name: "hub", email: primary.email });
+    });
+
+    it("makes no account where the primary address is not verified, is none, or is not listed", async () => {
+      for (const emails of [[other, { ...primary, verified: false }], [{ ...primary, email: "none" }], [other], []]) {
+        issuer.misbehaviour = { sign: () => undefined, userinfo: hubUser, emails };
+        const browser = api.anonymous();
+        await expectNobody(await signIn(browser, "hub"), browser, "OAuthCreateAccount");
+      }
+      const subjectId = accountHashOf(api.deps.config.auth.pepper, primary.email);
+      expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "signIn.refused", subjectKind: "account", subjectId } })).to.equal(1);
+    });
+
+    for (const emails of [undefined, {}, "x"]) {
+      it(`is refused with the addresses ${JSON.stringify(emails)}`, async () => {
+        issuer.misbehaviour = { sign: () => undefined, userinfo: hubUser, emails };
+        const browser = api.anonymous();
+        await expectNobody(await signIn(browser, "hub"), browser);
+      });
+    }
 
     for (const userinfo of [[], "x", {}, { account: { id: null } }, { account: { id: "" } }]) {
       it(`is refused with the profile ${JSON.stringify(userinfo)}`, async () => {

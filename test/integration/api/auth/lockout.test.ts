@@ -104,6 +104,13 @@ describe("lockout", () => {
     expectErrorResponse(await signIn(user.password), 429, "rate_limited");
   });
 
+  it("lets right passwords wait for each other, ten at once, also after four failures", async () => {
+    await fail(4);
+    const responses = await Promise.all(Array.from({ length: 10 }, () => signIn(user.password)));
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(10).fill(200));
+    expect(await api.deps.redis.keys("joypod:lockout:*")).to.deep.equal([]);
+  });
+
   it("outlives a flush of Redis", async () => {
     await fail(5);
     await api.deps.redis.flushdb();
@@ -126,6 +133,22 @@ describe("parallel attempts from many networks", () => {
       expect(locked).to.have.length(45);
       for (const response of locked) expectErrorResponse(response, 429, "locked");
     } finally {
+      await api.stop();
+    }
+  });
+});
+
+describe("right passwords at two replicas", () => {
+  it("wait for each other", async () => {
+    const api = await TestApi.start();
+    const replica = await TestApi.start({ database: api.database, redisUrl: api.deps.config.redis.url });
+    try {
+      const user = await aUser(api.deps);
+      for (let attempt = 0; attempt < 4; attempt += 1) await postSignIn(api.anonymous(), { ...user, password: "wrong" });
+      const responses = await Promise.all(Array.from({ length: 12 }, (_, index) => postSignIn(api.anonymous(index % 2 === 0 ? api : replica), user)));
+      expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(12).fill(200));
+    } finally {
+      await replica.stop();
       await api.stop();
     }
   });

@@ -28,8 +28,12 @@ describe("access to routes:", function () {
       const own = await ownedThings(api);
       const own2 = await ownedThings(api);
       const isUser = route.access === "user";
-      expectErrorResponse(await call(api.anonymous(), route, own.known), 401, "unauthorized");
-      expectErrorResponse(await call(isUser ? api.asPartner(own.partner) : api.as(own.user), route, own.known), 401, "unauthorized");
+      for (const client of [api.anonymous(), isUser ? api.asPartner(own.partner) : api.as(own.user)]) {
+        const refused = await call(client, route, own.known);
+        expectErrorResponse(refused, 401, "unauthorized");
+        if (isUser) expect(refused.text).to.equal('{"error":"unauthorized"}');
+        else expect(refused.json()).to.have.all.keys("error", "message");
+      }
       const stranger = isUser ? api.as(other.user) : api.asPartner(other.partner);
       await expectStranger(route, stranger, own);
       expectServed(await call(isUser ? api.as(own.user) : api.asPartner(own.partner), route, own.known));

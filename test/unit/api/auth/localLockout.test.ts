@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { LocalLockout } from "#api/auth/localLockout.ts";
 
-const rules = { failures: 3, windowMs: 1000, lockMs: [100, 500], memoryMs: 10_000 };
+const rules = { failures: 3, windowMs: 1000, lockMs: [100, 500], memoryMs: 10_000, undecidedMs: 50 };
 
 describe("LocalLockout", () => {
   let lockout: LocalLockout;
@@ -11,7 +11,13 @@ describe("LocalLockout", () => {
     attempts = 0;
   });
 
-  const begin = (now: number, subject = "a"): number => lockout.begin(subject, `attempt-${attempts++}`, now);
+  /** An attempt that fails at once, if it may be made. */
+  function begin(now: number, subject = "a"): number | undefined {
+    const attempt = `attempt-${attempts++}`;
+    const lockedMs = lockout.begin(subject, attempt, now);
+    lockout.fail(subject, attempt);
+    return lockedMs;
+  }
 
   it("allows the configured number of attempts and locks with the last of them", () => {
     expect([begin(0), begin(1), begin(2)]).to.deep.equal([0, 0, 0]);
@@ -40,11 +46,22 @@ describe("LocalLockout", () => {
     begin(0);
     begin(0);
     lockout.begin("a", "last", 0);
-    expect(begin(1)).to.equal(99);
+    expect(begin(1)).to.equal(undefined);
     lockout.takeBack("a", "last");
     expect(begin(1)).to.equal(0);
     expect(begin(1)).to.equal(100);
     lockout.takeBack("unknown", "x");
+  });
+
+  it("does not say before the attempts that count are decided, or too old to be, whether it is locked", () => {
+    for (const attempt of ["one", "two", "three"]) expect(lockout.begin("a", attempt, 0)).to.equal(0);
+    for (const attempt of ["one", "two", "three"]) {
+      expect(begin(1)).to.equal(undefined);
+      lockout.fail("a", attempt);
+    }
+    expect(begin(1)).to.equal(99);
+    for (const attempt of ["four", "five", "six"]) expect(lockout.begin("a", attempt, 100)).to.equal(0);
+    expect([begin(149), begin(150)]).to.deep.equal([undefined, 450]);
   });
 
   it("forgets everything after a success", () => {

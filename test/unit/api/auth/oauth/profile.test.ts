@@ -42,6 +42,16 @@ describe("profileOfUserinfo", () => {
     });
   });
 
+  it("takes the primary address of a list, by its configured names, and none where there is no list", () => {
+    const listed = { ...config, emails: { endpoint: issuer, list: "values", email: "mail", verified: "ok", primary: "first" } } as unknown as OAuthProviderConfig;
+    const user = { account: { id: 1 }, mail: "own@b.test", flags: { mail: true } };
+    const values = [null, { mail: "other@b.test", ok: true }, { mail: "A@b.test", ok: true, first: true }];
+    expect(profileOfUserinfo(listed, user, { values })).to.include({ email: "a@b.test", isEmailVerified: true });
+    expect(profileOfUserinfo(listed, user, { values: [{ mail: "a@b.test", ok: "true", first: true }] })).to.include({ isEmailVerified: false });
+    expect(profileOfUserinfo(listed, user, { values: [] })).to.include({ email: undefined, isEmailVerified: false });
+    for (const response of [undefined, [], { values: "x" }]) expect(() => profileOfUserinfo(listed, user, response)).to.throw(TypeError);
+  });
+
   it("refuses a response without a subject, and reads no inherited property", () => {
     for (const userinfo of [null, [], "x", {}, { account: {} }, { account: { id: 1.5 } }, { account: { id: 2 ** 60 } }, { account: null }]) {
       expect(() => profileOfUserinfo(config, userinfo), JSON.stringify(userinfo)).to.throw();

@@ -37,6 +37,8 @@ describe("readProviders", () => {
     ["plain http elsewhere, though allowed", { providers: [{ ...oidc, issuer: "http://id.example", allowInsecure: true }] }, /must be https/],
     ["plain http on the loopback, not allowed", { providers: [{ ...oidc, issuer: "http://127.0.0.1:9" }] }, /must be https/],
     ["a token endpoint by plain http", { providers: [{ ...oauth, tokenEndpoint: "http://hub.example/t" }] }, /must be https/],
+    ["a list of addresses by plain http", { providers: [{ ...oauth, emails: { endpoint: "http://hub.example/e" } }] }, /must be https/],
+    ["a list of addresses without its address", { providers: [{ ...oauth, emails: {} }] }, /providers\.0\.emails\.endpoint/],
     ["credentials in an address", { providers: [{ ...oidc, issuer: "https://u:p@id.example" }] }, /more than it should/],
     ["one id twice", { providers: [oidc, { ...oauth, id: "example" }] }, /example twice/],
     ["the id of the password form", { providers: [{ ...oidc, id: "credentials" }] }, /sign-in by password/],

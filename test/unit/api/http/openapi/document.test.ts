@@ -61,6 +61,18 @@ describe("the OpenAPI document", () => {
     expect(createRoutes(configWith()).map(({ path }) => path)).to.include.members(["/openapi.json", "/healthz", "/readyz"]);
   });
 
+  it("has patterns that any program's regular expressions read", () => {
+    const patterns = patternsIn(wholeInterface().document);
+    expect(patterns).to.include.members(["^[^\\x00-\\x1f\\x7f-\\x9f\u2028\u2029]*$", "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])$"]);
+    for (const pattern of patterns) {
+      expect(() => new RegExp(pattern), pattern).to.not.throw();
+      expect(pattern).to.not.match(/\\[pPuk]|\(\?[<!=]|[*+?}]\+/);
+    }
+    const line = new RegExp(patterns.find((pattern) => pattern.includes("\u2028")) ?? "");
+    for (const text of ["", "Ada & Co. \u00e9 \u{1f3ae}"]) expect(line.test(text), text).to.equal(true);
+    for (const text of ["a\u0000", "a\nb", "\u0085", "\u2028"]) expect(line.test(text), JSON.stringify(text)).to.equal(false);
+  });
+
   it("allows additional fields in responses, and forbids them in requests", () => {
     const { schemas = {} } = wholeInterface().document.components ?? {};
     expect(schemas["Game"]).to.not.have.property("additionalProperties");
@@ -73,4 +85,11 @@ interface Operation { operationId?: string; parameters?: { name: string }[]; sec
 function operationOf({ paths = {} }: ReturnType<typeof buildDocument>, method: string, path: string): Operation {
   const item = paths[documentPath(path)] as Record<string, Operation> | undefined;
   return item?.[method.toLowerCase()] ?? {};
+}
+
+/** Every pattern of a document, once. */
+function patternsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const own = "pattern" in value && typeof value.pattern === "string" ? [value.pattern] : [];
+  return [...new Set([...own, ...Object.values(value).flatMap(patternsIn)])];
 }

@@ -1,0 +1,86 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { findUserIdOf } from "../accounts/accountQueries.ts";
+import { readAudit, type ListedAuditEvent } from "../audit/readAudit.ts";
+import type { AuditPrincipal } from "../audit/auditQueries.ts";
+import { accountHashOf } from "../auth/accountHash.ts";
+import { isEmail, normalizeEmail } from "../auth/email.ts";
+import { notFound } from "../errors.ts";
+import { findPartnerIdOf } from "../partners/partnerQueries.ts";
+import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
+
+interface AuditOptions extends Json {
+  since?: Date;
+  user?: string;
+  partner?: string;
+  limit: number;
+  before?: string;
+}
+
+/** Adds `joypod audit`. */
+export function addAuditCommand(command: AddCommand, program: Command, environment: CliEnvironment): void {
+  command(program, "audit", "show who did what, the newest first")
+    .option("--since <time>", "not before this: 2026-11-22, 2026-11-22T18:00Z, or how long ago: 90m, 24h, 7d", toTime)
+    .option("--user <address or id>", "what a player did, or what was done or tried to do to the account")
+    .addOption(new Option("--partner <name or id>", "the same for a partner").conflicts("user"))
+    .option("--limit <events>", "at most so many, up to 1000", toLimit, 100)
+    .option("--before <event>", "go on with what is older than this event, by its id", toEventId)
+    .action(async ({ since, user, partner, limit, before, ...options }: AuditOptions) => {
+      const principals = user !== undefined ? await userPrincipals(environment, user) : partner !== undefined ? await partnerPrincipals(environment, partner) : undefined;
+      const page = await readAudit(environment.stores(), { since, principals, before, limit });
+      const rest = page.before === null ? "" : `\nThere are older ones: --before ${page.before}`;
+      environment.print({ ...page }, page.events.length === 0 ? "There is no such event." : tableOf(page.events) + rest, options.json === true);
+    });
+}
+
+/** A player, and the hash under which failed sign-ins stand; of a player who is deleted, what was given says one of both. */
+async function userPrincipals(environment: CliEnvironment, addressOrId: string): Promise<AuditPrincipal[]> {
+  const email = normalizeEmail(addressOrId);
+  const user = await findUserIdOf(environment.stores().postgres.prisma, { id: addressOrId, email });
+  const address = user?.email ?? (isEmail(email) ? email : undefined);
+  return [
+    { kind: "user", id: user?.id ?? addressOrId },
+    ...address === undefined ? [] : [{ kind: "account", id: accountHashOf(environment.pepper(), address) }],
+  ];
+}
+
+async function partnerPrincipals(environment: CliEnvironment, nameOrId: string): Promise<AuditPrincipal[]> {
+  const id = await findPartnerIdOf(environment.stores().postgres.prisma, nameOrId);
+  if (id === undefined) throw notFound(`There is no partner ${nameOrId}.`);
+  return [{ kind: "partner", id }];
+}
+
+function tableOf(events: readonly ListedAuditEvent[]): string {
+  const rows = events.map(({ id, at, action, actor, subject, network, requestId, details }) => [
+    id, at, action, nameOf(actor), subject === null ? "-" : nameOf(subject), network ?? "-", requestId ?? "-", JSON.stringify(details),
+  ]);
+  const table = [["ID", "TIME", "ACTION", "ACTOR", "SUBJECT", "NETWORK", "REQUEST", "DETAILS"], ...rows];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+}
+
+function nameOf({ kind, id }: { kind: string; id: string | null }): string {
+  return id === null ? kind : `${kind} ${id}`;
+}
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function toTime(text: string): Date {
+  const { count, unit } = /^(?<count>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {};
+  if (count !== undefined && (unit === "m" || unit === "h" || unit === "d")) return new Date(Date.now() - Number(count) * unitMs[unit]);
+  const time = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined;
+  if (time === undefined || Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError("Give a day (2026-11-22), a time with its zone (2026-11-22T18:00Z), or how long ago in minutes, hours or days (90m, 24h, 7d).");
+  }
+  return time;
+}
+
+function toLimit(text: string): number {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > 1000) throw new InvalidArgumentError("Give a whole number from 1 to 1000.");
+  return limit;
+}
+
+function toEventId(text: string): string {
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError("Give an event's id, which is the first column.");
+  return text;
+}

@@ -1,0 +1,47 @@
+import type { Clock } from "#runtime/clock.ts";
+import { orAborted, withDeadline } from "#runtime/deadline.ts";
+import { unavailable } from "../errors.ts";
+
+/** How a store is looked at. */
+export interface StoreLookOptions {
+  clock: Clock;
+  /** How long the result of a look is told to everybody. */
+  keptMs: number;
+  /** Resolves when the store serves requests. */
+  ask: () => Promise<void>;
+  /** For clients, when it does not. */
+  message: string;
+}
+
+const lookMs = 2_000;
+
+/** Looks at a store: once for all who ask at the same time or soon after, so that a flood of questions costs it nothing. */
+export class StoreLook {
+  readonly #options: StoreLookOptions;
+  /** Goes on when the look is over: a store that hangs is not asked once more by each look. */
+  #question: Promise<void> | undefined;
+  #look: Promise<void> | undefined;
+  #freshUntilMs = 0;
+
+  constructor(options: StoreLookOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the store serves requests. Throws unavailable when it does not, or not within two seconds. */
+  check(): Promise<void> {
+    const { clock } = this.#options;
+    if (this.#look !== undefined && clock.monotonicMs() < this.#freshUntilMs) return this.#look;
+    this.#freshUntilMs = Infinity;
+    const look = this.#begin().finally(() => this.#freshUntilMs = clock.monotonicMs() + this.#options.keptMs);
+    look.catch(() => undefined); // Told to whoever asks.
+    return this.#look = look;
+  }
+
+  async #begin(): Promise<void> {
+    const { clock, ask, message } = this.#options;
+    const question = this.#question ??= ask().finally(() => this.#question = undefined);
+    await withDeadline({ clock, ms: lookMs, what: "A health check" }, (signal) => orAborted(question, signal)).catch((cause: unknown) => {
+      throw unavailable(message, cause);
+    });
+  }
+}

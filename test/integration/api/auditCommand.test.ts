@@ -1,0 +1,85 @@
+import { expect } from "chai";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { aUser } from "../../factories/catalog.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { postSignIn } from "../../support/http/authForms.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
+
+interface Outcome { code: number | null; stdout: string; stderr: string }
+
+describe("joypod audit", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+
+  before(async () => {
+    api = await TestApi.start();
+  });
+  after(() => api.stop());
+
+  async function joypod(args: string[], { env = {} }: { env?: Record<string, string | undefined> } = {}): Promise<Outcome> {
+    const { auth: { pepper } } = api.deps.config;
+    const child = spawn(join(repositoryRoot, "api/bin/joypod"), args, { env: { PATH: process.env.PATH, DATABASE_URL: api.database.url, PASSWORD_PEPPER: pepper, ...env } });
+    child.stdin.end();
+    const closed = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+    return { code, stdout, stderr };
+  }
+
+  interface Page { events: { id: string; action: string; actor: { kind: string; id: string | null }; subject: unknown }[]; before: string | null }
+
+  async function audited(...args: string[]): Promise<Page> {
+    const { code, stdout, stderr } = await joypod(["audit", "--json", ...args]);
+    expect(code, stdout + stderr).to.equal(0);
+    return JSON.parse(stdout) as Page;
+  }
+  const actionsOf = ({ events }: Page): string[] => events.map(({ action }) => action);
+
+  it("shows what a player did, and who failed to sign in as them, the newest first, page by page", async () => {
+    const user = await aUser(api.deps);
+    await postSignIn(api.anonymous(), { ...user, password: "wrong" });
+    await postSignIn(api.anonymous(), user);
+    await postSignIn(api.anonymous(), { email: `other-${user.email}`, password: "wrong" });
+    expect((await joypod(["user", "disable", "--email", user.email])).code).to.equal(0);
+    const actions = ["user.disabled", "signIn.succeeded", "signIn.failed"];
+    expect(actionsOf(await audited("--user", user.email.toUpperCase()))).to.deep.equal(actions);
+    const first = await audited("--user", user.id, "--limit", "2", "--since", "1h");
+    expect(actionsOf(first)).to.deep.equal(actions.slice(0, 2));
+    const rest = await audited("--user", user.id, "--limit", "2", "--before", first.before ?? "");
+    expect(actionsOf(rest)).to.deep.equal(actions.slice(2));
+    expect(rest.before).to.equal(null);
+    const since = new Date(Date.now() + 60_000).toISOString();
+    expect(await audited("--user", user.email, "--since", since)).to.deep.equal({ events: [], before: null });
+    expect((await joypod(["audit", "--user", user.email, "--since", since])).stdout).to.equal("There is no such event.\n");
+  });
+
+  it("shows what a partner did and what was done to it, as a table", async () => {
+    await joypod(["partner", "create", "--name", "Audited"]);
+    const { stdout } = await joypod(["partner", "key", "create", "--partner", "Audited", "--json"]);
+    const { key, partnerId } = JSON.parse(stdout) as { key: string; partnerId: string };
+    await api.asPartner({ key }).get("/api/partners/games");
+    await api.deps.audit.settled();
+    const page = await audited("--partner", "Audited");
+    expect(actionsOf(page)).to.deep.equal(["partnerKey.used", "partnerKey.created", "partner.created"]);
+    expect(page.events[0]?.actor).to.deep.equal({ kind: "partner", id: partnerId });
+    const table = (await joypod(["audit", "--partner", partnerId, "--limit", "1"])).stdout.split("\n");
+    expect(table[0]).to.match(/^ID +TIME +ACTION +ACTOR +SUBJECT +NETWORK +REQUEST +DETAILS$/);
+    expect(table[1]).to.contain("partnerKey.used").and.contain(partnerId).and.contain("127.0.0.0/24");
+    expect(table[2]).to.equal(`There are older ones: --before ${page.events[0]?.id}`);
+  });
+
+  it("says what is wrong with a wish", async () => {
+    const wrong: [string[], number, RegExp][] = [
+      [["--since", "yesterday"], 2, /24h/], [["--since", "2026-13-45"], 2, /24h/], [["--since", "2026-11-22T18:00"], 2, /zone/],
+      [["--limit", "1001"], 2, /1 to 1000/], [["--limit", "0"], 2, /1 to 1000/], [["--before", "x"], 2, /id/],
+      [["--user", "a@b.test", "--partner", "x"], 2, /cannot be used/], [["--partner", "nobody"], 4, /no partner nobody/],
+    ];
+    for (const [args, code, message] of wrong) {
+      const outcome = await joypod(["audit", ...args]);
+      expect(outcome.code, args.join(" ")).to.equal(code);
+      expect(outcome.stderr, args.join(" ")).to.match(message);
+    }
+    expect(await joypod(["audit", "--user", "a@b.test"], { env: { PASSWORD_PEPPER: undefined } })).to.deep.include({ code: 2 });
+  });
+});

@@ -1,0 +1,39 @@
+import { expect } from "chai";
+import { SignInTurns } from "#api/auth/signInTurns.ts";
+import { DomainError } from "#api/errors.ts";
+
+const patient = 60_000;
+
+describe("SignInTurns", () => {
+  it("asks again when it is called, until there is a result", async () => {
+    const turns = new SignInTurns({ waitingMax: 2, deadlineMs: patient, pauseMs: patient });
+    const results = [undefined, "in"];
+    let asked = 0;
+    const first = Promise.withResolvers<undefined>();
+    const taken = turns.take("a", () => {
+      asked += 1;
+      first.resolve(undefined);
+      return Promise.resolve(results.shift());
+    });
+    turns.call("b");
+    expect(asked).to.equal(0);
+    turns.call("a");
+    await first.promise;
+    await new Promise(setImmediate);
+    turns.call("a");
+    expect(await taken).to.equal("in");
+    expect(asked).to.equal(2);
+  });
+
+  it("asks by itself, too", async () => {
+    const turns = new SignInTurns({ waitingMax: 1, deadlineMs: patient, pauseMs: 1 });
+    expect(await turns.take("a", () => Promise.resolve("in"))).to.equal("in");
+  });
+
+  it("refuses those for whom there is no room, and those who have waited too long", async () => {
+    const turns = new SignInTurns({ waitingMax: 1, deadlineMs: 5, pauseMs: 1 });
+    const errors = await Promise.all([1, 2].map(() => turns.take("a", () => Promise.resolve(undefined)).catch((error: unknown) => error)));
+    for (const error of errors) expect(error).to.be.instanceOf(DomainError).with.property("code", "unavailable");
+    expect(await turns.take("a", () => Promise.resolve("in"))).to.equal("in");
+  });
+});
