@@ -30,7 +30,7 @@ export interface ChangedUser {
 
 /** Sets another password for an account and ends its sign-ins. Throws not_found and invalid_request. */
 export async function setPassword(deps: ChangeUserDeps & { passwords: Passwords }, { email, password }: { email: string; password: string }): Promise<ChangedUser> {
-  requirePassword(password);
+  await requirePassword(password);
   const passwordHash = await deps.passwords.hash(password);
   return change(deps, email, "user.passwordChanged", async (transaction, id) => {
     await updatePasswordHash(transaction, id, passwordHash);

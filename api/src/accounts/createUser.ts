@@ -19,7 +19,7 @@ export async function createUser(
   { postgres, passwords, audit }: { postgres: Postgres; passwords: Passwords; audit: Audit }, { email: typed, name: typedName, password }: NewUser,
 ): Promise<{ id: string; email: string; name: string }> {
   const { email, name } = checkedUser(typed, typedName);
-  requirePassword(password);
+  await requirePassword(password);
   const id = await insertUser(postgres.pool, { email, name, passwordHash: await passwords.hash(password) });
   if (id === undefined) {
     const existing = await findUserIdByEmail(postgres.prisma, email);

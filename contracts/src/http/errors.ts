@@ -10,6 +10,7 @@ export const errors = {
   invalid_credentials: { status: 401, meaning: "The e-mail and the password do not belong together, or there is no such account." },
   forbidden: { status: 403, meaning: "The credential is valid but may not do this: a write from another site's page, or a suspended partner." },
   csrf: { status: 403, meaning: "The form's token is missing or old: get a new one and send the form again." },
+  reauthentication_required: { status: 403, meaning: "This changes how one signs in: send the account's password as `currentPassword`, or sign in anew; a sign-in younger than 5 minutes needs no password." },
   not_found: { status: 404, meaning: "There is no such thing, or it is somebody else's; the two cannot be told apart." },
   method_not_allowed: { status: 405, meaning: "The address exists but not with this method; `Allow` lists those there are." },
   request_timeout: { status: 408, meaning: "The request did not arrive in time." },
