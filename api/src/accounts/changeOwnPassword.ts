@@ -28,7 +28,7 @@ export interface ReplacedSignIns {
   endedOthers: number;
 }
 
-/** Sets the player's password and ends their sign-ins; the browser goes on with a new one. Throws invalid_request for a password that no account may have. */
+/** Sets the player's password and ends their sign-ins; the browser goes on with a new one. Throws what requirePassword throws. */
 export async function changeOwnPassword(deps: OwnSignInsDeps & { passwords: Passwords }, player: Player, newPassword: string): Promise<ReplacedSignIns> {
   await requirePassword(newPassword);
   const passwordHash = await deps.passwords.hash(newPassword);

@@ -14,7 +14,7 @@ export interface NewUser {
   password: string;
 }
 
-/** Creates an account whose address counts as verified, because an operator vouches for it. Throws invalid_request, and conflict with the id of the account there is. */
+/** Creates an account whose address counts as verified, because an operator vouches for it. Throws invalid_request, common_password, and conflict with the id of the account there is. */
 export async function createUser(
   { postgres, passwords, audit }: { postgres: Postgres; passwords: Passwords; audit: Audit }, { email: typed, name: typedName, password }: NewUser,
 ): Promise<{ id: string; email: string; name: string }> {

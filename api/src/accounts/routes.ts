@@ -23,7 +23,7 @@ const setPassword = route({
   description: "Ends all other sign-ins.",
   limits: ["account"], innerLimits: ["signInFailures"], body: SetPasswordRequest, bodyBytes: limits.auth.bodyBytes,
   responses: { 200: EndedSignInsResponse },
-  errors: ["reauthentication_required", "locked"],
+  errors: ["common_password", "reauthentication_required", "locked"],
   handle: async ({ ctx, deps, user, body: { newPassword, currentPassword } }) => {
     await requireReauthentication(ctx, user, currentPassword);
     const { begun, endedOthers } = await changeOwnPassword(deps, playerOf(ctx, user), newPassword);

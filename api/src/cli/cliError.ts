@@ -13,7 +13,7 @@ export interface CliError {
 }
 
 const words: Partial<Record<ErrorCode, CliError["error"]>> = {
-  invalid_request: "invalid", conflict: "exists", not_found: "not_found", session_active: "in_use",
+  invalid_request: "invalid", common_password: "invalid", conflict: "exists", not_found: "not_found", session_active: "in_use",
 };
 
 /** Returns what the command line tells of an error; one that nobody foresaw has failed. */

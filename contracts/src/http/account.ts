@@ -2,12 +2,17 @@ import { z } from "zod";
 import { limits } from "../limits.ts";
 import { isoMoment } from "./text.ts";
 
-const currentPassword = z.string().max(limits.auth.passwordMaxLength).optional()
+const { passwordMinLength, passwordMaxLength } = limits.auth;
+
+/** Nobody can type a NUL, and other programs end a text there. */
+const hasNoNul = [(text: string): boolean => !text.includes("\0"), "must not contain NUL"] as const;
+
+const currentPassword = z.string().max(passwordMaxLength).refine(...hasNoNul).optional()
   .meta({ format: "password", description: "The account's password. A sign-in younger than 5 minutes needs none; one that is given must be right." });
 
 /** `PUT /api/account/password`. */
 export const SetPasswordRequest = z.strictObject({
-  newPassword: z.string().min(limits.auth.passwordMinLength).max(limits.auth.passwordMaxLength)
+  newPassword: z.string().min(passwordMinLength).max(passwordMaxLength).refine(...hasNoNul)
     .meta({ format: "password", description: "None of the most common passwords.", examples: ["correct horse battery staple"] }),
   currentPassword,
 }).meta({ id: "SetPasswordRequest" });
@@ -23,7 +28,7 @@ export const EndedSignInsResponse = z.object({
 }).meta({ id: "EndedSignIns", description: "This browser stays signed in, by a new cookie: copies of the old one are worth nothing." });
 export type EndedSignInsResponse = z.infer<typeof EndedSignInsResponse>;
 
-const signInId = z.string().regex(/^[0-9a-f]{64}$/);
+const signInId = z.string().max(64).regex(/^[0-9a-f]+$/);
 
 export const SignIn = z.object({
   signInId: signInId.meta({ examples: ["0f".repeat(32)] }),

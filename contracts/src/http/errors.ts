@@ -3,6 +3,7 @@ import { z } from "zod";
 /** Every `error` code that a route can answer with, its HTTP status, and what it means to the client. */
 export const errors = {
   invalid_request: { status: 400, meaning: "A field, a parameter or the body is missing or not as described; `message` says what, `details` where." },
+  common_password: { status: 400, meaning: "The new password is one of the most common ones, which are guessed first: choose another." },
   checksum_mismatch: { status: 400, meaning: "What arrived is not what `Content-Digest` or `Repr-Digest` announced: send it again." },
   invalid_offer: { status: 400, meaning: "The body is not an SDP offer that the stream can answer." },
   invalid_query: { status: 400, meaning: "A parameter of the stream is not as described." },

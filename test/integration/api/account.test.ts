@@ -164,10 +164,8 @@ describe("a player's account", () => {
 
     it("takes none that is short, and none of the common ones in whatever case", async () => {
       const browser = await signedIn();
-      for (const [password, words] of [["1234567", "newPassword"], ["12345678", "most common"], ["PassWord1", "most common"], ["x".repeat(1025), "newPassword"]] as const) {
-        const response = await setPassword(browser, { newPassword: password });
-        expectErrorResponse(response, 400, "invalid_request");
-        expect(response.json()["message"]).to.contain(words);
+      for (const [password, error] of [["l3tte!s", "invalid_request"], ["12345678", "common_password"], ["PassWord1", "common_password"], ["x".repeat(1025), "invalid_request"]] as const) {
+        expectErrorResponse(await setPassword(browser, { newPassword: password }), 400, error);
       }
       expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
     });
