@@ -1,6 +1,5 @@
 import { EndedSignInsResponse, SetPasswordRequest, SignInParams, SignInsResponse, UnlinkRequest } from "#contracts/http/account.ts";
 import { ProviderParams } from "#contracts/http/auth.ts";
-import { limits } from "#contracts/limits.ts";
 import type { AuthDeps } from "../auth/authDeps.ts";
 import { giveAuthSession } from "../auth/authSession.ts";
 import { clearCookie, sessionCookieName } from "../auth/cookies.ts";
@@ -21,7 +20,7 @@ const path = "/api/account";
 const setPassword = route({
   method: "PUT", path: `${path}/password`, name: "setPassword", summary: "Set or change one's password",
   description: "Ends all other sign-ins.",
-  limits: ["account"], innerLimits: ["signInFailures"], body: SetPasswordRequest, bodyBytes: limits.auth.bodyBytes,
+  limits: ["account"], innerLimits: ["signInFailures"], body: SetPasswordRequest,
   responses: { 200: EndedSignInsResponse },
   errors: ["common_password", "reauthentication_required", "locked"],
   handle: async ({ ctx, deps, user, body: { newPassword, currentPassword } }) => {
@@ -35,7 +34,7 @@ const setPassword = route({
 const unlink = route({
   method: "POST", path: `${path}/providers/:provider/unlink`, name: "unlinkProvider", summary: "Unlink an external provider",
   description: "The provider's account signs in to this one no more. Nothing happens when none was linked; the last way to sign in cannot be taken away.",
-  limits: ["account"], innerLimits: ["signInFailures"], params: ProviderParams, body: UnlinkRequest, bodyBytes: limits.auth.bodyBytes,
+  limits: ["account"], innerLimits: ["signInFailures"], params: ProviderParams, body: UnlinkRequest,
   responses: { 204: empty("The provider is not linked (any more).") },
   errors: ["reauthentication_required", "locked", "not_found", "conflict"],
   handle: async ({ ctx, deps, user, params, body: { currentPassword } }) => {
