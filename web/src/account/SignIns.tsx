@@ -22,7 +22,8 @@ export function SignIns() {
   const endingOthers = useMutation({ mutationFn: endOtherSignIns, onSettled });
   const isBusy = endingOne.isPending || endingOthers.isPending;
   const problem = endingOne.error ?? endingOthers.error;
-  const others = signIns.data?.filter(({ isCurrent }) => !isCurrent) ?? [];
+  // This device first, then the one used last.
+  const listed = signIns.data?.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent)) ?? [];
   return (
     <section aria-labelledby="sign-ins-title">
       <h2 id="sign-ins-title">Where you are signed in</h2>
@@ -33,10 +34,10 @@ export function SignIns() {
       {signIns.isError && <LoadFailure what="Your sign-ins" error={signIns.error} onRetry={() => void signIns.refetch()} />}
       {signIns.isSuccess && (
         <ul className="methods" aria-label="Sign-ins">
-          {signIns.data.map((signIn) => <SignInItem key={signIn.signInId} signIn={signIn} isBusy={isBusy} onEnd={() => endingOne.mutate(signIn)} />)}
+          {listed.map((signIn) => <SignInItem key={signIn.signInId} signIn={signIn} isBusy={isBusy} onEnd={() => endingOne.mutate(signIn)} />)}
         </ul>
       )}
-      {others.length > 0 && (
+      {listed.some(({ isCurrent }) => !isCurrent) && (
         <div className="actions">
           <button type="button" className="button" disabled={isBusy} onClick={() => endingOthers.mutate()}><Icon name="leave" />Sign out everywhere else</button>
         </div>
@@ -50,12 +51,12 @@ const minuteMs = 60_000;
 function SignInItem({ signIn: { device, network, isCurrent, lastUsedAt, signedInAt }, isBusy, onEnd }: { signIn: SignIn; isBusy: boolean; onEnd: () => void }) {
   const now = useNow(minuteMs);
   const name = device ?? "Unknown device";
-  const place = network === null ? "" : `Network ${network} · `;
+  const place = network === null ? "Network unknown" : `Network ${network}`;
   return (
     <li className="method">
       <div className="method-text">
         <strong>{name}</strong>
-        <span>{place}{isCurrent ? "in use" : `last used ${timeAgo(lastUsedAt, now)}`} · signed in {timeAgo(signedInAt, now)}</span>
+        <span>{place} · {isCurrent ? "in use" : `last used ${timeAgo(lastUsedAt, now)}`} · signed in {timeAgo(signedInAt, now)}</span>
       </div>
       {isCurrent
         ? <span className="method-state method-linked"><Icon name="check" />This device</span>
