@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import type { SignIn } from "#contracts/http/account.ts";
 import { aUser, type TestUser } from "../../factories/catalog.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 import { FakeClock } from "../../support/clocks/fakeClock.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
@@ -196,8 +197,18 @@ describe("a player's account", () => {
     it("keeps one way in when both are unlinked at once", async () => {
       const browser = await playerOfProvider();
       await visit(browser, "other");
-      const statuses = await Promise.all(["example", "other"].map(async (id) => (await unlink(browser, {}, id)).status));
-      expect(statuses.sort()).to.deep.equal([204, 409]);
+      // Both have read what is linked, if they may, before either can delete anything.
+      const { pool } = api.deps.postgres;
+      const holder = await pool.connect();
+      await holder.query("BEGIN; LOCK TABLE identities IN SHARE MODE");
+      const unlinking = Promise.all(["example", "other"].map(async (id) => (await unlink(browser, {}, id)).status));
+      try {
+        await eventually(async () => (await pool.query("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")).rowCount === 2);
+      } finally {
+        await holder.query("COMMIT");
+        holder.release();
+      }
+      expect((await unlinking).toSorted()).to.deep.equal([204, 409]);
     });
 
     it("shows by a new sign-in there that the player is here", async () => {
