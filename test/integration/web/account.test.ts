@@ -144,8 +144,7 @@ describe("the account page", () => {
     await growOld();
     await page.getByRole("button", { name: "Set a password" }).click();
     await fillPassword(newPassword);
-    await page.getByRole("button", { name: "Sign in again with Example" }).click();
-    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Sign in again with Example" }).click()]);
     await page.getByRole("button", { name: "Set a password" }).click();
     await fillPassword(newPassword);
     await page.getByRole("status").getByText("Your new password is set.").waitFor();
