@@ -30,7 +30,7 @@ export function useReauthentication(): { attempt: Attempt; pending: PendingChang
           resolve(true);
         } catch (error) {
           if (isApiError(error, ...repeatable)) throw error;
-          reject(error as Error);
+          reject(error instanceof Error ? error : new Error("The change failed.", { cause: error }));
         }
         setPending(undefined);
       };
