@@ -1,6 +1,7 @@
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Route } from "./http/route.ts";
+import { accountRoutes } from "./accounts/routes.ts";
 import { authRoutes } from "./auth/routes.ts";
 import { authMethodRoutes } from "./auth/authMethods.ts";
 import { authPageRoutes } from "./auth/authPages.ts";
@@ -19,6 +20,7 @@ const routes: readonly Route<Deps>[] = [
   ...authProviderRoutes,
   ...authMethodRoutes,
   ...authPageRoutes,
+  ...accountRoutes,
   ...catalogRoutes,
   ...saveRoutes,
   ...gameSessionRoutes,

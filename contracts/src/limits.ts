@@ -16,7 +16,16 @@ export const limits = {
     passwordQueue: 32,
     emailMaxLength: 254,
     nameMaxLength: 120,
+    /** Of new passwords; older ones stay valid. */
+    passwordMinLength: 8,
     passwordMaxLength: 1024,
+    /** A change of how one signs in needs a sign-in that is younger, or the password. */
+    recentSignInSeconds: 5 * 60,
+    accountChangesPerMinute: 30,
+    /** Sign-ins that are listed, the ones used last. */
+    signInsListed: 100,
+    /** The moment of a sign-in's last use is written down at most once in this time. */
+    lastUseSeconds: 5 * 60,
     bodyBytes: 8 * 1024,
   },
   catalog: {

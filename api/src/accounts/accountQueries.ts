@@ -1,5 +1,6 @@
 import type { PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import { findSignInMethods, type SignInMethods } from "../auth/identityQueries.ts";
 
 /** Returns the id of the user of a normalised e-mail address. Throws when there is none. */
 export async function findUserIdByEmail(prisma: PrismaClient, email: string): Promise<string> {
@@ -55,6 +56,18 @@ export async function insertImportedUsers(db: Queryable, rows: readonly Imported
      SELECT 'user.imported', 'operator', 'user', id, '{}' FROM created`,
     [rows.map(({ email }) => email), rows.map(({ name }) => name), rows.map(({ passwordHash }) => passwordHash), rows.map(({ isVerified }) => isVerified)],
   );
+  return rowCount ?? 0;
+}
+
+/** Locks the user until the transaction ends and returns how they can sign in; nothing for an unknown user. */
+export async function lockSignInMethods(transaction: Queryable, id: string): Promise<SignInMethods> {
+  await transaction.query("SELECT FROM users WHERE id = $1 FOR UPDATE", [id]);
+  return findSignInMethods(transaction, id);
+}
+
+/** Deletes the user's identities of these issuers and returns how many there were. */
+export async function deleteIdentities(transaction: Queryable, userId: string, issuers: readonly string[]): Promise<number> {
+  const { rowCount } = await transaction.query("DELETE FROM identities WHERE user_id = $1 AND issuer = ANY($2)", [userId, issuers]);
   return rowCount ?? 0;
 }
 

@@ -28,9 +28,9 @@ export interface ChangedUser {
   isAnnounced: boolean;
 }
 
-/** Sets another password for an account and ends its sign-ins. Throws not_found and invalid_request. */
+/** Sets another password for an account and ends its sign-ins. Throws not_found, and what requirePassword throws. */
 export async function setPassword(deps: ChangeUserDeps & { passwords: Passwords }, { email, password }: { email: string; password: string }): Promise<ChangedUser> {
-  requirePassword(password);
+  await requirePassword(password);
   const passwordHash = await deps.passwords.hash(password);
   return change(deps, email, "user.passwordChanged", async (transaction, id) => {
     await updatePasswordHash(transaction, id, passwordHash);

@@ -1,10 +1,15 @@
 import { limits } from "#contracts/limits.ts";
-import { invalidRequest } from "../errors.ts";
+import { DomainError, invalidRequest } from "../errors.ts";
+import { isCommonPassword } from "./commonPasswords.ts";
 
-const passwordMinLength = 8;
+const { passwordMinLength, passwordMaxLength } = limits.auth;
 
-/** Throws invalid_request for a password that no account may have. */
-export function requirePassword(password: string): void {
-  if (password.length >= passwordMinLength && password.length <= limits.auth.passwordMaxLength) return;
-  throw invalidRequest(`The password must have ${passwordMinLength} to ${limits.auth.passwordMaxLength} characters; it is read from standard input.`);
+/** Throws invalid_request, or common_password, for a password that no account may be given. Passwords that accounts have are not held to it. */
+export async function requirePassword(password: string): Promise<void> {
+  if (password.length < passwordMinLength || password.length > passwordMaxLength) {
+    throw invalidRequest(`The password must have ${passwordMinLength} to ${passwordMaxLength} characters.`);
+  }
+  if (await isCommonPassword(password)) {
+    throw new DomainError("common_password", { message: "The password is one of the most common ones, which are guessed first: choose another." });
+  }
 }

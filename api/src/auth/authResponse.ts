@@ -87,6 +87,7 @@ function reasonOf(error: HttpError): Record<string, string> {
   if (failure !== undefined) return { error: failure.reason };
   if (code === "csrf") return { error: "MissingCSRF", csrf: "true" };
   if (code === "not_found") return { error: "OAuthSignin" };
+  if (code === "reauthentication_required") return { error: "ReauthenticationRequired" };
   if (code === "invalid_credentials") return { error: "CredentialsSignin", code: "credentials" };
   return { error: "CredentialsSignin", code };
 }

@@ -1,19 +1,28 @@
 import { clearCookie, csrfCookieName, sessionCookieName, setCookie } from "./cookies.ts";
 import { authSessionIdOf } from "./tokens.ts";
 import type { AuthContext } from "./authDeps.ts";
+import type { AppContext } from "../http/appContext.ts";
+import type { NewAuthSession } from "./authSessions.ts";
+import type { UserDeps } from "./requireUser.ts";
+import { signInPlaceOf } from "./signInPlace.ts";
 import type { User } from "./userQueries.ts";
 
 /** Signs the browser in. A new sign-in never continues the one that the browser had. */
 export async function beginAuthSession(ctx: AuthContext, user: User, provider: string): Promise<void> {
-  const { config, tokens, authSessions, audit } = ctx.deps;
+  const { tokens, authSessions, audit } = ctx.deps;
   const before = await tokens.verify(ctx);
   if (before !== undefined) await authSessions.revoke(authSessionIdOf(before.sid));
-  const { sid, endsAt } = await authSessions.create(user.id);
-  const { token, expiresAt } = tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsAt);
-  setCookie(ctx, sessionCookieName(config), token, expiresAt);
+  giveAuthSession(ctx, user, await authSessions.create(user.id, signInPlaceOf(ctx)));
   await audit.record({
     action: "signIn.succeeded", actor: { kind: "user", id: user.id }, address: ctx.ip, requestId: ctx.state.requestId, details: { provider },
   });
+}
+
+/** Makes the browser come with this sign-in from now on. */
+export function giveAuthSession(ctx: AppContext<UserDeps>, { id, name, email }: Pick<User, "id" | "name" | "email">, { sid, endsAt }: NewAuthSession): void {
+  const { config, tokens } = ctx.deps;
+  const { token, expiresAt } = tokens.issue({ sub: id, name, email, sid }, endsAt);
+  setCookie(ctx, sessionCookieName(config), token, expiresAt);
 }
 
 /** Signs the browser out for good: copies of its cookie are worthless afterwards. */

@@ -1,37 +1,76 @@
+import { limits } from "#contracts/limits.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import type { SignInPlace } from "./signInPlace.ts";
+
+/** A sign-in about to be stored. */
+export interface NewAuthSessionRow {
+  id: string;
+  userId: string;
+  startedAt: Date;
+  place: SignInPlace | undefined;
+}
+
+/** A sign-in that is not over. */
+export interface AuthSessionRow {
+  id: string;
+  startedAt: Date;
+  /** To within some minutes. */
+  lastUsedAt: Date;
+  device: string | null;
+  ipPrefix: string | null;
+}
 
 /** Stores a sign-in of the user that began then. */
-export async function insertAuthSession(db: Queryable, id: string, userId: string, startedAt: Date): Promise<void> {
+export async function insertAuthSession(db: Queryable, { id, userId, startedAt, place }: NewAuthSessionRow): Promise<void> {
   await db.query({
     name: "authSession.create",
-    text: "INSERT INTO auth_sessions (id, user_id, created_at) VALUES ($1, $2, $3)",
-    values: [id, userId, startedAt],
+    text: "INSERT INTO auth_sessions (id, user_id, created_at, device, ip_prefix) VALUES ($1, $2, $3, $4, $5)",
+    values: [id, userId, startedAt, place?.device ?? null, place?.ipPrefix ?? null],
   });
 }
 
 /**
- * Notes that the user's sign-in was used now and returns when it began, in whole seconds of the epoch; undefined when it is revoked,
- * or its user disabled.
+ * Returns when the user's sign-in began, in whole seconds of the epoch; undefined when it is revoked, or its user disabled. That it was used
+ * now, and from where, is noted in the same statement, at most once in some minutes.
  */
-export async function updateAuthSessionSeen(db: Queryable, id: string, userId: string): Promise<number | undefined> {
+export async function updateAuthSessionSeen(db: Queryable, id: string, userId: string, place: SignInPlace | undefined): Promise<number | undefined> {
   const { rows: [row] } = await db.query<{ startedAt: number }>({
     name: "authSession.touch",
-    text: `UPDATE auth_sessions SET last_seen_at = now() FROM users
-             WHERE auth_sessions.id = $1 AND auth_sessions.user_id = $2 AND auth_sessions.revoked_at IS NULL
-               AND users.id = auth_sessions.user_id AND users.disabled_at IS NULL
-             RETURNING floor(extract(epoch FROM auth_sessions.created_at))::float8 AS "startedAt"`,
-    values: [id, userId],
+    text: `WITH seen AS (
+             UPDATE auth_sessions SET last_seen_at = now(), device = coalesce($3, device), ip_prefix = coalesce($4, ip_prefix)
+             WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL AND last_seen_at < now() - make_interval(secs => $5))
+           SELECT floor(extract(epoch FROM s.created_at))::float8 AS "startedAt" FROM auth_sessions s JOIN users u ON u.id = s.user_id
+           WHERE s.id = $1 AND s.user_id = $2 AND s.revoked_at IS NULL AND u.disabled_at IS NULL`,
+    values: [id, userId, place?.device ?? null, place?.ipPrefix ?? null, limits.auth.lastUseSeconds],
   });
   return row?.startedAt;
 }
 
-/** Revokes one sign-in. */
+/** Returns the user's sign-ins that are not revoked and were used within the last `seconds`, the one used last first. */
+export async function findAuthSessions(db: Queryable, userId: string, seconds: number): Promise<AuthSessionRow[]> {
+  const { rows } = await db.query<AuthSessionRow>({
+    name: "authSession.list",
+    text: `SELECT id, created_at AS "startedAt", last_seen_at AS "lastUsedAt", device, ip_prefix AS "ipPrefix" FROM auth_sessions
+           WHERE user_id = $1 AND revoked_at IS NULL AND last_seen_at > now() - make_interval(secs => $2)
+           ORDER BY last_seen_at DESC, id LIMIT ${limits.auth.signInsListed}`,
+    values: [userId, seconds + limits.auth.lastUseSeconds],
+  });
+  return rows;
+}
+
+/** Revokes one sign-in, whoever's it is. */
 export async function updateAuthSessionRevoked(db: Queryable, id: string): Promise<void> {
   await db.query({
     name: "authSession.revoke",
     text: "UPDATE auth_sessions SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL",
     values: [id],
   });
+}
+
+/** Revokes one sign-in of the user; returns false when there is none of that id that is not revoked. */
+export async function updateOwnAuthSessionRevoked(db: Queryable, id: string, userId: string): Promise<boolean> {
+  const { rowCount } = await db.query("UPDATE auth_sessions SET revoked_at = now() WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL", [id, userId]);
+  return rowCount === 1;
 }
 
 /** Revokes every sign-in of the user and returns the ids of those that were not revoked before: the cache must learn of them after the commit. */

@@ -1,9 +1,14 @@
 import type { Clock } from "#runtime/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { redisUnavailable, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../http/rateLimits.ts";
+import type { Queryable } from "../stores/queryable.ts";
 import type { Redis } from "../stores/redis.ts";
 import { announceRevoked, authSessionCacheKey, revoked } from "./revocations.ts";
-import { insertAuthSession, updateAuthSessionRevoked, updateAuthSessionSeen, updateAuthSessionsRevoked } from "./authSessionQueries.ts";
+import {
+  findAuthSessions, insertAuthSession, updateAuthSessionRevoked, updateAuthSessionSeen, updateAuthSessionsRevoked, updateOwnAuthSessionRevoked,
+  type AuthSessionRow,
+} from "./authSessionQueries.ts";
+import type { SignInPlace } from "./signInPlace.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
 
 const cacheSeconds = 60;
@@ -22,9 +27,18 @@ export interface AuthSessionsOptions {
   absoluteLifetimeSeconds: number | undefined;
 }
 
+/** A sign-in that has just begun. */
+export interface NewAuthSession {
+  sid: string;
+  /** When it ends, however often it is renewed; undefined for no end. */
+  endsAt: Date | undefined;
+}
+
 /** A request of a valid sign-in. */
 export interface Admission {
   outcomes: RateLimitOutcome[];
+  /** When the sign-in began. */
+  startedAt: Date;
   /** When the sign-in ends, however often it is renewed; undefined for no end. */
   endsAt: Date | undefined;
 }
@@ -49,26 +63,41 @@ export class AuthSessions {
     this.#absoluteLifetimeSeconds = absoluteLifetimeSeconds;
   }
 
-  /** Begins a sign-in; returns its sid, and when it ends however often it is renewed. */
-  async create(userId: string): Promise<{ sid: string; endsAt: Date | undefined }> {
-    const sid = createSid();
-    const startedAt = this.#clock.now();
-    await insertAuthSession(this.#postgres.pool, authSessionIdOf(sid), userId, startedAt);
-    return { sid, endsAt: this.#endOf(startedAt.getTime() / 1000) };
+  /** Begins a sign-in, at `place` if that is known. */
+  create(userId: string, place?: SignInPlace): Promise<NewAuthSession> {
+    return this.#begin(this.#postgres.pool, { userId, place, startedAt: this.#clock.now() });
+  }
+
+  /**
+   * Revokes every sign-in of the user and begins one in their place, so that copies of every cookie so far are worthless; it began at
+   * `startedAt`, or now. `ended` has to be announced after the commit.
+   */
+  async replaceAll(
+    transaction: Queryable, { userId, place, startedAt = this.#clock.now() }: { userId: string; place: SignInPlace; startedAt?: Date },
+  ): Promise<{ begun: NewAuthSession; ended: string[] }> {
+    const ended = await updateAuthSessionsRevoked(transaction, userId);
+    return { begun: await this.#begin(transaction, { userId, place, startedAt }), ended };
+  }
+
+  /** Returns the user's sign-ins that a browser can still come with, the one used last first. */
+  async list(userId: string): Promise<AuthSessionRow[]> {
+    const rows = await findAuthSessions(this.#postgres.pool, userId, this.#lifetimeSeconds);
+    const now = this.#clock.now();
+    return rows.filter(({ startedAt }) => (this.#endOf(startedAt.getTime() / 1000) ?? now) >= now);
   }
 
   /**
    * Counts a request of the sign-in's user under the limits; returns undefined, and counts nothing, when the sign-in is over. One command
-   * to Redis does both; once a minute the database is asked, too. Throws when neither is available.
+   * to Redis does both; once a minute the database is asked, too, and told the `place`. Throws when neither is available.
    */
-  async admit(id: string, userId: string, limits: readonly RateLimitName[]): Promise<Admission | undefined> {
+  async admit(id: string, userId: string, limits: readonly RateLimitName[], place?: () => SignInPlace): Promise<Admission | undefined> {
     if (this.#revokedHere.has(id)) return undefined;
     const gate = { key: authSessionCacheKey(id), closed: revoked };
     const counted = await this.#rateLimits.consumeIf(gate, limits, userId);
     if (counted.gate === revoked) return undefined;
     const cached = typeof counted.gate === "string" ? Number(counted.gate) : NaN;
     if (!Number.isNaN(cached)) return this.#admission(cached, counted.outcomes);
-    const startedAt = await updateAuthSessionSeen(this.#postgres.pool, id, userId);
+    const startedAt = await updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.());
     if (startedAt === undefined) return undefined;
     if (counted.gate === redisUnavailable) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
     // The cache holds a value that we never write: Redis has counted, and says nothing of the sign-in.
@@ -81,18 +110,25 @@ export class AuthSessions {
 
   #admission(startedAt: number, outcomes: RateLimitOutcome[]): Admission | undefined {
     const endsAt = this.#endOf(startedAt);
-    return endsAt !== undefined && endsAt <= this.#clock.now() ? undefined : { outcomes, endsAt };
+    return endsAt !== undefined && endsAt <= this.#clock.now() ? undefined : { outcomes, endsAt, startedAt: new Date(startedAt * 1000) };
   }
 
   /** Ends one sign-in, in the database first: the cache alone could lose it. */
   async revoke(id: string): Promise<void> {
     await updateAuthSessionRevoked(this.#postgres.pool, id);
-    await this.#announceRevoked([id]);
+    await this.announceRevoked([id]);
+  }
+
+  /** Ends one sign-in of the user; returns false when they have none of that id that goes on. */
+  async revokeOwn(id: string, userId: string): Promise<boolean> {
+    const isRevoked = await updateOwnAuthSessionRevoked(this.#postgres.pool, id, userId);
+    if (isRevoked) await this.announceRevoked([id]);
+    return isRevoked;
   }
 
   /** Ends every sign-in of a user, after a change of password or when the account is disabled. */
   async revokeAllOf(userId: string): Promise<void> {
-    await this.#announceRevoked(await updateAuthSessionsRevoked(this.#postgres.pool, userId));
+    await this.announceRevoked(await updateAuthSessionsRevoked(this.#postgres.pool, userId));
   }
 
   #endOf(startedAtSeconds: number): Date | undefined {
@@ -100,7 +136,14 @@ export class AuthSessions {
     return new Date((Math.floor(startedAtSeconds) + this.#absoluteLifetimeSeconds) * 1000);
   }
 
-  async #announceRevoked(ids: string[]): Promise<void> {
+  async #begin(db: Queryable, { userId, place, startedAt }: { userId: string; place: SignInPlace | undefined; startedAt: Date }): Promise<NewAuthSession> {
+    const sid = createSid();
+    await insertAuthSession(db, { id: authSessionIdOf(sid), userId, startedAt, place });
+    return { sid, endsAt: this.#endOf(startedAt.getTime() / 1000) };
+  }
+
+  /** Makes every process refuse sign-ins that the database calls revoked. */
+  async announceRevoked(ids: readonly string[]): Promise<void> {
     const now = this.#clock.monotonicMs();
     for (const [id, at] of this.#revokedHere) {
       if (now - at < revokedMemory.milliseconds && this.#revokedHere.size < revokedMemory.entries) break;

@@ -1,4 +1,5 @@
 import type { AuthProvider, ProvidersResponse, SignInMethodsResponse } from "#contracts/http/auth.ts";
+import { isSameIssuer } from "./issuer.ts";
 
 /** Returns the ways to sign in as the Auth.js client reads them, in their order. */
 export function presentAuthProviders(providers: Iterable<Pick<AuthProvider, "id" | "name" | "type">>, baseUrl: string): ProvidersResponse {
@@ -13,11 +14,5 @@ export function presentSignInMethods(
   { hasPassword, issuers }: { hasPassword: boolean; issuers: readonly string[] },
   providers: Iterable<{ id: string; name: string; issuer: string }>,
 ): SignInMethodsResponse {
-  const linked = new Set(issuers.map(normalizedIssuer));
-  return { hasPassword, providers: [...providers].map(({ id, name, issuer }) => ({ id, name, isLinked: linked.has(normalizedIssuer(issuer)) })) };
-}
-
-/** Returns the issuer's address in one form: an issuer may write a trailing slash where the configuration has none. */
-function normalizedIssuer(issuer: string): string {
-  return URL.canParse(issuer) ? new URL(issuer).href : issuer;
+  return { hasPassword, providers: [...providers].map(({ id, name, issuer }) => ({ id, name, isLinked: issuers.some((linked) => isSameIssuer(linked, issuer)) })) };
 }

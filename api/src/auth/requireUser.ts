@@ -1,6 +1,7 @@
 import type { AuthSessions } from "./authSessions.ts";
 import { authSessionIdOf, type Tokens } from "./tokens.ts";
 import { clearCookie, sessionCookieName, setCookie } from "./cookies.ts";
+import { signInPlaceOf } from "./signInPlace.ts";
 import { unauthorized } from "../errors.ts";
 import type { AppContext, HttpDeps } from "../http/appContext.ts";
 import { enforceRateLimits } from "../http/applyRateLimits.ts";
@@ -19,6 +20,8 @@ export interface UserPrincipal {
   email: string;
   /** Hash of the sign-in's id: names the auth-session row. */
   authSessionId: string;
+  /** When that sign-in began, in whole seconds. */
+  signedInAt: Date;
 }
 
 /**
@@ -48,14 +51,14 @@ export async function findUser(ctx: AppContext<UserDeps>, limits: readonly RateL
   if (ctx.cookies.get(cookie) === undefined) return undefined;
   const claims = await tokens.verify(ctx);
   const authSessionId = claims === undefined ? "" : authSessionIdOf(claims.sid);
-  const admission = claims === undefined ? undefined : await authSessions.admit(authSessionId, claims.sub, limits);
+  const admission = claims === undefined ? undefined : await authSessions.admit(authSessionId, claims.sub, limits, () => signInPlaceOf(ctx));
   if (claims === undefined || admission === undefined) {
     clearCookie(ctx, cookie);
     return undefined;
   }
   const { token, expiresAt } = tokens.issue(claims, admission.endsAt);
   setCookie(ctx, cookie, token, expiresAt);
-  const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId };
+  const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId, signedInAt: admission.startedAt };
   ctx.state.principal = { kind: "user", id: user.id };
   return { user, expiresAt, outcomes: admission.outcomes };
 }

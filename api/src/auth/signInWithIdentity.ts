@@ -20,6 +20,8 @@ export interface IdentityArrival {
   profile: Profile;
   /** The signed-in user who wants the identity linked. */
   linkTo: string | undefined;
+  /** Whether that user has shown, beyond the cookie, who they are. */
+  mayLink: boolean;
   address: string;
   requestId: string;
 }
@@ -58,8 +60,8 @@ async function resolveWithRetries({ postgres }: IdentitySignInDeps, arrival: Ide
   }
 }
 
-async function resolveInTransaction(transaction: Queryable, { provider: { trustsEmail }, profile, linkTo }: IdentityArrival): Promise<Outcome> {
-  const decision = resolveIdentity({ profile, trustsEmail, linkTo, ...await findIdentityUsers(transaction, profile) });
+async function resolveInTransaction(transaction: Queryable, { provider: { trustsEmail }, profile, linkTo, mayLink }: IdentityArrival): Promise<Outcome> {
+  const decision = resolveIdentity({ profile, trustsEmail, linkTo, mayLink, ...await findIdentityUsers(transaction, profile) });
   if (decision.kind === "refuse") throw new OAuthFailure(decision.reason, "The identity may not sign in as anybody here.", undefined, profile.email);
   const isNewUser = decision.kind === "create";
   const userId = isNewUser

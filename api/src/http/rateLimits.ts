@@ -26,6 +26,7 @@ export function policiesOf(config: RateLimitConfig) {
     authReads: minute(auth.readsPerIpPerMinute),
     authPosts: minute(auth.postsPerIpPerMinute),
     signInFailures: { points: auth.failuresPerIp, windowSeconds: auth.failureWindowSeconds },
+    account: minute(auth.accountChangesPerMinute),
     catalog: minute(config.catalog.requestsPerMinute),
     launch: minute(config.gameSession.launchesPerMinute),
     launchHourly: { points: config.gameSession.launchesPerHour, windowSeconds: 3600 },

@@ -62,7 +62,11 @@ export const SignOutForm = z.object(formFields).meta({ id: "SignOutForm", descri
 export type SignOutForm = z.infer<typeof SignOutForm>;
 
 /** Begins a sign-in at an external provider. */
-export const ProviderForm = z.object(formFields).meta({ id: "ProviderForm", description: "Other fields are ignored." });
+export const ProviderForm = z.object({
+  ...formFields,
+  currentPassword: z.string().optional().catch(undefined)
+    .meta({ format: "password", description: "Of the signed-in player who wants the provider's account linked; a sign-in younger than 5 minutes needs none." }),
+}).meta({ id: "ProviderForm", description: "Other fields are ignored." });
 export type ProviderForm = z.infer<typeof ProviderForm>;
 
 export const ProviderParams = z.object({
@@ -90,7 +94,7 @@ export type RedirectResponse = z.infer<typeof RedirectResponse>;
 /** `error` values in the query of the sign-in page. */
 const signInErrors = [
   "CredentialsSignin", "MissingCSRF", "SessionRequired", "AccessDenied", "Configuration", "OAuthSignin", "OAuthCallback",
-  "OAuthAccountNotLinked", "OAuthCreateAccount",
+  "OAuthAccountNotLinked", "OAuthCreateAccount", "ReauthenticationRequired",
 ] as const;
 export type SignInError = (typeof signInErrors)[number];
 
@@ -105,6 +109,7 @@ export const signInErrorSentences: Readonly<Record<SignInError, string>> = {
   OAuthCallback: "The sign-in was not completed. Please try again.",
   OAuthAccountNotLinked: "There is an account with this e-mail already. Please sign in the way you did before.",
   OAuthCreateAccount: "The provider did not confirm your e-mail address, so no account could be made with it.",
+  ReauthenticationRequired: "To link another account, please sign in once more first.",
 };
 
 /** The sentence for the `error` and `code` of the sign-in page's address, whatever stands there. */

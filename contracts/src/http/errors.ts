@@ -3,6 +3,7 @@ import { z } from "zod";
 /** Every `error` code that a route can answer with, its HTTP status, and what it means to the client. */
 export const errors = {
   invalid_request: { status: 400, meaning: "A field, a parameter or the body is missing or not as described; `message` says what, `details` where." },
+  common_password: { status: 400, meaning: "The new password is one of the most common ones, which are guessed first: choose another." },
   checksum_mismatch: { status: 400, meaning: "What arrived is not what `Content-Digest` or `Repr-Digest` announced: send it again." },
   invalid_offer: { status: 400, meaning: "The body is not an SDP offer that the stream can answer." },
   invalid_query: { status: 400, meaning: "A parameter of the stream is not as described." },
@@ -10,6 +11,7 @@ export const errors = {
   invalid_credentials: { status: 401, meaning: "The e-mail and the password do not belong together, or there is no such account." },
   forbidden: { status: 403, meaning: "The credential is valid but may not do this: a write from another site's page, or a suspended partner." },
   csrf: { status: 403, meaning: "The form's token is missing or old: get a new one and send the form again." },
+  reauthentication_required: { status: 403, meaning: "This changes how one signs in: send the account's password as `currentPassword`, or sign in anew; a sign-in younger than 5 minutes needs no password." },
   not_found: { status: 404, meaning: "There is no such thing, or it is somebody else's; the two cannot be told apart." },
   method_not_allowed: { status: 405, meaning: "The address exists but not with this method; `Allow` lists those there are." },
   request_timeout: { status: 408, meaning: "The request did not arrive in time." },

@@ -79,6 +79,17 @@ describe("of a request,", function () {
       expect(failed[0]?.subjectId).to.match(/^[0-9a-f]{32}$/).and.not.equal(failed[1]?.subjectId);
     });
 
+    it("record each change of how a player signs in once, and a wrong password for one as a failed sign-in", async () => {
+      const browser = api.as(await aUser(api.deps));
+      const set = (fields: object): Promise<unknown> => browser.put("/api/account/password", { newPassword: "a quite uncommon password", ...fields });
+      expect(await eventsOf(() => set({}))).to.deep.equal([{ action: "user.passwordChanged", details: { endedSignIns: 0 } }]);
+      expect(await actionsOf(() => set({ currentPassword: "wrong" }))).to.deep.equal(["signIn.failed"]);
+      expect(await actionsOf(() => set({ newPassword: "password" }))).to.deep.equal([]);
+      expect(await eventsOf(() => browser.delete("/api/account/sign-ins"))).to.deep.equal([{ action: "user.signInsEnded", details: { endedSignIns: 0 } }]);
+      const { signIns: [own] } = (await browser.get("/api/account/sign-ins")).json<{ signIns: { signInId: string }[] }>();
+      expect(await eventsOf(() => browser.delete(`/api/account/sign-ins/${own?.signInId}`))).to.deep.equal([{ action: "user.signInsEnded", details: { endedSignIns: 1 } }]);
+    });
+
     it("record each change by a partner once, and no failed one", async () => {
       const path = "/api/partners/games";
       const game = { title: "Trail", slug: "trail", developer: "Studio", ...archivedGame };

@@ -98,6 +98,9 @@ describe("joypod, the command line", function () {
     expect(await create("nonsense", "A", "long enough")).to.deep.equal({ code: 2, stdout: "", stderr: '"nonsense" is no e-mail address.\n' });
     expect((await create("a@example.test", " ", "long enough")).stderr).to.contain("The name must have");
     expect((await create("a@example.test", "A", "short")).stderr).to.contain("The password must have 8");
+    const common = await create("a@example.test", "A", "Password123");
+    expect(common.stderr).to.contain("one of the most common");
+    expect(common.code).to.equal(2);
     expect((await create("a@example.test", "A", "long enough", { PASSWORD_PEPPER: undefined })).stderr).to.contain("PASSWORD_PEPPER is not set");
     expect((await joypod(["user", "create", "--email", "a@example.test"])).code).to.equal(2);
     expect(await api.deps.postgres.prisma.user.count({ where: { email: "a@example.test" } })).to.equal(0);

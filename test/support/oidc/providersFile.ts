@@ -15,3 +15,6 @@ export function providersEnv(providers: readonly Record<string, unknown>[]): { A
   writeFileSync(file, JSON.stringify({ providers }));
   return { AUTH_PROVIDERS_FILE: file };
 }
+
+/** A provider that never answers, for what is done without asking it. */
+export const awayProvider = { type: "oidc", id: "away", name: "Away", issuer: "http://127.0.0.1:1", clientId: "joypod", allowInsecure: true };

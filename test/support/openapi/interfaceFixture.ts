@@ -1,3 +1,4 @@
+import { authSessionIdOf } from "#api/auth/tokens.ts";
 import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestPartner, type TestUser } from "../../factories/catalog.ts";
 import type { TestApi } from "../http/api.ts";
 import type { KnownValues } from "./sampleRequest.ts";
@@ -14,6 +15,7 @@ export interface Owned {
 /** The same names where nothing is behind them. */
 export const unknownNames: KnownValues = {
   slug: "no-such-game", gameSlug: "no-such-game", gameId: "no-such-game", sessionId: "gs-none", connectionId: "connection-1", provider: "none", slotId: "no-such-slot", versionId: "no-such-version",
+  signInId: "0".repeat(64),
 };
 
 /** New rows, so that what a request does to them is nobody else's business. */
@@ -27,8 +29,10 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
   const { id: versionId } = await prisma.saveVersion.create({
     data: { slotId, kind: "played", objectKey: `saves/${slotId}/1-gs-a-1.tar.gz`, sha256: "a".repeat(64), bytes: 1n, generation: 1 },
   });
+  const { sid } = await deps.authSessions.create(user.id);
+  const [provider = unknownNames["provider"] ?? ""] = deps.oauthProviders.keys();
   return {
     user, partner, game,
-    known: { ...unknownNames, launcher: "run.sh", engineDir: "engine", slug: game.slug, gameSlug: game.slug, gameId: game.id, sessionId: id, slotId, versionId, email: user.email, password: user.password },
+    known: { ...unknownNames, launcher: "run.sh", engineDir: "engine", slug: game.slug, gameSlug: game.slug, gameId: game.id, sessionId: id, slotId, versionId, email: user.email, password: user.password, signInId: authSessionIdOf(sid), provider },
   };
 }

@@ -1,16 +1,22 @@
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { Icon } from "../components/Icon.tsx";
-import { useProviderRedirect } from "../signIn/useProviderRedirect.ts";
+import { useProviderRedirect, type Attempt } from "../signIn/useProviderRedirect.ts";
+
+type Provider = SignInMethodsResponse["providers"][number];
 
 interface SignInMethodsProps {
   methods: SignInMethodsResponse;
   email: string;
+  attempt: Attempt;
+  isBusy: boolean;
+  onPassword: () => void;
+  onUnlink: (provider: Provider) => void;
   onProblem: (problem: unknown) => void;
 }
 
-/** Every way to sign in, and whether it signs in to this account; a provider that does not can be linked. */
-export function SignInMethods({ methods: { hasPassword, providers }, email, onProblem }: SignInMethodsProps) {
-  const { redirectingTo, redirect } = useProviderRedirect(onProblem);
+/** Every way to sign in, and whether it signs in to this account; a provider that does not can be linked, one that does unlinked. */
+export function SignInMethods({ methods: { hasPassword, providers }, email, attempt, isBusy, onPassword, onUnlink, onProblem }: SignInMethodsProps) {
+  const { redirectingTo, redirect } = useProviderRedirect(onProblem, attempt);
   return (
     <ul className="methods" aria-label="Sign-in methods">
       <li className="method">
@@ -19,6 +25,7 @@ export function SignInMethods({ methods: { hasPassword, providers }, email, onPr
           <span>{email}</span>
         </div>
         {hasPassword ? <Linked word="Password set" /> : <span className="method-state">No password</span>}
+        <button type="button" className="button" disabled={isBusy} onClick={onPassword}>{hasPassword ? "Change password" : "Set a password"}</button>
       </li>
       {providers.map((provider) => (
         <li key={provider.id} className="method">
@@ -26,12 +33,15 @@ export function SignInMethods({ methods: { hasPassword, providers }, email, onPr
             <strong>{provider.name}</strong>
             <span>{provider.isLinked ? "Signs in to this account" : "Not linked yet"}</span>
           </div>
-          {provider.isLinked ? <Linked word="Linked" /> : (
+          {provider.isLinked && <Linked word="Linked" />}
+          {provider.isLinked ? (
+            <button type="button" className="button" aria-label={`Unlink ${provider.name}`} disabled={isBusy} onClick={() => onUnlink(provider)}>Unlink</button>
+          ) : (
             <button
               type="button"
               className="button"
               aria-label={`Link ${provider.name}`}
-              disabled={redirectingTo !== undefined}
+              disabled={isBusy || redirectingTo !== undefined}
               onClick={() => redirect(provider, `/account?${new URLSearchParams({ linked: provider.id })}`)}
             >
               <Icon name="link" />{redirectingTo === provider.id ? "Going there…" : "Link"}

@@ -42,6 +42,8 @@ export function sentenceFor(error: unknown): string {
     case "no_empty_slot": return "All save slots of this game are in use. Continue one of them.";
     case "conflict": return `Your last save is still being stored. Try again ${wait}.`;
     case "session_active": return "You are already playing a game.";
+    case "reauthentication_required": return "That is not your password.";
+    case "common_password": return "That password is one of the most common ones, which are guessed first. Choose another.";
     case "csrf": return "This page was open for too long. Reload it and try again.";
     case "unavailable": return `Joypod is not available just now. Try again ${wait}.`;
     case "not_implemented": return "This Joypod cannot do that yet.";

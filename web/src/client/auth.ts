@@ -31,9 +31,12 @@ export function listSignInMethods(signal?: AbortSignal): Promise<SignInMethodsRe
   return request(SignInMethodsResponse, "/api/auth/methods", { signal });
 }
 
-/** Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: unavailable when the provider does not respond. */
-export async function beginProviderSignIn(provider: string, callbackUrl: string): Promise<string> {
-  const form = { ...await csrfForm(), callbackUrl };
+/**
+ * Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: unavailable when the provider does not respond, and those of a
+ * change of the account for who is signed in.
+ */
+export async function beginProviderSignIn(provider: string, callbackUrl: string, currentPassword?: string): Promise<string> {
+  const form = { ...await csrfForm(), callbackUrl, ...(currentPassword !== undefined && { currentPassword }) };
   return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form })).url;
 }
 

@@ -8,8 +8,9 @@ const requestTimeoutMs = 15_000;
 const maxRetries = 2;
 const retryPauseMs = 1_000;
 
-/** A request with a body (`json` or `form`) is a POST, any other a GET. */
+/** A request with a body (`json` or `form`) is a POST, any other a GET, unless `method` says otherwise. */
 export interface RequestOptions {
+  method?: "PUT" | "DELETE";
   json?: unknown;
   form?: Record<string, string>;
   idempotencyKey?: string;
@@ -42,12 +43,12 @@ export async function requestOnce<Schema extends z.ZodType>(schema: Schema, path
   }
 }
 
-async function send(path: string, { json, form, idempotencyKey, timeoutMs = requestTimeoutMs, signal }: RequestOptions): Promise<Response> {
+async function send(path: string, { method, json, form, idempotencyKey, timeoutMs = requestTimeoutMs, signal }: RequestOptions): Promise<Response> {
   const body = form === undefined ? json === undefined ? undefined : JSON.stringify(json) : new URLSearchParams(form);
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     return await fetch(path, {
-      method: body === undefined ? "GET" : "POST",
+      method: method ?? (body === undefined ? "GET" : "POST"),
       headers: {
         accept: "application/json",
         ...(json !== undefined && { "content-type": "application/json" }),

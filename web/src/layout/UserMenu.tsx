@@ -1,13 +1,11 @@
-import type { ReactNode } from "react";
 import { NavLink } from "react-router";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { sentenceFor } from "../client/apiError.ts";
 import { signOut } from "../client/auth.ts";
 import { Icon } from "../components/Icon.tsx";
 import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
-import { useSignInProviders } from "../signIn/useSignInProviders.ts";
 
-/** Who is signed in, and the button to sign out. */
+/** Who is signed in, which leads to their account, and the button to sign out. */
 export function UserMenu() {
   const { auth } = useAuth();
   const client = useQueryClient();
@@ -17,22 +15,16 @@ export function UserMenu() {
   return (
     <div className="user">
       {signingOut.isError && <span className="user-problem" role="alert">{sentenceFor(signingOut.error)}</span>}
-      <AccountLink>
+      <NavLink className="account-link" to="/account">
+        <span className="visually-hidden">Your account</span>{" "}
         <span className="avatar" aria-hidden="true">
           {image === "" ? (name === "" ? email : name).slice(0, 1).toUpperCase() : <img src={image} alt="" />}
         </span>
         <span className="user-name" title={email}>{name === "" ? email : name}</span>
-      </AccountLink>
+      </NavLink>
       <button className="button button-quiet" type="button" aria-label="Sign out" disabled={signingOut.isPending} onClick={() => signingOut.mutate()}>
         <Icon name="leave" /><span className="user-leave">Sign out</span>
       </button>
     </div>
   );
-}
-
-/** Leads to the sign-in methods, if there is more than one. */
-function AccountLink({ children }: { children: ReactNode }) {
-  const providers = useSignInProviders();
-  if (providers.length === 0) return <span className="account-link">{children}</span>;
-  return <NavLink className="account-link" to="/account"><span className="visually-hidden">Your account</span>{" "}{children}</NavLink>;
 }

@@ -17,6 +17,8 @@ const Transaction = z.object({
   callbackUrl: z.string(),
   /** The sign-in whose user wants the identity linked, by the id of its row. */
   linkTo: z.string().optional(),
+  /** Whether that user has shown who they are: if not, only an identity that is theirs already signs them in anew. */
+  mayLink: z.boolean().optional(),
   /** Milliseconds of the epoch: several can begin in one second. */
   startedAt: z.int(),
 });

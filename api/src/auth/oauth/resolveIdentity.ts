@@ -12,6 +12,8 @@ export interface IdentityContext {
   userWithSameEmail: { id: string; isDisabled: boolean; isEmailVerified: boolean } | undefined;
   /** The signed-in user who asked for the identity to be linked. */
   linkTo: string | undefined;
+  /** Whether that user has shown, beyond the cookie, who they are. */
+  mayLink: boolean;
 }
 
 /** What happens to the identity: it signs a user in, is linked to a user, gets a new user, or is refused. */
@@ -25,13 +27,13 @@ export type IdentityDecision =
  * verified, we trust the provider in that, and the account's own address is verified, or whoever registered it first would own both.
  */
 export function resolveIdentity(
-  { profile: { email, isEmailVerified }, trustsEmail, owner, userWithSameEmail, linkTo }: IdentityContext,
+  { profile: { email, isEmailVerified }, trustsEmail, owner, userWithSameEmail, linkTo, mayLink }: IdentityContext,
 ): IdentityDecision {
   if (owner !== undefined) {
     if (linkTo !== undefined && linkTo !== owner.id) return refuse("OAuthAccountNotLinked");
     return owner.isDisabled ? refuse("AccessDenied") : { kind: "signIn", userId: owner.id };
   }
-  if (linkTo !== undefined) return { kind: "link", userId: linkTo };
+  if (linkTo !== undefined) return mayLink ? { kind: "link", userId: linkTo } : refuse("ReauthenticationRequired");
   if (userWithSameEmail !== undefined) {
     if (!isEmailVerified || !trustsEmail || !userWithSameEmail.isEmailVerified) return refuse("OAuthAccountNotLinked");
     return userWithSameEmail.isDisabled ? refuse("AccessDenied") : { kind: "link", userId: userWithSameEmail.id };

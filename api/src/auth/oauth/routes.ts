@@ -7,7 +7,10 @@ import type { OAuthProvider } from "./oauthProvider.ts";
 import { transactionIdOf, type OAuthTransaction } from "./oauthTransactions.ts";
 import { signInWithIdentity } from "../signInWithIdentity.ts";
 import { notFound, unavailable } from "../../errors.ts";
-import { findUser } from "../requireUser.ts";
+import { findSignInMethods } from "../identityQueries.ts";
+import { isSameIssuer } from "../issuer.ts";
+import { isRecentSignIn, requireReauthentication } from "../reauthentication.ts";
+import { findUser, type UserPrincipal } from "../requireUser.ts";
 import { json, redirect } from "../../http/responses.ts";
 import { HttpError } from "../../http/httpError.ts";
 import { publicRouteFor } from "../../http/route.ts";
@@ -24,22 +27,22 @@ const startSignIn = route({
   name: "startProviderSignIn",
   summary: "Begin to sign in at an external provider",
   description: "Gives the provider's address to go to, and a cookie that the way back needs. Somebody who is signed in already links "
-    + "the provider's account to theirs. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on.",
+    + "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on.",
   ...formRoute,
-  innerLimits: ["authPosts"],
+  innerLimits: ["authPosts", "signInFailures"],
   params: ProviderParams,
   body: ProviderForm,
   responses: {
     200: json(RedirectResponse, undefined, { optionalHeaders: ["Set-Cookie"] }),
     302: redirect("To the provider; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }),
   },
-  errors: ["csrf", "not_found", "unavailable"],
+  errors: ["csrf", "not_found", "reauthentication_required", "locked", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
     await respondToForm(ctx, form, async (isJson) => {
       const query = new URLSearchParams(ctx.querystring);
       const callbackUrl = callbackUrlOf(form.callbackUrl ?? query.get("callbackUrl") ?? undefined, deps.config);
       if (params.provider === credentials) respondWithUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
-      else respondWithUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), callbackUrl, query));
+      else respondWithUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), { callbackUrl, query, currentPassword: form.currentPassword }));
     });
   },
 });
@@ -76,9 +79,13 @@ function providerOf(ctx: AuthContext, id: string): OAuthProvider {
 }
 
 /** Returns the provider's address, and leaves the transaction in a cookie. */
-async function begin(ctx: AuthContext, provider: OAuthProvider, callbackUrl: string, query: URLSearchParams): Promise<string> {
+async function begin(
+  ctx: AuthContext, provider: OAuthProvider,
+  { callbackUrl, query, currentPassword }: { callbackUrl: string; query: URLSearchParams; currentPassword: string | undefined },
+): Promise<string> {
   const { config, oauthTransactions } = ctx.deps;
   const signedIn = await findUser(ctx);
+  const mayLink = signedIn !== undefined && await isLinkAllowed(ctx, signedIn.user, provider, currentPassword);
   const proof = provider.createProof();
   const url = await provider.authorizationUrl(proof, query).catch(async (error: unknown) => {
     if (!(error instanceof OAuthFailure)) throw error;
@@ -87,10 +94,22 @@ async function begin(ctx: AuthContext, provider: OAuthProvider, callbackUrl: str
   });
   const prefix = transactionCookiePrefix(config);
   const name = prefix + transactionIdOf(proof.state);
-  const { value, expiresAt } = oauthTransactions.seal(name, { provider: provider.id, ...proof, callbackUrl, linkTo: signedIn?.user.authSessionId });
+  const { value, expiresAt } = oauthTransactions.seal(name, { provider: provider.id, ...proof, callbackUrl, linkTo: signedIn?.user.authSessionId, mayLink });
   for (const old of oauthTransactions.cookiesToEvict(cookiesWithPrefix(ctx, prefix), name.length + value.length)) clearCookie(ctx, old);
   setCookie(ctx, name, value, expiresAt);
   return url;
+}
+
+/** Whether a signed-in player may link an account of the provider. Throws reauthentication_required where nothing else can be meant. */
+async function isLinkAllowed(ctx: AuthContext, user: UserPrincipal, { issuer }: OAuthProvider, currentPassword: string | undefined): Promise<boolean> {
+  const { clock, postgres } = ctx.deps;
+  if (currentPassword === undefined && !isRecentSignIn(clock, user)) {
+    const { issuers } = await findSignInMethods(postgres.pool, user.id);
+    // Signing in anew at a provider that is linked is how players without a password show who they are.
+    if (issuers.some((linked) => isSameIssuer(linked, issuer))) return false;
+  }
+  await requireReauthentication(ctx, user, currentPassword);
+  return true;
 }
 
 /** Signs the browser in and returns where it wanted to go. */
@@ -104,7 +123,8 @@ async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   const { state, nonce, verifier, callbackUrl } = transaction;
   const profile = await provider.profileOf(ctx.querystring, { state, nonce, verifier });
   const linkTo = await linkTargetOf(ctx, transaction);
-  const user = await signInWithIdentity(ctx.deps, { provider, profile, linkTo, address: ctx.ip, requestId: ctx.state.requestId });
+  const { mayLink = false } = transaction;
+  const user = await signInWithIdentity(ctx.deps, { provider, profile, linkTo, mayLink, address: ctx.ip, requestId: ctx.state.requestId });
   await beginAuthSession(ctx, user, provider.id);
   metrics.signInDone("succeeded");
   return callbackUrl;

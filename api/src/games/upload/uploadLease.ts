@@ -2,7 +2,7 @@ import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../../errors.ts";
 import { deleteUploadLease, insertUploadLease, renewIntervalMaxMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "../uploadQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
-import type { Pace } from "./bodyReader.ts";
+import type { Pace } from "../../archives/bodyReader.ts";
 
 interface LeaseDeps {
   config: { partner: { uploadPace: Pace } };

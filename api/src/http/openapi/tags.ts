@@ -4,6 +4,7 @@ export const tags = [
     name: "Sign-in", prefix: "/api/auth/",
     description: "Who is signed in, and how to become so. Works with the unmodified React client of Auth.js (`next-auth` 4). Forms carry the token of `GET /api/auth/csrf`.",
   },
+  { name: "Account", prefix: "/api/account/", description: "How the player signs in, and where they are signed in." },
   { name: "Catalogue", prefix: "/api/games", description: "Games that the player can launch." },
   { name: "Favourites", prefix: "/api/favorites", description: "Games that the player marked." },
   { name: "Game sessions", prefix: "/api/game/", description: "Launching, watching, keeping alive and stopping the player's own sessions; one at a time." },

@@ -6,10 +6,11 @@ import { ApiClient, expectErrorResponse, type ApiResponse } from "../../../suppo
 import { checkAgainstDocument } from "../../../support/openapi/documentCheck.ts";
 import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
 import { ownedThings, unknownNames, type Owned } from "../../../support/openapi/interfaceFixture.ts";
+import { awayProvider, providersEnv } from "../../../support/oidc/providersFile.ts";
 import { sampleRequest, type KnownValues } from "../../../support/openapi/sampleRequest.ts";
 
 /** Names of things that belong to somebody: for anybody else they do not exist. */
-const ownNames: Record<"user" | "partner", readonly string[]> = { user: ["sessionId", "saveSlotId", "slotId"], partner: ["slug"] };
+const ownNames: Record<"user" | "partner", readonly string[]> = { user: ["sessionId", "saveSlotId", "slotId", "signInId"], partner: ["slug"] };
 
 describe("access to routes:", function () {
   this.timeout(60_000);
@@ -17,7 +18,7 @@ describe("access to routes:", function () {
   let other: { user: TestUser; partner: TestPartner };
 
   before(async () => {
-    api = await TestApi.start({ env: { CATALOG_REQUESTS_PER_MINUTE: "10000", PARTNER_REQUESTS_PER_MINUTE: "10000", STOP_WAIT_SECONDS: "1" } });
+    api = await TestApi.start({ env: { CATALOG_REQUESTS_PER_MINUTE: "10000", PARTNER_REQUESTS_PER_MINUTE: "10000", STOP_WAIT_SECONDS: "1", ...providersEnv([awayProvider]) } });
     other = { user: await aUser(api.deps), partner: await aPartner(api.deps) };
   });
   after(() => api.stop());

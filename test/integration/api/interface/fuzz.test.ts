@@ -9,6 +9,7 @@ import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
 import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
 import { mutationsOf } from "../../../support/openapi/mutations.ts";
 import { isPlatformRoute, FakePlatform, type Sender } from "../../../support/openapi/fakePlatform.ts";
+import { awayProvider, providersEnv } from "../../../support/oidc/providersFile.ts";
 import { sampleRequest, type SampleRequest } from "../../../support/openapi/sampleRequest.ts";
 import { stateOf } from "../../../support/openapi/storedState.ts";
 
@@ -22,6 +23,7 @@ const many = "100000";
 const env = {
   CATALOG_REQUESTS_PER_MINUTE: many, PARTNER_REQUESTS_PER_MINUTE: many, LAUNCHES_PER_MINUTE: many, LAUNCHES_PER_HOUR: many,
   PARTNER_UPLOADS_PER_HOUR: many, SAVE_CHANGES_PER_MINUTE: many, SAVE_TRANSFERS_PER_HOUR: many, TRUSTED_PROXIES: "1", STOP_WAIT_SECONDS: "1",
+  ...providersEnv([awayProvider]),
 };
 
 describe("generated requests", function () {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { resolveIdentity, type IdentityContext } from "#api/auth/oauth/resolveIdentity.ts";
 
-const nobody: IdentityContext = { profile: { email: "a@b.test", isEmailVerified: true }, trustsEmail: true, owner: undefined, userWithSameEmail: undefined, linkTo: undefined };
+const nobody: IdentityContext = { profile: { email: "a@b.test", isEmailVerified: true }, trustsEmail: true, owner: undefined, userWithSameEmail: undefined, linkTo: undefined, mayLink: false };
 const owner = { id: "owner", isDisabled: false };
 const userWithSameEmail = { id: "sameEmail", isDisabled: false, isEmailVerified: true };
 
@@ -14,6 +14,7 @@ describe("resolveIdentity", () => {
     ["an address in use that its user never proved", { userWithSameEmail: { ...userWithSameEmail, isEmailVerified: false } }, "OAuthAccountNotLinked"],
     ["an address in use by a disabled user", { userWithSameEmail: { ...userWithSameEmail, isDisabled: true } }, "AccessDenied"],
     ["an unused address that is not verified", { profile: { email: "a@b.test", isEmailVerified: false } }, "OAuthCreateAccount"],
+    ["what a signed-in user wants linked who has shown nothing but a cookie", { linkTo: "me", userWithSameEmail }, "ReauthenticationRequired"],
     ["no address", { profile: { email: undefined, isEmailVerified: false } }, "OAuthCreateAccount"],
   ];
   for (const [what, context, reason] of rejected) {
@@ -26,7 +27,7 @@ describe("resolveIdentity", () => {
   });
 
   it("links what a signed-in user asked for, verified or not", () => {
-    expect(resolveIdentity({ ...nobody, linkTo: "me", userWithSameEmail, profile: { email: undefined, isEmailVerified: false } })).to.deep.equal({ kind: "link", userId: "me" });
+    expect(resolveIdentity({ ...nobody, linkTo: "me", mayLink: true, userWithSameEmail, profile: { email: undefined, isEmailVerified: false } })).to.deep.equal({ kind: "link", userId: "me" });
   });
 
   it("links by address when the provider verified it, is trusted, and the user proved it", () => {

@@ -1,0 +1,57 @@
+import type { Audit } from "../audit/audit.ts";
+import type { AuthSessions, NewAuthSession } from "../auth/authSessions.ts";
+import type { Passwords } from "../auth/passwords.ts";
+import type { SignInPlace } from "../auth/signInPlace.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { updatePasswordHash } from "./accountQueries.ts";
+import { requirePassword } from "./passwordRule.ts";
+
+/** What it takes to end players' sign-ins and begin another. */
+export interface OwnSignInsDeps {
+  postgres: Postgres;
+  authSessions: AuthSessions;
+  audit: Audit;
+}
+
+/** A player who asks from their own browser. */
+export interface Player {
+  id: string;
+  signedInAt: Date;
+  place: SignInPlace;
+  address: string;
+  requestId: string;
+}
+
+/** The sign-in that the player's browser goes on with, and how many others ended. */
+export interface ReplacedSignIns {
+  begun: NewAuthSession;
+  endedOthers: number;
+}
+
+/** Sets the player's password and ends their sign-ins; the browser goes on with a new one. Throws what requirePassword throws. */
+export async function changeOwnPassword(deps: OwnSignInsDeps & { passwords: Passwords }, player: Player, newPassword: string): Promise<ReplacedSignIns> {
+  await requirePassword(newPassword);
+  const passwordHash = await deps.passwords.hash(newPassword);
+  const { begun, ended } = await deps.postgres.transaction(async (transaction) => {
+    await updatePasswordHash(transaction, player.id, passwordHash);
+    return deps.authSessions.replaceAll(transaction, { userId: player.id, place: player.place });
+  });
+  return announced(deps, player, "user.passwordChanged", { begun, ended });
+}
+
+/** Ends all other sign-ins of the player. Their browser gets a new one in place of its own, which somebody may have copied. */
+export async function endOtherSignIns(deps: OwnSignInsDeps, player: Player): Promise<ReplacedSignIns> {
+  const { id: userId, place, signedInAt: startedAt } = player;
+  const replaced = await deps.postgres.transaction((transaction) => deps.authSessions.replaceAll(transaction, { userId, place, startedAt }));
+  return announced(deps, player, "user.signInsEnded", replaced);
+}
+
+async function announced(
+  { authSessions, audit }: OwnSignInsDeps, { id, address, requestId }: Player, action: string, { begun, ended }: { begun: NewAuthSession; ended: string[] },
+): Promise<ReplacedSignIns> {
+  await authSessions.announceRevoked(ended);
+  const endedOthers = Math.max(0, ended.length - 1);
+  const user = { kind: "user", id } as const;
+  await audit.record({ action, actor: user, subject: user, address, requestId, details: { endedSignIns: endedOthers } });
+  return { begun, endedOthers };
+}

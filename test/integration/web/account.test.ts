@@ -1,0 +1,178 @@
+import { expect } from "chai";
+import type { Browser, Locator, Page } from "playwright-core";
+import { aUser, type TestUser } from "../../factories/catalog.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { signInAs } from "../../support/browser/pages.ts";
+import { buildWeb } from "../../support/browser/web.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { postSignIn } from "../../support/http/authForms.ts";
+import { FaultyIssuer } from "../../support/oidc/faultyIssuer.ts";
+import { providersEnv } from "../../support/oidc/providersFile.ts";
+
+const newPassword = "a quite uncommon password";
+
+describe("the account page", () => {
+  let api: TestApi;
+  let issuer: FaultyIssuer;
+  let browser: Browser;
+  let user: TestUser;
+  let tab: TestWindow;
+  let page: Page;
+  let visitors = 0;
+
+  before(async function () {
+    this.timeout(120_000);
+    issuer = await FaultyIssuer.start();
+    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
+      { type: "oidc", id: "example", name: "Example", issuer: issuer.url, clientId: "joypod", allowInsecure: true },
+    ]) } });
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await api.stop();
+    await issuer.stop();
+  });
+
+  beforeEach(async function () {
+    user = await aUser(api.deps);
+    visitors += 1;
+    issuer.misbehaviour = { claims: { sub: `visitor-${visitors}`, email: `visitor-${visitors}@example.test` } };
+    await api.deps.redis.flushdb();
+    tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "account" });
+    page = tab.page;
+  });
+  afterEach(async function () {
+    await tab.close({ failed: this.currentTest?.state === "failed" });
+  });
+
+  async function openAccount(): Promise<void> {
+    await page.goto("/");
+    await signInAs(page, user);
+    await page.getByRole("link", { name: "Your account" }).click();
+    await page.getByRole("heading", { name: "Where you are signed in" }).waitFor();
+  }
+
+  /** Makes every sign-in older than counts as proof. */
+  async function growOld(): Promise<void> {
+    await api.deps.postgres.pool.query("UPDATE auth_sessions SET created_at = now() - interval '6 minutes'");
+    await api.deps.redis.flushdb();
+  }
+
+  /** Another browser that the player is signed in with. */
+  async function elsewhere(userAgent: string): Promise<ApiClient> {
+    const client = api.anonymous();
+    const { csrfToken } = (await client.get("/api/auth/csrf")).json<{ csrfToken: string }>();
+    await client.post("/api/auth/callback/credentials", new URLSearchParams({ ...user, csrfToken, json: "true" }), { "user-agent": userAgent });
+    return client;
+  }
+
+  const isSignedIn = async (client: ApiClient): Promise<boolean> => (await client.get("/api/games")).status === 200;
+  const signIns = (): Locator => page.getByRole("list", { name: "Sign-ins" }).getByRole("listitem");
+
+  async function fillPassword(password: string, repeated = password): Promise<void> {
+    await page.getByLabel("New password", { exact: true }).fill(password);
+    await page.getByLabel("New password once more").fill(repeated);
+    await page.getByRole("button", { name: "Save password" }).click();
+  }
+
+  it("changes the password, and says what is wrong with one", async () => {
+    await openAccount();
+    const other = await elsewhere("Firefox/140.0");
+    await page.getByRole("button", { name: "Change password" }).click();
+    await fillPassword(newPassword, "something else");
+    await page.getByRole("alert").getByText("not the same").waitFor();
+    await fillPassword("Password1");
+    await page.getByRole("alert").getByText("one of the most common").waitFor();
+    await fillPassword(newPassword);
+    await page.getByRole("status").getByText("Your new password is set. One other browser was signed out.").waitFor();
+    expect(await isSignedIn(other)).to.equal(false);
+    await page.reload();
+    await page.getByText("This device").waitFor();
+    expectErrorResponse(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
+    expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
+  });
+
+  it("asks who is there when the sign-in is older, until the password is right", async () => {
+    await openAccount();
+    await growOld();
+    await page.getByRole("button", { name: "Change password" }).click();
+    await fillPassword(newPassword);
+    const prompt = page.getByRole("dialog", { name: "Confirm that it is you" });
+    const confirm = prompt.getByRole("button", { name: "Confirm" });
+    await prompt.getByLabel("Your password").fill("not this one");
+    await confirm.click();
+    await prompt.getByRole("alert").getByText("That is not your password").waitFor();
+    await prompt.getByLabel("Your password").fill(user.password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").getByText("Your new password is set").waitFor();
+    await prompt.waitFor({ state: "detached" });
+  });
+
+  it("leaves everything as it is when nobody gives the password", async () => {
+    await openAccount();
+    await growOld();
+    await page.getByRole("button", { name: "Link Example" }).click();
+    await page.getByRole("dialog", { name: "Confirm that it is you" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await page.getByRole("button", { name: "Link Example" }).isEnabled()).to.equal(true);
+    expect(await api.deps.postgres.prisma.identity.count({ where: { userId: user.id } })).to.equal(0);
+  });
+
+  it("links a provider after the password, and unlinks it again", async () => {
+    await openAccount();
+    await growOld();
+    await page.getByRole("button", { name: "Link Example" }).click();
+    await page.getByLabel("Your password").fill(user.password);
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("status").getByText("sign in with Example too").waitFor();
+    await growOld();
+    await page.getByRole("button", { name: "Unlink Example" }).click();
+    await page.getByLabel("Your password").fill(user.password);
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("status").getByText("does not sign in to your account any more").waitFor();
+    await page.getByRole("button", { name: "Link Example" }).waitFor();
+  });
+
+  it("lets a player without a password sign in again at the provider, and then set one", async () => {
+    await page.goto("/account");
+    await page.getByRole("button", { name: "Sign in with Example" }).click();
+    await page.getByRole("button", { name: "Unlink Example" }).click();
+    await page.getByRole("alert").getByText("Nothing else signs in to your account").waitFor();
+    await growOld();
+    await page.getByRole("button", { name: "Set a password" }).click();
+    await fillPassword(newPassword);
+    await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Sign in again with Example" }).click()]);
+    await page.getByRole("button", { name: "Set a password" }).click();
+    await fillPassword(newPassword);
+    await page.getByRole("status").getByText("Your new password is set.").waitFor();
+    await page.getByText("Password set").waitFor();
+  });
+
+  it("lists the sign-ins, and ends one of them or all others", async () => {
+    const [phone, laptop, tablet] = [
+      await elsewhere("Version/18.5 (iPhone) Safari/604.1"), await elsewhere("(Windows) Firefox/140.0"), await elsewhere("(Android) Firefox/140.0"),
+    ];
+    await openAccount();
+    await signIns().nth(3).waitFor();
+    const own = signIns().filter({ hasText: "This device" });
+    await own.getByText("Chrome on Linux").waitFor();
+    await own.getByText("Network 127.0.0.0/24 · in use").waitFor();
+    await signIns().filter({ hasText: "Safari on iPhone" }).getByText("last used just now").waitFor();
+
+    await page.getByRole("button", { name: "Sign out Firefox on Windows" }).focus();
+    await page.keyboard.press("Enter");
+    await signIns().filter({ hasText: "Windows" }).waitFor({ state: "detached" });
+    expect(await Promise.all([phone, laptop, tablet].map(isSignedIn))).to.deep.equal([true, false, true]);
+
+    await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+    await page.getByRole("status").getByText("signed out everywhere else").waitFor();
+    await signIns().nth(1).waitFor({ state: "detached" });
+    expect(await Promise.all([phone, tablet].map(isSignedIn))).to.deep.equal([false, false]);
+    await page.reload();
+    await own.waitFor();
+    expect(await page.getByRole("button", { name: "Sign out everywhere else" }).count()).to.equal(0);
+  });
+});

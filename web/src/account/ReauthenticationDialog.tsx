@@ -1,0 +1,84 @@
+import { useId, useState, type SyntheticEvent } from "react";
+import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
+import { limits } from "#contracts/limits.ts";
+import { sentenceFor } from "../client/apiError.ts";
+import { Dialog } from "../components/Dialog.tsx";
+import { useProviderRedirect } from "../signIn/useProviderRedirect.ts";
+import type { PendingChange } from "./useReauthentication.ts";
+
+interface ReauthenticationDialogProps {
+  change: PendingChange;
+  methods: SignInMethodsResponse;
+}
+
+/** Asks who is there before a change of how one signs in: for the password or, without one, to sign in anew. */
+export function ReauthenticationDialog({ change, methods: { hasPassword, providers } }: ReauthenticationDialogProps) {
+  return hasPassword
+    ? <PasswordDialog change={change} />
+    : <ProviderDialog providers={providers.filter(({ isLinked }) => isLinked)} onDismiss={change.dismiss} />;
+}
+
+function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChange }) {
+  const formId = useId();
+  const [isBusy, setIsBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>();
+
+  const submit = async (event: SyntheticEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const password = new FormData(event.currentTarget).get("password");
+    setIsBusy(true);
+    setProblem(undefined);
+    try {
+      await confirm(typeof password === "string" ? password : "");
+    } catch (error) {
+      setProblem(error);
+      setIsBusy(false);
+    }
+  };
+
+  return (
+    <Dialog
+      title="Confirm that it is you"
+      onDismiss={dismiss}
+      actions={(
+        <>
+          <button type="submit" form={formId} className="button button-primary" disabled={isBusy}>{isBusy ? "Checking…" : "Confirm"}</button>
+          <button type="button" className="button" onClick={dismiss}>Cancel</button>
+        </>
+      )}
+    >
+      <p>You signed in a while ago. Enter your present password to go on.</p>
+      <form id={formId} onSubmit={(event) => void submit(event)}>
+        {problem !== undefined && <p className="message message-problem" role="alert">{sentenceFor(problem)}</p>}
+        <label className="field">
+          <span>Your password</span>
+          <input name="password" type="password" autoComplete="current-password" required maxLength={limits.auth.passwordMaxLength} autoFocus />
+        </label>
+      </form>
+    </Dialog>
+  );
+}
+
+function ProviderDialog({ providers, onDismiss }: { providers: SignInMethodsResponse["providers"]; onDismiss: () => void }) {
+  const [problem, setProblem] = useState<unknown>();
+  const { redirectingTo, redirect } = useProviderRedirect(setProblem);
+  return (
+    <Dialog
+      title="Confirm that it is you"
+      onDismiss={onDismiss}
+      actions={(
+        <>
+          {providers.map((provider) => (
+            <button key={provider.id} type="button" className="button button-primary" disabled={redirectingTo !== undefined} onClick={() => redirect(provider, "/account")}>
+              Sign in again with {provider.name}
+            </button>
+          ))}
+          <button type="button" className="button" onClick={onDismiss}>Cancel</button>
+        </>
+      )}
+    >
+      <p>You signed in a while ago. Sign in again, and then make the change within five minutes.</p>
+      {problem !== undefined && <p className="message message-problem" role="alert">{sentenceFor(problem)}</p>}
+    </Dialog>
+  );
+}
