@@ -184,6 +184,65 @@ describe("ContentCache", function () {
     expect(getsOf(source)).to.have.length(1);
   });
 
+  describe("given launches that were cancelled", () => {
+    const isSlow = (sources: readonly ArchiveSource[]) => {
+      proxy.fault = ({ method, path }) => method === "GET" && sources.some(({ key }) => path.endsWith(key)) ? { bytesPerSecond: 20_000 } : undefined;
+    };
+    const isDownloading = (cache: ContentCache, { sha256 }: ArchiveSource) =>
+      eventually(() => cache.stateOf(sha256)?.state === "Downloading", { what: "the download to run" });
+
+    it("ends their downloads, so that the next launch has its place at once", async () => {
+      const abandoned = await Promise.all([1, 2, 3, 4].map(() => aGame()));
+      const launch = await aGame();
+      isSlow(abandoned);
+      const cache = await aCache();
+      for (const [index, source] of abandoned.entries()) cache.demand(`gs-${index}`, source);
+      for (const source of abandoned) await isDownloading(cache, source);
+      for (const index of abandoned.keys()) cache.release(`gs-${index}`);
+      cache.demand("gs-9", launch);
+      await isReady(cache, launch);
+      for (const { sha256 } of abandoned) expect(cache.stateOf(sha256)).to.equal(undefined);
+      await eventually(() => temporary().length === 0, { what: "what they had fetched to be removed" });
+      expect(cache.isShortOfSpace).to.equal(false);
+    });
+
+    it("starts anew when the game is wanted again", async () => {
+      const source = await aGame();
+      isSlow([source]);
+      const cache = await aCache();
+      cache.demand("gs-1", source);
+      await isDownloading(cache, source);
+      cache.release("gs-1");
+      proxy.fault = undefined;
+      cache.demand("gs-2", source);
+      await isReady(cache, source);
+      expect(getsOf(source).map(({ range }) => range ?? "bytes=0-"), "both from the start").to.deep.equal(["bytes=0-", "bytes=0-"]);
+      await eventually(() => temporary().length === 0, { what: "what the first had fetched to be removed" });
+    });
+
+    it("goes on with a download that another session or a policy wants, as a fill without the launch's precedence", async () => {
+      const [shared, filled] = [await aGame(), await aGame()];
+      isSlow([shared, filled]);
+      const cache = await aCache();
+      cache.setDesired([desired(filled, { bytesPerSecond: 2 ** 30 })]);
+      for (const [session, source] of [["gs-1", shared], ["gs-2", shared], ["gs-3", filled]] as const) cache.demand(session, source);
+      await isDownloading(cache, shared);
+      await isDownloading(cache, filled);
+      cache.release("gs-1");
+      cache.release("gs-3");
+      const launch = await aGame();
+      cache.demand("gs-4", launch);
+      await isReady(cache, launch);
+      for (const source of [shared, filled]) {
+        expect(cache.stateOf(source.sha256)?.state).to.equal("Downloading");
+        expect(getsOf(source)).to.have.length(1);
+      }
+      cache.release("gs-2");
+      cache.setDesired([]);
+      for (const { sha256 } of [shared, filled]) expect(cache.stateOf(sha256)).to.equal(undefined);
+    });
+  });
+
   it("fills by priority, one at a time, and skips games on hold", async () => {
     const [low, high, held] = [await aGame(1000), await aGame(1000), await aGame(1000)];
     const cache = await aCache();
