@@ -51,7 +51,7 @@ const Variables = z.object({
   HEARTBEAT_STALE_SECONDS: whole(limits.node.heartbeatStaleSeconds, 1, 3600),
   PORT_QUARANTINE_SECONDS: whole(60, 0, 3600),
   UNSCHEDULABLE_SECONDS: whole(10, 1, 600),
-  SAVE_GIVE_UP_SECONDS: whole(600, 1, 86_400),
+  SAVE_GIVE_UP_SECONDS: whole(45, 1, 86_400),
   WORKERS: whole(8, 1, 64),
   HTTP_PORT: whole(8081, 0, 65_535),
   LEADER_LEASE_NAMESPACE: z.string().trim().min(1).optional(),

@@ -248,7 +248,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "PortTaken");
   });
 
-  it("finishes a session whose node is lost, and leaves its pod for the cluster to remove", async () => {
+  it("finishes a session whose node is lost, and leaves its pod for the kubelet to end when it is back", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -267,6 +267,52 @@ describe("GameSession controller", function () {
       return found.metadata.deletionTimestamp !== undefined && found.metadata.finalizers === undefined ? found : undefined;
     }, { what: "the pod to be released" });
     expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
+    fixture.components.behaviour.silentNodes.delete(node);
+    await fixture.pods.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+  });
+
+  it("frees the player within a minute of a stop whose kubelet is silent, and keeps slot and port until the pod has ended", async () => {
+    await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const [node = ""] = fixture.nodeNames;
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    fixture.components.behaviour.isRecorderUnavailable = true;
+    fixture.components.behaviour.nodesWithoutKubelet.add(node);
+    await fixture.setNodeReady(node, false);
+    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await eventually(async () => (await fixture.pods.get({ name, namespace })).metadata.deletionTimestamp !== undefined, { what: "the pod to be deleted" });
+    fixture.clock.jump(30_000);
+    await fixture.components.report(node);
+    fixture.clock.jump(20_000);
+    const finished = await fixture.session(name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ stopReason: "UserRequested" });
+    expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
+    expect(finished.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.not.equal("True");
+    const released = await eventually(async () => {
+      const pod = await fixture.pods.get({ name, namespace });
+      return pod.metadata.finalizers === undefined ? pod : undefined;
+    }, { what: "the pod to be released" });
+    expect(released.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
+
+    await fixture.setNodeReady(node, true);
+    await fixture.components.report(node);
+    const [second, third] = [await fixture.launch({ userId: "user2" }), await fixture.launch({ userId: "user3" })];
+    const others = await eventually(async () => {
+      const both = await Promise.all([second, third].map(({ metadata }) => fixture.sessions.get(metadata)));
+      const placed = both.find(({ status }) => status?.nodeName === node);
+      const waiting = both.find(({ status }) => status?.conditions?.some(({ reason }) => reason === "NoCapacity"));
+      return placed && waiting && { placed, waiting };
+    }, { what: "one placed and one waiting session" });
+    expect(others.placed.status?.ports?.media).to.not.equal(finished.status?.ports?.media);
+
+    fixture.components.behaviour.nodesWithoutKubelet.delete(node);
+    await fixture.pods.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+    await fixture.session(others.waiting.metadata.name, ({ status }) => status?.nodeName === node, "session in the freed slot");
+    const stored = await fixture.session(name, ({ status }) => status?.save?.final === true, "stored save");
+    expect(stored.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.equal("True");
   });
 
   it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {
@@ -277,6 +323,9 @@ describe("GameSession controller", function () {
     await fixture.session(name, isRunning, "running session");
     await fixture.createCache("the-question");
     await fixture.setNodeReady(node, false);
+    // As the cluster's node controller does with all pods of such a node.
+    await fixture.pods.mergePatchStatus({ name, namespace }, { status: { conditions: [
+      { type: "Ready", status: "False", lastTransitionTime: new Date(Date.now() + 60_000).toISOString() }, { type: "ContainersReady", status: "True" }] } });
     for (const progressPercent of [10, 20, 30]) {
       fixture.clock.jump(20_000);
       await fixture.components.report(node, { entries: [aCacheEntry({ state: "Downloading", progressPercent })] });
@@ -291,22 +340,30 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("running");
   });
 
-  it("finishes without the last save only after the give-up time, with failure SaveNotStored", async () => {
-    await set();
-    fixture.components.behaviour.isStoreUnavailable = true;
-    await fixture.startOperator();
-    const { metadata: { name, namespace } } = await fixture.launch();
-    await fixture.session(name, isRunning, "running session");
-    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    const waiting = await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "unstored save");
-    expect(isFinished(waiting)).to.equal(false);
-    fixture.clock.jump(590_000);
-    await fixture.components.report(fixture.nodeNames[0] ?? "");
-    expect(isFinished(await fixture.sessions.get({ name, namespace }))).to.equal(false);
-    fixture.clock.jump(15_000);
-    const finished = await fixture.session(name, isFinished, "finished session");
-    expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
-    expect(publicStatusOf(finished)).to.equal("stopped");
-    await hasEvents(name, "SaveNotStored");
-  });
+  const obstacles: [string, (node: string) => void, string][] = [
+    ["the object store is away", () => void (fixture.components.behaviour.isStoreUnavailable = true), "StoreUnreachable"],
+    ["the node agent is silent", (node) => void fixture.components.behaviour.nodesWithoutAgent.add(node), "NotYet"],
+  ];
+  for (const [what, befall, reason] of obstacles) {
+    it(`finishes without the last save within a minute while ${what}, with failure SaveNotStored`, async () => {
+      await set();
+      await fixture.startOperator();
+      const { metadata: { name, namespace } } = await fixture.launch();
+      await fixture.session(name, isRunning, "running session");
+      fixture.components.behaviour.isRecorderUnavailable = true;
+      befall(fixture.nodeNames[0] ?? "");
+      await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      const waiting = await fixture.session(name, ({ status }) => status?.conditions?.some((condition) => condition.type === "SavePersisted" && condition.reason === reason) ?? false, "unstored save");
+      expect(isFinished(waiting)).to.equal(false);
+      fixture.clock.jump(40_000);
+      await fixture.components.report(fixture.nodeNames[0] ?? "");
+      expect(isFinished(await fixture.sessions.get({ name, namespace }))).to.equal(false);
+      fixture.clock.jump(10_000);
+      const finished = await fixture.session(name, isFinished, "finished session");
+      expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
+      expect(finished.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.not.equal("True");
+      expect(publicStatusOf(finished)).to.equal("stopped");
+      await hasEvents(name, "SaveNotStored");
+    });
+  }
 });

@@ -13,7 +13,7 @@ export interface Deadlines {
   unschedulable?: number;
   idle?: number;
   maxDuration?: number;
-  /** The stop waits no longer for the last save. */
+  /** The stop waits no longer for the game's end and the last save: the player shall not wait for a silent kubelet, agent or store. */
   saveGiveUp?: number;
   /** The finished object is deleted. */
   expiry?: number;

@@ -74,10 +74,10 @@ function pinTo(nodeName: string): NonNullable<PodSpec["affinity"]> {
   return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } };
 }
 
-/** The cluster evicts pods from an unreachable node after 30 s instead of its default of 300 s. */
+/** The cluster's node controller looks at the kubelet alone: a pod whose kubelet is silent stays until the operator says that its node is lost. */
 function tolerations({ gpuResourceName }: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
   const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
-    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 }));
+    .map((key) => ({ key, operator: "Exists", effect: "NoExecute" }));
   return [{ key: gpuResourceName ?? "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }, ...unreachable];
 }
 
