@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { pods } from "#kube/builtin.ts";
+import { nodes, pods } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Controller } from "#kube/controller.ts";
 import { EventRecorder } from "#kube/eventRecorder.ts";
@@ -19,6 +19,7 @@ import { Streams } from "./controllers/gameSession/streams.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
+import { NodeLosses } from "./nodes/nodeLosses.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { Throttle } from "./throttle.ts";
 
@@ -54,6 +55,7 @@ export class Operator {
     this.#reflectors = createReflectors({ transport, cluster, sessionsNamespace: config.sessionsNamespace, clock, logger, metrics });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
+    const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger });
     const podClient = new ResourceClient(transport, pods);
     this.#networkProbe = new NetworkProbe({
       pods: podClient, namespace: config.sessionsNamespace, config: config.networkProbe, waiting: () => keysThatNeedInternet(cluster),
@@ -63,13 +65,14 @@ export class Operator {
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
       createNodeController({
-        ...common, gameNodes: new ResourceClient(transport, gameNodes), rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
+        ...common, nodeLosses, nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes), rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
         ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamecache")),
       createSessionController({
         ...common,
+        nodeLosses,
         sessions: new ResourceClient(transport, gameSessions),
         pods: podClient,
         networkProbe: this.#networkProbe,

@@ -1,9 +1,9 @@
 import { group } from "#contracts/crd/kind.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 
-/** Nodes are only looked at; a GameNode is made for each game node. */
+/** Of nodes the operator changes one label, to which an admission policy holds it; a GameNode is made for each game node. */
 export const clusterRules: readonly PolicyRule[] = [
-  { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"] },
+  { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch", "patch"] },
   { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
 ];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { fieldManagers } from "#contracts/crd/names.ts";
+import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
 import { isForbidden, isInvalid } from "#kube/errors.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
@@ -149,6 +149,27 @@ describe("the chart's admission policies", () => {
       applyStatus(`namespaces/joypod-sessions/gamesessions/${name}/status`, { kind: "GameSession", metadata: { name }, status: { save } }));
     expect(await write("gs-here")).to.equal(undefined);
     expect(isRefused(await write("gs-there"))).to.equal(true);
+  });
+
+  it("let the operator change one label of nodes and nothing else", async () => {
+    const { transport: operator } = await server.asServiceAccount({ namespace: "joypod", name: "joypod-operator" },
+      [{ apiGroups: [""], resources: ["nodes", "nodes/status"], verbs: ["get", "create", "patch", "delete"] }]);
+    const patch = (body: object, subresource = ""): Parameters<KubeTransport["request"]>[0] =>
+      ({ method: "PATCH", path: `/api/v1/nodes/node-a${subresource}`, contentType: "application/merge-patch+json", body });
+    const labels = (changed: Record<string, string | null>): object => ({ metadata: { labels: changed } });
+    await server.admin.request(patch({ metadata: { labels: { zone: "a" }, annotations: { kept: "yes" } } }));
+    expect(await outcome(operator, patch(labels({ [nodeAgentLabel]: "true" })))).to.equal(undefined);
+    const refused = [
+      patch(labels({ zone: "b" })), patch(labels({ zone: null })), patch(labels({ [nodeAgentLabel]: "true", other: "1" })),
+      patch({ metadata: { annotations: { kept: "no" } } }), patch({ metadata: { finalizers: ["joypod.dev/test"] } }),
+      patch({ spec: { unschedulable: true } }), patch({ spec: { taints: [{ key: "a", effect: "NoExecute" }] } }),
+      patch({ status: { allocatable: { cpu: "1" } } }, "/status"),
+      { method: "DELETE", path: "/api/v1/nodes/node-a" } as const,
+      { method: "POST", path: "/api/v1/nodes", body: { metadata: { name: "node-c" } } } as const,
+    ];
+    for (const request of refused) expect(isRefused(await outcome(operator, request)), JSON.stringify(request)).to.equal(true);
+    expect(await outcome(operator, patch(labels({ [nodeAgentLabel]: null })))).to.equal(undefined);
+    expect(await outcome(server.admin, patch(labels({ zone: "b" }))), "anybody else").to.equal(undefined);
   });
 
   it("accept the pod that the operator makes", async () => {

@@ -315,6 +315,43 @@ describe("GameSession controller", function () {
     expect(stored.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.equal("True");
   });
 
+  it("leaves sessions alone while most game nodes are silent together, and ends those of the silent ones when most are heard again", async () => {
+    await set({ nodes: 4, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const [node = "", ...others] = fixture.nodeNames;
+    const { registry } = await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch();
+    await fixture.session(name, (session) => isRunning(session) && session.status?.nodeName === node, "running session");
+    const lost = (isRight: (status: string | undefined, reason: string | undefined) => boolean, what: string): Promise<unknown> => eventually(async () => {
+      const { status, reason } = (await fixture.gameNodes.get({ name: node })).status?.conditions?.find(({ type }) => type === "Lost") ?? {};
+      return isRight(status, reason);
+    }, { what });
+    for (const silent of [node, ...others.slice(0, 2)]) {
+      fixture.components.behaviour.silentNodes.add(silent);
+      await fixture.setNodeReady(silent, false);
+    }
+    fixture.clock.jump(36_000);
+    await fixture.components.report(others[2] ?? "");
+    await lost((status, reason) => status === "Unknown" && reason === "BrakeHolds", "the brake to hold");
+    expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 1$/m);
+    fixture.clock.jump(6_000);
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal("running");
+
+    for (const heard of others) {
+      fixture.components.behaviour.silentNodes.delete(heard);
+      await fixture.setNodeReady(heard, true);
+      await fixture.components.report(heard);
+    }
+    await eventually(async () => {
+      const all = await Promise.all(others.map((other) => fixture.gameNodes.get({ name: other })));
+      return all.every(({ status }) => status?.capacity?.schedulable === true);
+    }, { what: "the others to be heard" });
+    fixture.clock.jump(6_000);
+    const finished = await fixture.session(name, isFinished, "finished session");
+    expect(finished.status?.failure?.reason).to.equal("NodeLost");
+    await lost((status) => status === "True", "the node to be declared lost");
+    expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 0$/m);
+  });
+
   it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
@@ -342,7 +379,7 @@ describe("GameSession controller", function () {
 
   const obstacles: [string, (node: string) => void, string][] = [
     ["the object store is away", () => void (fixture.components.behaviour.isStoreUnavailable = true), "StoreUnreachable"],
-    ["the node agent is silent", (node) => void fixture.components.behaviour.nodesWithoutAgent.add(node), "NotYet"],
+    ["the node agent is silent", (node) => void fixture.components.behaviour.nodesWithoutAgent.add(node), "NodeAgentSilent"],
   ];
   for (const [what, befall, reason] of obstacles) {
     it(`finishes without the last save within a minute while ${what}, with failure SaveNotStored`, async () => {

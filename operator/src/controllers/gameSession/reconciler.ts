@@ -7,7 +7,6 @@ import { refOf } from "#kube/object.ts";
 import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
 import { planFor } from "./decide.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
-import { healthOf } from "../../nodes/nodeHealth.ts";
 import { runSteps } from "./runSteps.ts";
 import { StatusDraft } from "./statusDraft.ts";
 import type { SessionDeps } from "./steps/step.ts";
@@ -34,7 +33,7 @@ export function createSessionReconciler(deps: SessionDeps) {
 }
 
 async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Promise<SessionWorld | undefined> {
-  const { cluster, heartbeats, clock, config } = deps;
+  const { cluster, nodeLosses, clock, config } = deps;
   const session = cluster.gameSessions.get(key);
   if (!session) return undefined;
   const nodeName = session.status?.nodeName;
@@ -51,7 +50,7 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
     pod: known,
     isContentCached: isContentCached(cluster, session),
     isPlayable: known !== undefined && deps.streams.isPlayable(known),
-    nodeHealth: nodeName === undefined ? "Healthy" : healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)),
+    nodeHealth: nodeName === undefined ? "Healthy" : nodeLosses.healthOf(nodeName),
     internet: deps.networkProbe.permission,
     timing: config.timing,
   };

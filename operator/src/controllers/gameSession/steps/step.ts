@@ -9,6 +9,7 @@ import type { Config } from "../../../config.ts";
 import type { OperatorMetrics } from "../../../metrics.ts";
 import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
 import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
+import type { NodeLosses } from "../../../nodes/nodeLosses.ts";
 import type { Assignments } from "../assignments.ts";
 import type { StopCause } from "../stopCauses.ts";
 import type { StatusDraft } from "../statusDraft.ts";
@@ -24,6 +25,7 @@ export interface SessionDeps {
   streams: Streams;
   networkProbe: NetworkProbe;
   heartbeats: Heartbeats;
+  nodeLosses: NodeLosses;
   events: EventSink;
   config: Pick<Config, "sessionPod" | "timing">;
   clock: Clock;
