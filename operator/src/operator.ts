@@ -15,6 +15,7 @@ import { createNodeController } from "./controllers/gameNode/controller.ts";
 import { Assignments } from "./controllers/gameSession/assignments.ts";
 import { createSessionController, keysThatNeedInternet } from "./controllers/gameSession/controller.ts";
 import { askStreamer } from "./controllers/gameSession/askStreamer.ts";
+import { StopTimes } from "./controllers/gameSession/stopTimes.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
@@ -73,6 +74,7 @@ export class Operator {
       createSessionController({
         ...common,
         nodeLosses,
+        stopTimes: new StopTimes(clock),
         sessions: new ResourceClient(transport, gameSessions),
         pods: podClient,
         networkProbe: this.#networkProbe,

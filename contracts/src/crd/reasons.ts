@@ -260,6 +260,8 @@ export const nodeReadyReasons = {
   agentSilent: "AgentSilent",
   /** Why `status.capacity.schedulable` is false on a node that is Ready: it is cordoned. Not written into the condition. */
   nodeCordoned: "NodeCordoned",
+  /** The same, of a node with a taint that session pods do not tolerate. */
+  nodeTainted: "NodeTainted",
   /** `False`, by the operator: the cause is not known. */
   unknown: "Unknown",
 } as const;

@@ -39,7 +39,7 @@ export function nodeActionFor({ node, used, hasPendingSave, rules }: NodeWorld):
 /** Returns what the operator writes about a node that is not removed. */
 export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">): OperatorNodeStatus {
   const { node, gameNode, hasHeartbeat, used, rules, now } = world;
-  const reason = node && unschedulableBecause(node, hasHeartbeat);
+  const reason = node && unschedulableBecause(node, hasHeartbeat, rules);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
   const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
   const { external, internal } = node ? addressesOf(node) : {};
@@ -60,11 +60,11 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
 
 type Finding = Omit<Condition, "lastTransitionTime" | "observedGeneration">;
 
-function readyOf({ node, hasHeartbeat }: NodeWorld): Finding {
+function readyOf({ node, hasHeartbeat, rules }: NodeWorld): Finding {
   if (healthOf(node, hasHeartbeat) === "Healthy") {
     return { type: "Ready", status: "True", reason: nodeReadyReasons.nodeAndAgentWell, message: "Kubelet and node agent report in time." };
   }
-  const because = node && unschedulableBecause(node, hasHeartbeat);
+  const because = node && unschedulableBecause(node, hasHeartbeat, rules);
   return { type: "Ready", status: "False", reason: because?.reason ?? nodeReadyReasons.unknown, message: because?.message ?? "" };
 }
 

@@ -5,6 +5,7 @@ import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
+import { gpuTaintKey } from "../../nodes/slots.ts";
 import { sessionPodLabels } from "../../sessionPods/sessionPodLabels.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
@@ -78,7 +79,7 @@ function pinTo(nodeName: string): NonNullable<PodSpec["affinity"]> {
 function tolerations({ gpuResourceName }: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
   const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
     .map((key) => ({ key, operator: "Exists", effect: "NoExecute" }));
-  return [{ key: gpuResourceName ?? "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }, ...unreachable];
+  return [{ key: gpuTaintKey(gpuResourceName), operator: "Exists", effect: "NoSchedule" }, ...unreachable];
 }
 
 /** Everything that the game can write to lies in memory: the kernel limits its size, and no path of it reaches the node's disk. */

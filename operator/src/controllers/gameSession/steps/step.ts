@@ -11,6 +11,7 @@ import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
 import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
 import type { NodeLosses } from "../../../nodes/nodeLosses.ts";
 import type { Assignments } from "../assignments.ts";
+import type { StopTimes } from "../stopTimes.ts";
 import type { StopCause } from "../stopCauses.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import type { Streams } from "../streams.ts";
@@ -26,6 +27,7 @@ export interface SessionDeps {
   networkProbe: NetworkProbe;
   heartbeats: Heartbeats;
   nodeLosses: NodeLosses;
+  stopTimes: StopTimes;
   events: EventSink;
   config: Pick<Config, "sessionPod" | "timing">;
   clock: Clock;

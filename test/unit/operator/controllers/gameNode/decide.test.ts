@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import type { Node } from "#kube/builtin.ts";
+import type { Stored } from "#kube/object.ts";
 import { aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aDigest, after } from "#test/factories/gameSession.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
@@ -22,12 +24,21 @@ describe("nodeActionFor", () => {
   for (const [what, given, action] of cases) it(`is ${action} for ${what}`, () => expect(nodeActionFor(world(given))).to.equal(action));
 });
 
+function tainted(key: string, effect: string): Stored<Node> {
+  const node = aNode();
+  return { ...node, spec: { ...node.spec, taints: [{ key, effect }] } };
+}
+
 describe("statusOf a node", () => {
   const cases: [string, Partial<NodeWorld>, "keep" | "drain", boolean, string][] = [
     ["healthy", {}, "keep", true, "True NodeAndAgentWell"],
     ["not ready", { node: aNode("node1", { isReady: false }) }, "keep", false, "False NodeNotReady"],
     ["with a silent agent", { hasHeartbeat: false }, "keep", false, "False AgentSilent"],
     ["cordoned", { node: aNode("node1", { isCordoned: true }) }, "keep", false, "True NodeAndAgentWell"],
+    ["tainted", { node: tainted("games.example/upgrade", "NoExecute") }, "keep", false, "True NodeAndAgentWell"],
+    ["kept for GPUs", { node: tainted("nvidia.com/gpu", "NoSchedule") }, "keep", true, "True NodeAndAgentWell"],
+    ["short of memory, which session pods tolerate", { node: tainted("node.kubernetes.io/memory-pressure", "NoSchedule") }, "keep", true, "True NodeAndAgentWell"],
+    ["rather not for other pods", { node: tainted("games.example/upgrade", "PreferNoSchedule") }, "keep", true, "True NodeAndAgentWell"],
     ["draining", { used: 1 }, "drain", false, "True NodeAndAgentWell"],
   ];
   for (const [what, given, action, schedulable, ready] of cases) {
