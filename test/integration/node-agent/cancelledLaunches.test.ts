@@ -1,8 +1,10 @@
+import { readdirSync } from "node:fs";
 import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { ContentCache } from "#node-agent/cache/contentCache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 describe("ContentCache, given launches that were cancelled", function () {
   this.timeout(60_000);
@@ -101,5 +103,27 @@ describe("ContentCache, given launches that were cancelled", function () {
     cache.release("gs-2");
     cache.setDesired([]);
     for (const { sha256 } of [shared, filled]) expect(cache.stateOf(sha256)).to.equal(undefined);
+  });
+});
+
+describe("Node agent, given a launch that was cancelled", function () {
+  this.timeout(60_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  it("ends the download of a launch that was cancelled", async () => {
+    await fixture.startAgent();
+    const source = await fixture.createGame(3_000_000);
+    fixture.proxy.fault = ({ method, path }) => method === "GET" && path.endsWith(source.key) ? { bytesPerSecond: 20_000 } : undefined;
+    const name = await fixture.launch(source);
+    await fixture.condition(name, "ContentReady", "False", "Downloading");
+    await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 1, { what: "the download" });
+    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 0, { what: "the download to be gone" });
+    await eventually(async () => (await fixture.gameNode()).status?.cache?.entries.length === 0, { what: "no entry for it" });
   });
 });

@@ -291,18 +291,6 @@ describe("Node agent: sessions", function () {
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the session's folder to be removed" });
   });
 
-  it("ends the download of a launch that was cancelled", async () => {
-    await fixture.startAgent();
-    const source = await fixture.createGame(3_000_000);
-    fixture.proxy.fault = ({ method, path }) => method === "GET" && path.endsWith(source.key) ? { bytesPerSecond: 20_000 } : undefined;
-    const name = await fixture.launch(source);
-    await fixture.condition(name, "ContentReady", "False", "Downloading");
-    await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 1, { what: "the download" });
-    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 0, { what: "the download to be gone" });
-    await eventually(async () => (await fixture.gameNode()).status?.cache?.entries.length === 0, { what: "no entry for it" });
-  });
-
   it("reports why the game of a session cannot be used", async () => {
     await fixture.startAgent();
     const unknown = await fixture.launch({ ...await fixture.createGame(), sha256: "e".repeat(64) });
