@@ -66,7 +66,8 @@ export class Operator {
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
       createNodeController({
-        ...common, nodeLosses, nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes), rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
+        ...common, nodeLosses, nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
+        gameSessions: new ResourceClient(transport, gameSessions), sessionsNamespace: config.sessionsNamespace, rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
         ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),

@@ -124,6 +124,9 @@ describe("Node agent, given a launch that was cancelled", function () {
     await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 1, { what: "the download" });
     await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 0, { what: "the download to be gone" });
-    await eventually(async () => (await fixture.gameNode()).status?.cache?.entries.length === 0, { what: "no entry for it" });
+    await eventually(async () => {
+      expect((await fixture.gameNode()).status?.cache?.entries).to.deep.equal([]);
+      return true;
+    }, { what: "no entry for it" });
   });
 });

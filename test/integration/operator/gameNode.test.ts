@@ -3,6 +3,9 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/object.ts";
+import type { Operator } from "#operator/operator.ts";
+import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
@@ -10,11 +13,12 @@ describe("GameNode controller", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
   let name: string;
+  let former: Operator;
 
   async function set(environment: Record<string, string> = {}): Promise<void> {
     fixture = await OperatorFixture.start({ environment });
     name = fixture.nodeNames[0] ?? "";
-    await fixture.startOperator();
+    former = (await fixture.startOperator()).operator;
   }
 
   afterEach(() => fixture.clear());
@@ -112,6 +116,27 @@ describe("GameNode controller", function () {
     await fixture.sessions.mergePatch(metadata, { metadata: { annotations: { seen: "true" } } });
     await eventually(async () => await fixture.gameNodes.find({ name }) === undefined, { what: "the GameNode to be gone" });
     await eventually(async () => await agentLabel() === undefined, { what: "the agent's label to be gone" });
+  });
+
+  it("does not take the agent's label off on a view that is behind: it asks for the node's sessions first", async () => {
+    await set();
+    await eventually(async () => await agentLabel() === "true", { what: "the agent's label" });
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    api.silenceOnce(watchOf("gamesessions"));
+    const stale = await fixture.standByOperator(api.transport());
+    try {
+      fixture.components.behaviour.nodesWithoutContent.add(name);
+      const { metadata } = await fixture.launch({ startDeadlineSeconds: 600 });
+      await fixture.session(metadata.name, ({ status }) => status?.nodeName === name, "placed session");
+      await fixture.stopOperator(former);
+      await fixture.nodes.mergePatch({ name }, { metadata: { labels: { fixture: null } } });
+      await stale.lead();
+      await gameNode((node) => draining(node) === "True", "a draining node");
+      expect(await agentLabel()).to.equal("true");
+    } finally {
+      await fixture.stopOperator(stale);
+      await api.stop();
+    }
   });
 
   it("takes the agent's label off a node that is no game node", async () => {

@@ -1,4 +1,6 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
 import type { Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -22,6 +24,8 @@ export interface NodeDeps {
   cluster: Cluster;
   gameNodes: ResourceClient<GameNode>;
   nodes: ResourceClient<Node>;
+  gameSessions: ResourceClient<GameSession>;
+  sessionsNamespace: string;
   heartbeats: Heartbeats;
   nodeLosses: NodeLosses;
   rules: SlotRules;
@@ -40,6 +44,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     const world = observe(name, node, deps);
     const action = nodeActionFor(world);
     if (action === "remove" || !node) {
+      if (node && await isStillNeeded(node, deps, signal)) return undefined;
       const gameNode = deps.cluster.gameNodes.get(name);
       if (gameNode && !isDeleting(gameNode)) {
         await removeGameNode(gameNode, deps, signal);
@@ -75,6 +80,18 @@ async function removeGameNode(gameNode: Stored<GameNode>, { gameNodes, heartbeat
   await gameNodes.delete(gameNode.metadata, { uid: gameNode.metadata.uid, signal }).catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   });
+}
+
+/**
+ * Asks the API server whether a node with an agent has sessions or saves that the cache does not show: without its agent they would be lost.
+ * What is found goes into the cache, which brings the next pass.
+ */
+async function isStillNeeded({ metadata }: Stored<Node>, { cluster, gameSessions, sessionsNamespace }: NodeDeps, signal: AbortSignal): Promise<boolean> {
+  if (metadata.labels?.[nodeAgentLabel] === undefined) return false;
+  const { items } = await gameSessions.listAll({ namespace: sessionsNamespace, fieldSelector: `status.nodeName=${metadata.name}`, signal });
+  const needing = items.filter((session) => !isFinished(session) || isSavePending(session));
+  for (const session of needing) cluster.gameSessions.upsert(session);
+  return needing.length > 0;
 }
 
 /**
