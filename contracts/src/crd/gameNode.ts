@@ -51,7 +51,8 @@ export const GameNodeStatus = z.strictObject({
   cache: z.strictObject({
     capacityBytes: byteCount.describe("Byte budget of the cache."),
     freeBytes: byteCount.describe("Left in the budget and on the file system."),
-    entries: listMap(z.array(CacheEntry).max(limits.node.cacheEntriesReported), "digest"),
+    // Without a default the API server refuses the status that follows the last entry's end: applied, the empty list is dropped.
+    entries: listMap(z.array(CacheEntry).max(limits.node.cacheEntriesReported), "digest").default([]),
   }).optional(),
   heartbeat: z.strictObject({
     renewedAt: timestamp.describe("When the node agent last reported."),
