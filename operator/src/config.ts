@@ -49,9 +49,10 @@ const Variables = z.object({
   STREAMER_MEMORY_LIMIT: byteQuantity("1Gi"),
   START_BITRATE_KBPS: whole(4000, 300, 100_000),
   HEARTBEAT_STALE_SECONDS: whole(limits.node.heartbeatStaleSeconds, 1, 3600),
+  NODE_LOSS_BRAKE_PERCENT: whole(50, 1, 100),
   PORT_QUARANTINE_SECONDS: whole(60, 0, 3600),
   UNSCHEDULABLE_SECONDS: whole(10, 1, 600),
-  SAVE_GIVE_UP_SECONDS: whole(600, 1, 86_400),
+  SAVE_GIVE_UP_SECONDS: whole(45, 1, 86_400),
   WORKERS: whole(8, 1, 64),
   HTTP_PORT: whole(8081, 0, 65_535),
   LEADER_LEASE_NAMESPACE: z.string().trim().min(1).optional(),
@@ -99,6 +100,8 @@ export function readConfig(environment: Environment) {
     networkProbe: env.GAME_NETWORK === "none" ? undefined : {
       image: env.PROBE_IMAGE, imagePullPolicy: env.IMAGE_PULL_POLICY, nodeSelector: env.GAME_NODE_SELECTOR, target: { host: env.POD_IP, port: env.HTTP_PORT },
     },
+    /** Above this share of silent game nodes none is declared lost. */
+    nodeLossBrakePercent: env.NODE_LOSS_BRAKE_PERCENT,
     timing: {
       heartbeatStaleMs: env.HEARTBEAT_STALE_SECONDS * 1000,
       portQuarantineMs: env.PORT_QUARANTINE_SECONDS * 1000,

@@ -6,6 +6,8 @@ export interface OperatorMetrics {
   sessionReady(seconds: number): void;
   /** A session ended, for that reason. */
   sessionFinished(reason: string): void;
+  /** Whether silent game nodes are not declared lost, as too many are silent. */
+  nodeLossBraked(isBraked: boolean): void;
   /** Whether the cluster was found to enforce NetworkPolicies. */
   networkPoliciesEnforced(isEnforced: boolean): void;
 }
@@ -24,11 +26,17 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     labelNames: ["reason"],
     registers: [registry],
   });
+  const braked = new Gauge({
+    name: "joypod_operator_node_loss_brake",
+    help: "1 while so many game nodes are silent together that none is declared lost, else 0.",
+    registers: [registry],
+  });
   // It is created with its first value: until then the answer is not known, and 0 would say that it is.
   let enforced: Gauge | undefined;
   return {
     sessionReady: (seconds) => ready.observe(seconds),
     sessionFinished: (reason) => finished.inc({ reason }),
+    nodeLossBraked: (isBraked) => braked.set(isBraked ? 1 : 0),
     networkPoliciesEnforced: (isEnforced) => {
       enforced ??= new Gauge({
         name: "joypod_operator_network_policies_enforced",

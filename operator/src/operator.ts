@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { pods } from "#kube/builtin.ts";
+import { nodes, pods } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Controller } from "#kube/controller.ts";
 import { EventRecorder } from "#kube/eventRecorder.ts";
@@ -15,10 +15,12 @@ import { createNodeController } from "./controllers/gameNode/controller.ts";
 import { Assignments } from "./controllers/gameSession/assignments.ts";
 import { createSessionController, keysThatNeedInternet } from "./controllers/gameSession/controller.ts";
 import { askStreamer } from "./controllers/gameSession/askStreamer.ts";
+import { StopTimes } from "./controllers/gameSession/stopTimes.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
+import { NodeLosses } from "./nodes/nodeLosses.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { Throttle } from "./throttle.ts";
 
@@ -54,6 +56,7 @@ export class Operator {
     this.#reflectors = createReflectors({ transport, cluster, sessionsNamespace: config.sessionsNamespace, clock, logger, metrics });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
+    const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger });
     const podClient = new ResourceClient(transport, pods);
     this.#networkProbe = new NetworkProbe({
       pods: podClient, namespace: config.sessionsNamespace, config: config.networkProbe, waiting: () => keysThatNeedInternet(cluster),
@@ -63,13 +66,16 @@ export class Operator {
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
       createNodeController({
-        ...common, gameNodes: new ResourceClient(transport, gameNodes), rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
+        ...common, nodeLosses, nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
+        gameSessions: new ResourceClient(transport, gameSessions), sessionsNamespace: config.sessionsNamespace, rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
         ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamecache")),
       createSessionController({
         ...common,
+        nodeLosses,
+        stopTimes: new StopTimes(clock),
         sessions: new ResourceClient(transport, gameSessions),
         pods: podClient,
         networkProbe: this.#networkProbe,

@@ -2,11 +2,11 @@ import { group } from "#contracts/crd/kind.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 
 /**
- * Nodes are only looked at; a GameNode is made for each game node. Joypod's own kinds are granted here and not in the sessions' namespace:
- * when that is deleted its Roles go first, and nobody could end the sessions that are left.
+ * Of nodes the operator changes one label, to which an admission policy holds it; a GameNode is made for each game node. Joypod's own kinds are
+ * granted here and not in the sessions' namespace: when that is deleted its Roles go first, and nobody could end the sessions that are left.
  */
 export const clusterRules: readonly PolicyRule[] = [
-  { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"] },
+  { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch", "patch"] },
   { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
   { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch", "patch", "delete"] },

@@ -51,7 +51,8 @@ export const GameNodeStatus = z.strictObject({
   cache: z.strictObject({
     capacityBytes: byteCount.describe("Byte budget of the cache."),
     freeBytes: byteCount.describe("Left in the budget and on the file system."),
-    entries: listMap(z.array(CacheEntry).max(limits.node.cacheEntriesReported), "digest"),
+    // Without a default the API server refuses the status that follows the last entry's end: applied, the empty list is dropped.
+    entries: listMap(z.array(CacheEntry).max(limits.node.cacheEntriesReported), "digest").default([]),
   }).optional(),
   heartbeat: z.strictObject({
     renewedAt: timestamp.describe("When the node agent last reported."),
@@ -62,8 +63,8 @@ export type GameNodeStatus = z.infer<typeof GameNodeStatus>;
 
 export type GameNode = KindObject<GameNodeSpec, GameNodeStatus>;
 
-/** Conditions of a GameNode; the second list is the node agent's. */
-export const gameNodeConditions = { operator: ["Ready"], nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside"] } as const;
+/** Conditions of a GameNode, Ready's first; the second list is the node agent's. */
+export const gameNodeConditions = { operator: ["Ready", "Draining", "Lost"], nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside"] } as const;
 
 export const gameNodeKind: Kind = {
   group, version, kind: "GameNode", plural: "gamenodes", singular: "gamenode", shortNames: ["gnode"], namespaced: false,
@@ -75,6 +76,7 @@ export const gameNodeKind: Kind = {
     { name: "Used", type: "integer", jsonPath: ".status.capacity.used", description: "Sessions placed." },
     { name: "Schedulable", type: "boolean", jsonPath: ".status.capacity.schedulable", description: "Takes new sessions." },
     { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Node and agent are well." },
+    { name: "Draining", type: "string", jsonPath: ".status.conditions[?(@.type==\"Draining\")].status", description: "No game node any more, with sessions or saves left." },
     { name: "Free", type: "integer", jsonPath: ".status.cache.freeBytes", description: "Bytes left for games.", priority: 1 },
     { name: "Heartbeat", type: "date", jsonPath: ".status.heartbeat.renewedAt", description: "Last word of the agent." },
     { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the node was first seen." },

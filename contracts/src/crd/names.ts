@@ -29,5 +29,8 @@ export const labels = {
   networkProbe: `${group}/network-probe`,
 } as const;
 
+/** Label that the operator keeps on game nodes, and on former ones until their last session and save are gone: the node agents' DaemonSet selects by it. */
+export const nodeAgentLabel = `${group}/node-agent`;
+
 /** Node annotation that overrides the address announced to browsers. */
 export const announceAddressAnnotation = `${group}/announce-address`;

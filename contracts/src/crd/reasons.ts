@@ -260,8 +260,28 @@ export const nodeReadyReasons = {
   agentSilent: "AgentSilent",
   /** Why `status.capacity.schedulable` is false on a node that is Ready: it is cordoned. Not written into the condition. */
   nodeCordoned: "NodeCordoned",
+  /** The same, of a node with a taint that session pods do not tolerate. */
+  nodeTainted: "NodeTainted",
   /** `False`, by the operator: the cause is not known. */
   unknown: "Unknown",
+} as const;
+
+/** Condition Draining of a GameNode. */
+export const drainingReasons = {
+  /** `True`, by the operator: the node has lost the label of game nodes. Its agent stays until the last session and its save are gone. */
+  labelRemoved: "LabelRemoved",
+  /** `False`, by the operator: the node is a game node. */
+  gameNode: "GameNode",
+} as const;
+
+/** Condition Lost of a GameNode. */
+export const lostReasons = {
+  /** `True`, by the operator: neither kubelet nor node agent has been heard, and its sessions were ended. */
+  silent: "Silent",
+  /** `Unknown`, by the operator: neither has been heard, but many game nodes fell silent together; its sessions go on. */
+  brakeHolds: "BrakeHolds",
+  /** `False`, by the operator: kubelet or node agent is heard. */
+  heard: "Heard",
 } as const;
 
 /** Condition StoreReachable of a GameNode. */

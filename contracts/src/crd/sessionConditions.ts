@@ -11,6 +11,13 @@ export function isFinished(gameSession: GameSession): boolean {
   return conditionStatus(gameSession, "Finished") === "True";
 }
 
+/** Returns whether the session has ended and its last save may still lie on its node alone: its agent has not said otherwise. */
+export function isSavePending(gameSession: GameSession): boolean {
+  const persisted = conditionStatus(gameSession, "SavePersisted");
+  const wasReady = gameSession.status?.podRef !== undefined;
+  return isFinished(gameSession) && (persisted === "False" || (persisted !== "True" && wasReady));
+}
+
 /** Returns whether the session's files and save are ready on its node, as the node agent says: its game may start. */
 export function isPrepared(gameSession: GameSession): boolean {
   return conditionStatus(gameSession, "ContentReady") === "True" && conditionStatus(gameSession, "SaveRestored") === "True";

@@ -8,6 +8,7 @@ import type { ObjectStore } from "../objectStore/objectStore.ts";
 import { createThrottle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import { unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
+import { Downloads, type Download } from "./downloads.ts";
 import { chooseVictims, type Evictable } from "./eviction.ts";
 import { FailedVersions } from "./failedVersions.ts";
 import { FetchFailed, fetchContent } from "./fetchContent.ts";
@@ -19,7 +20,7 @@ import { WantedVersions } from "./wantedVersions.ts";
 
 /** Counts what the cache does. */
 export interface CacheMetrics {
-  downloaded(outcome: "ready" | "failed", reason: string, seconds: number, packedBytes: number): void;
+  downloaded(outcome: "ready" | "failed" | "abandoned", reason: string, seconds: number, packedBytes: number): void;
   resumed(): void;
   evicted(): void;
 }
@@ -39,20 +40,11 @@ export interface ContentCacheOptions {
   metrics: CacheMetrics;
 }
 
-interface Download {
-  digest: string;
-  isForLaunch: boolean;
-  progressPercent: number;
-  /** Bytes set aside on the disk. */
-  reservedBytes: number;
-  ended: Promise<void>;
-}
-
 /** The games unpacked on this node: fetches what is wanted, evicts what is not, never what is in use. */
 export class ContentCache {
   readonly #options: ContentCacheOptions;
   readonly #unpacked: UnpackedVersions;
-  readonly #downloads = new Map<string, Download>();
+  readonly #downloads = new Downloads();
   readonly #failed: FailedVersions;
   readonly #wants = new WantedVersions();
   readonly #listeners = new Set<(digest: string, isProgress: boolean) => void>();
@@ -75,9 +67,10 @@ export class ContentCache {
     this.#disk = await this.#options.readDiskSpace();
   }
 
-  /** Sets what the policies want here, in place of what they wanted before. */
+  /** Sets what the policies want here, in place of what they wanted before; downloads that nobody wants any more end. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#wants.setDesired(desired);
+    this.#reviewDownloads();
     this.#pump();
   }
 
@@ -91,9 +84,10 @@ export class ContentCache {
     this.#pump();
   }
 
-  /** Ends what the session asked for. */
+  /** Ends what the session asked for, and its download unless somebody else wants it. */
   release(gameSession: string): void {
     this.#wants.release(gameSession);
+    if (this.#reviewDownloads()) this.#pump();
   }
 
   /** Returns where a version stands; undefined when nobody wants it. */
@@ -135,7 +129,23 @@ export class ContentCache {
     this.#stopping.abort();
     this.#retryTimer?.cancel();
     await this.#pumping;
-    await Promise.all([...this.#downloads.values()].map(({ ended }) => ended));
+    await this.#downloads.settled();
+  }
+
+  /** Gives up the downloads that nobody wants any more, and lets those that only a policy wants go on as fills; returns whether that frees places. */
+  #reviewDownloads(): boolean {
+    const launches = this.#downloads.list().filter(({ isForLaunch }) => isForLaunch).length;
+    const demanded = new Set(this.#wants.demanded());
+    for (const download of this.#downloads.list()) {
+      download.isForLaunch = demanded.has(download.digest);
+      if (!download.isForLaunch && this.#wants.desired(download.digest) === undefined) this.#abandon(download);
+    }
+    return this.#downloads.list().filter(({ isForLaunch }) => isForLaunch).length < launches;
+  }
+
+  #abandon(download: Download): void {
+    this.#downloads.abandon(download);
+    this.#tell(download.digest);
   }
 
   #pump(): void {
@@ -149,7 +159,7 @@ export class ContentCache {
     if (this.#stopping.signal.aborted) return;
     await this.#liftQuarantines();
     const due = this.#wanted().filter(({ digest }) => !this.#failed.isWaiting(digest));
-    for (const wanted of chooseDownloads(due, [...this.#downloads.values()])) await this.#begin(wanted);
+    for (const wanted of chooseDownloads(due, this.#downloads.list())) await this.#begin(wanted);
     this.#planRetry();
   }
 
@@ -161,8 +171,10 @@ export class ContentCache {
       this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
       return;
     }
-    const download: Download = { digest, isForLaunch, progressPercent: 0, reservedBytes, ended: Promise.resolve() };
-    this.#downloads.set(digest, download);
+    // It may have been cancelled while room was made.
+    if (!this.#wanted().some((other) => other.digest === digest)) return;
+    const download: Download = { digest, isForLaunch, progressPercent: 0, reservedBytes, abandoning: new AbortController(), ended: Promise.resolve() };
+    this.#downloads.add(download);
     download.ended = this.#run(download, source);
     this.#tell(digest);
   }
@@ -176,16 +188,24 @@ export class ContentCache {
       const { unpackedBytes, cachedAt } = await this.#fetch(download, source);
       this.#failed.forget(digest);
       this.#unpacked.add(digest, unpackedBytes, new Date(cachedAt));
+      // It was abandoned when it was all but done, and wanted again.
+      const successor = this.#downloads.get(digest);
+      if (successor !== undefined && successor !== download) this.#abandon(successor);
       metrics.downloaded("ready", "", seconds(), source.sizeBytes);
       logger.info({ digest, seconds: seconds(), isForLaunch: download.isForLaunch }, "A game is unpacked and ready.");
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
+      if (download.abandoning.signal.aborted) {
+        metrics.downloaded("abandoned", "", seconds(), 0);
+        logger.info({ digest, seconds: seconds() }, "A download that nobody wants any more has ended.");
+        return;
+      }
       const failure = error instanceof FetchFailed ? error.failure : unexpectedFailure(error);
       metrics.downloaded("failed", failure.reason, seconds(), 0);
       logger.warn({ digest, reason: failure.reason, err: error }, "A game could not be fetched; it is tried again later.");
       this.#fail(digest, failure);
     } finally {
-      this.#downloads.delete(digest);
+      this.#downloads.remove(download);
       this.#tell(digest);
       this.#pump();
     }
@@ -198,7 +218,7 @@ export class ContentCache {
       files, objectStore, source, clock, random,
       attempt: this.#attemptCount,
       throttle: createThrottle(clock, () => this.#rateOf(download)),
-      signal: this.#stopping.signal,
+      signal: AbortSignal.any([this.#stopping.signal, download.abandoning.signal]),
       onProgress: (percent) => {
         if (percent <= download.progressPercent) return;
         download.progressPercent = Math.min(percent, 100);
@@ -214,7 +234,7 @@ export class ContentCache {
   /** Returns bytes per second: a launch is not limited, and a fill keeps to its rate and pauses while a launch needs the line. */
   #rateOf({ digest, isForLaunch }: Download): number | undefined {
     if (isForLaunch) return undefined;
-    if ([...this.#downloads.values()].some((other) => other.isForLaunch)) return 0;
+    if (this.#downloads.list().some((other) => other.isForLaunch)) return 0;
     return this.#wants.desired(digest)?.bytesPerSecond;
   }
 
@@ -245,7 +265,7 @@ export class ContentCache {
   async #makeRoom(bytes: number, wanted: Wanted): Promise<boolean> {
     this.#disk = await this.#options.readDiskSpace();
     const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority };
-    const room = { usedBytes: this.#usedBytes(), budgetBytes: this.#budget(), diskFreeBytes: this.#disk.freeBytes - this.#reservedBytes() };
+    const room = { usedBytes: this.#usedBytes(), budgetBytes: this.#budget(), diskFreeBytes: this.#disk.freeBytes - this.#downloads.reservedBytes };
     const victims = chooseVictims(this.#evictables(), request, room);
     for (const { digest } of victims ?? []) {
       // A session may have asked for it, or a policy have pinned it, while the one before was removed: what to give up is chosen anew.
@@ -284,11 +304,7 @@ export class ContentCache {
   }
 
   #usedBytes(): number {
-    return this.#unpacked.bytes + this.#reservedBytes();
-  }
-
-  #reservedBytes(): number {
-    return [...this.#downloads.values()].reduce((sum, { reservedBytes }) => sum + reservedBytes, 0);
+    return this.#unpacked.bytes + this.#downloads.reservedBytes;
   }
 
   #entries(): CacheEntry[] {

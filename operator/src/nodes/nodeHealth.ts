@@ -20,6 +20,9 @@ export function isNodeReady(node: Node): boolean {
   return node.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
 }
 
+/** Of the time after which an agent counts as silent, what is left when it is late: two reports of an agent in good health lie closer together. */
+const leftWhenLate = 0.4;
+
 /**
  * Measures on this process's own clock how long an agent's heartbeat has not changed, so that clocks may differ between machines. A
  * heartbeat that is seen for the first time counts as fresh: after a restart a silent agent is noticed one period late, never early.
@@ -27,7 +30,7 @@ export function isNodeReady(node: Node): boolean {
 export class Heartbeats {
   readonly #clock: Clock;
   readonly #staleMs: number;
-  readonly #seen = new Map<string, { renewedAt: string; atMs: number }>();
+  readonly #seen = new Map<string, { renewedAt: string; atMs: number; isHeard: boolean }>();
 
   constructor(clock: Clock, staleMs: number) {
     this.#clock = clock;
@@ -37,8 +40,9 @@ export class Heartbeats {
   /** Notes a GameNode's heartbeat. */
   observe({ metadata, status }: GameNode): void {
     const renewedAt = status?.heartbeat?.renewedAt;
-    if (renewedAt === undefined || this.#seen.get(metadata.name)?.renewedAt === renewedAt) return;
-    this.#seen.set(metadata.name, { renewedAt, atMs: this.#clock.monotonicMs() });
+    const seen = this.#seen.get(metadata.name);
+    if (renewedAt === undefined || seen?.renewedAt === renewedAt) return;
+    this.#seen.set(metadata.name, { renewedAt, atMs: this.#clock.monotonicMs(), isHeard: seen !== undefined });
   }
 
   /** Forgets a node that is gone. */
@@ -49,6 +53,16 @@ export class Heartbeats {
   /** Returns whether the node's agent has reported in time. */
   isFresh(nodeName: string): boolean {
     return this.staleInMs(nodeName) > 0;
+  }
+
+  /** Returns whether the node's agent has reported in time, and to this very process: not only before its start. */
+  isHeard(nodeName: string): boolean {
+    return this.isFresh(nodeName) && this.#seen.get(nodeName)?.isHeard === true;
+  }
+
+  /** Returns whether the agent has missed reports, long before it counts as silent. */
+  isLate(nodeName: string): boolean {
+    return this.staleInMs(nodeName) < this.#staleMs * leftWhenLate;
   }
 
   /** Returns the milliseconds until the agent counts as silent unless it reports; 0 when it counts as silent already. */

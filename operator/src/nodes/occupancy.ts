@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { hostPortsOf, isSessionPod, isTerminal } from "../sessionPods/podState.ts";
 
@@ -8,6 +8,11 @@ export function sessionsOn(cluster: Cluster, nodeName: string): Set<string> {
   const placed = cluster.gameSessions.byIndex("node", nodeName).filter((session) => !isFinished(session));
   const running = cluster.pods.byIndex("node", nodeName).filter((pod) => isSessionPod(pod) && !isTerminal(pod));
   return new Set([...placed, ...running].map(({ metadata }) => metadata.name));
+}
+
+/** Returns whether a session that has ended on the node may have left a save there that its agent has yet to store. */
+export function hasPendingSave(cluster: Cluster, nodeName: string): boolean {
+  return cluster.gameSessions.byIndex("node", nodeName).some(isSavePending);
 }
 
 /** Returns the media ports of the node that live sessions and pods have, or that a finished session had less than the quarantine ago. */

@@ -41,11 +41,15 @@ export function isReady(pod: Pod): boolean {
   return pod.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
 }
 
-/** Returns whether the pod was ready and is not any more. A pod that has just started is not: the kubelet reports it as ready with a delay. */
+/**
+ * Returns whether the pod was ready and is not any more. A pod that has just started is not: the kubelet reports it as ready with a delay. Nor
+ * is one whose containers are: then the cluster's node controller has marked it, as it does when the kubelet is silent.
+ */
 export function isInterrupted(pod: Pod): boolean {
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  const areContainersReady = pod.status?.conditions?.some(({ type, status }) => type === "ContainersReady" && status === "True") ?? false;
   const startedAt = gameStatus(pod)?.state?.running?.startedAt;
-  if (ready?.status === "True") return false;
+  if (ready?.status === "True" || areContainersReady) return false;
   if (startedAt === undefined) return gameTerminated(pod) !== undefined;
   return ready?.lastTransitionTime !== undefined && Date.parse(ready.lastTransitionTime) > new Date(startedAt).getTime();
 }

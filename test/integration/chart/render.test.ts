@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
+import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
@@ -15,6 +16,8 @@ interface Container {
 }
 
 interface PodSpec {
+  affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms: object[] } } };
+  tolerations?: object[];
   containers: Container[];
   initContainers?: Container[];
   automountServiceAccountToken?: boolean;
@@ -102,6 +105,16 @@ describe("the chart", () => {
         "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": kind === "Job" ? "-10" : "-20", "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
       });
     }
+  });
+
+  it("keeps node agents on former game nodes until the operator's label is gone, whatever their taints", async () => {
+    const agent = (await render(...values("external"), "--set", "gameNodes.selector=games=yes")).find(({ kind }) => kind === "DaemonSet");
+    const { affinity, tolerations } = agent?.spec?.template?.spec ?? {};
+    expect(tolerations).to.deep.equal([{ operator: "Exists" }]);
+    expect(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, "either label").to.deep.equal([
+      { matchExpressions: [{ key: nodeAgentLabel, operator: "In", values: ["true"] }] },
+      { matchExpressions: [{ key: "games", operator: "In", values: ["yes"] }] },
+    ]);
   });
 
   it("keeps the custom resource definitions at uninstallation unless told otherwise", async () => {

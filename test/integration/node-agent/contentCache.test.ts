@@ -1,90 +1,45 @@
 import { execFileSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
-import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import { contentDirectory, objectDirectory } from "#contracts/nodeLayout.ts";
-import { systemClock } from "#runtime/clock.ts";
-import { silentLogger } from "#runtime/logger.ts";
-import { ContentCache } from "#node-agent/cache/contentCache.ts";
-import { createObjectFiles, type ObjectFiles } from "#node-agent/cache/objectFiles.ts";
-import { readDiskSpace } from "#node-agent/cache/space.ts";
-import { nodePaths } from "#node-agent/disk/nodePaths.ts";
-import { createObjectStore, type ObjectStore } from "#node-agent/objectStore/objectStore.ts";
+import type { ContentCache } from "#node-agent/cache/contentCache.ts";
 import { aGameTar, aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { startFaultProxy, type FaultProxy } from "#test/support/cluster/faultProxy.ts";
-import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
+import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 
 describe("ContentCache", function () {
   this.timeout(60_000);
-  let minio: TestMinio;
-  let proxy: FaultProxy;
-  let store: ObjectStore;
-  let root: string;
-  let inUse: Set<string>;
-  let resumed: number;
-  const caches: ContentCache[] = [];
+  let fixture: ContentCacheFixture;
 
-  before(async () => {
-    minio = await startMinio();
+  beforeEachWithContentCaches((fresh) => {
+    fixture = fresh;
   });
 
-  after(() => minio.remove());
-
-  beforeEach(async () => {
-    root = mkdtempSync(join(tmpdir(), "joypod-cache-"));
-    inUse = new Set();
-    resumed = 0;
-    proxy = await startFaultProxy(minio.endpoint);
-    store = createObjectStore({ ...minio, endpoint: proxy.endpoint });
-  });
-
-  afterEach(async () => {
-    await Promise.all(caches.splice(0).map((cache) => cache.stop()));
-    store.close();
-    await proxy.close();
-    rmSync(root, { recursive: true, force: true });
-  });
-
-  async function aCache({ budgetBytes = 2 ** 30, files = createObjectFiles(nodePaths(root)) }: { budgetBytes?: number; files?: ObjectFiles } = {}): Promise<ContentCache> {
-    const cache = new ContentCache({
-      files, objectStore: store, budgetBytes, readDiskSpace: () => readDiskSpace(root), inUse: () => inUse,
-      clock: systemClock, random: () => 0, logger: silentLogger,
-      metrics: { downloaded: () => undefined, resumed: () => void (resumed += 1), evicted: () => undefined },
-    });
-    caches.push(cache);
-    await cache.load();
-    return cache;
-  }
-
-  const aGame = (bytes = 3_000_000): Promise<ArchiveSource> => storeArchive(minio, aTarGz(aGameTar(randomBytes(bytes))), { unpackedSizeBytes: bytes + 1000 });
-  const isReady = (cache: ContentCache, { sha256 }: ArchiveSource) => eventually(() => cache.stateOf(sha256)?.state === "Ready", { timeoutMs: 20_000, what: "the game to be ready" });
+  const aCache = (options?: Parameters<ContentCacheFixture["aCache"]>[0]): Promise<ContentCache> => fixture.aCache(options);
+  const aGame = (bytes?: number): Promise<ArchiveSource> => fixture.aGame(bytes);
+  const getsOf = (source: ArchiveSource) => fixture.getsOf(source);
+  const temporary = (): string[] => fixture.temporary();
   const failureOf = (cache: ContentCache, { sha256 }: ArchiveSource) => eventually(() => {
     const content = cache.stateOf(sha256);
     return content?.state === "Failed" && content.failure;
   }, { timeoutMs: 20_000, what: "the download to fail" });
-  const desired = (source: ArchiveSource, overrides: Partial<DesiredContent> = {}): DesiredContent =>
-    ({ digest: source.sha256, source, priority: 0, pinned: false, hold: false, ...overrides });
-  const getsOf = ({ key }: ArchiveSource) => proxy.requests.filter(({ method, path }) => method === "GET" && path.endsWith(key));
-  const temporary = (): string[] => readdirSync(join(root, "v1/tmp"));
 
   it("publishes a game read-only, and a new process finds it again", async () => {
     const source = await aGame();
     const cache = await aCache();
     cache.demand("gs-1", source);
     await isReady(cache, source);
-    const content = contentDirectory(root, source.sha256);
+    const content = contentDirectory(fixture.root, source.sha256);
     expect(readFileSync(`${content}/run.sh`, "utf8")).to.equal("#!/bin/sh\n");
     expect(lstatSync(`${content}/run.sh`).mode & 0o777).to.equal(0o555);
     expect(lstatSync(`${content}/engine/data.bin`).mode & 0o777).to.equal(0o444);
     for (const directory of [content, `${content}/engine`]) expect(lstatSync(directory).mode & 0o777).to.equal(0o555);
-    expect(lstatSync(objectDirectory(root, source.sha256)).mode & 0o777).to.equal(0o755);
+    expect(lstatSync(objectDirectory(fixture.root, source.sha256)).mode & 0o777).to.equal(0o755);
     expect(temporary()).to.deep.equal([]);
 
     const next = await aCache();
@@ -101,11 +56,11 @@ describe("ContentCache", function () {
     writeFileSync(`${folder}/engine/${"deep-".repeat(18)}/ünïcode.txt`, "text");
     for (const format of ["gnu", "posix", "ustar"]) {
       const packed = execFileSync("tar", [`--format=${format}`, "-C", folder, "-cz", "."]);
-      const source = await storeArchive(minio, packed);
+      const source = await storeArchive(fixture.minio, packed);
       const cache = await aCache();
       cache.demand("gs-1", source);
       await isReady(cache, source);
-      expect(readFileSync(`${contentDirectory(root, source.sha256)}/engine/${"deep-".repeat(18)}/ünïcode.txt`, "utf8")).to.equal("text");
+      expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/${"deep-".repeat(18)}/ünïcode.txt`, "utf8")).to.equal("text");
     }
     rmSync(folder, { recursive: true });
   });
@@ -113,7 +68,7 @@ describe("ContentCache", function () {
   it("resumes a download that was cut, pinned to the same object", async () => {
     const source = await aGame();
     let cuts = 2;
-    proxy.fault = ({ method }) => method === "GET" && cuts-- > 0 ? { cutAfterBytes: 1_000_000 } : undefined;
+    fixture.proxy.fault = ({ method }) => method === "GET" && cuts-- > 0 ? { cutAfterBytes: 1_000_000 } : undefined;
     const cache = await aCache();
     cache.demand("gs-1", source);
     await isReady(cache, source);
@@ -122,27 +77,27 @@ describe("ContentCache", function () {
     expect(offsets[0]).to.equal(0);
     expect(offsets[1]).to.be.within(1, 1_000_000);
     expect(offsets[2]).to.be.greaterThan(offsets[1]!);
-    expect(resumed).to.equal(2);
+    expect(fixture.resumed).to.equal(2);
   });
 
   it("refuses a corrupt download, removes it, and succeeds the next time", async () => {
     const source = await aGame();
     let corrupted = 1;
-    proxy.fault = ({ method }) => method === "GET" && corrupted-- > 0 ? { corruptByte: 1_500_000 } : undefined;
+    fixture.proxy.fault = ({ method }) => method === "GET" && corrupted-- > 0 ? { corruptByte: 1_500_000 } : undefined;
     const cache = await aCache();
     cache.demand("gs-1", source);
     expect(await failureOf(cache, source)).to.include({ reason: "ChecksumMismatch", isFinal: false });
-    expect(existsSync(objectDirectory(root, source.sha256))).to.equal(false);
+    expect(existsSync(objectDirectory(fixture.root, source.sha256))).to.equal(false);
     expect(temporary()).to.deep.equal([]);
     await isReady(cache, source);
   });
 
   it("quarantines an object after three digest mismatches", async () => {
     const good = aTarGz(aGameTar("good"));
-    const source = await storeArchive(minio, good);
+    const source = await storeArchive(fixture.minio, good);
     const bad = Buffer.from(good);
     bad[bad.length - 20] = bad[bad.length - 20]! ^ 1;
-    await minio.client.putObject(minio.bucket, source.key, bad, bad.length);
+    await fixture.minio.client.putObject(fixture.minio.bucket, source.key, bad, bad.length);
     const cache = await aCache();
     cache.demand("gs-1", source);
     // Back-offs of half a second and one second lie between the three tries.
@@ -189,7 +144,7 @@ describe("ContentCache", function () {
     const cache = await aCache();
     cache.setDesired([desired(low, { priority: 1 }), desired(high, { priority: 5 }), desired(held, { priority: 9, hold: true })]);
     await isReady(cache, low);
-    expect(proxy.requests.map(({ path }) => path).filter((path) => path.includes("archives"))).to.deep.equal([high, low].map(({ key }) => `/${minio.bucket}/${key}`));
+    expect(fixture.proxy.requests.map(({ path }) => path).filter((path) => path.includes("archives"))).to.deep.equal([high, low].map(({ key }) => `/${fixture.minio.bucket}/${key}`));
     expect(cache.stateOf(held.sha256)).to.equal(undefined);
   });
 
@@ -199,20 +154,20 @@ describe("ContentCache", function () {
     for (const [index, source] of [first, second].entries()) {
       earlier.demand(`gs-${index}`, source);
       await isReady(earlier, source);
-      await createObjectFiles(nodePaths(root)).markUsed(source.sha256, new Date(Date.now() - 3_600_000 + index * 1000));
+      await fixture.files.markUsed(source.sha256, new Date(Date.now() - 3_600_000 + index * 1000));
     }
     const cache = await aCache({ budgetBytes: 7_000_000 });
-    inUse.add(first.sha256);
+    fixture.inUse.add(first.sha256);
     cache.demand("gs-3", third);
     await isReady(cache, third);
     expect(cache.stateOf(first.sha256)?.state, "in use though used longest ago").to.equal("Ready");
-    expect(existsSync(objectDirectory(root, second.sha256))).to.equal(false);
+    expect(existsSync(objectDirectory(fixture.root, second.sha256))).to.equal(false);
 
-    inUse.add(third.sha256);
+    fixture.inUse.add(third.sha256);
     cache.demand("gs-4", second);
     expect((await failureOf(cache, second)).reason).to.equal("InsufficientSpace");
     expect(cache.isShortOfSpace).to.equal(true);
-    expect(existsSync(contentDirectory(root, first.sha256)) && existsSync(contentDirectory(root, third.sha256))).to.equal(true);
+    expect(existsSync(contentDirectory(fixture.root, first.sha256)) && existsSync(contentDirectory(fixture.root, third.sha256))).to.equal(true);
   });
 
   it("keeps a game that a session asks for while another one is being evicted", async () => {
@@ -221,9 +176,9 @@ describe("ContentCache", function () {
     for (const [index, source] of [first, second].entries()) {
       earlier.demand(`gs-${index}`, source);
       await isReady(earlier, source);
-      await createObjectFiles(nodePaths(root)).markUsed(source.sha256, new Date(Date.now() - 3_600_000 + index * 1000));
+      await fixture.files.markUsed(source.sha256, new Date(Date.now() - 3_600_000 + index * 1000));
     }
-    const files = createObjectFiles(nodePaths(root));
+    const files = fixture.files;
     const cache = await aCache({
       budgetBytes: 7_000_000,
       files: {
@@ -238,7 +193,7 @@ describe("ContentCache", function () {
     expect((await failureOf(cache, third)).reason).to.equal("InsufficientSpace");
     expect(cache.stateOf(first.sha256), "evicted").to.equal(undefined);
     expect(cache.stateOf(second.sha256)?.state, "asked for meanwhile").to.equal("Ready");
-    expect(existsSync(contentDirectory(root, second.sha256))).to.equal(true);
+    expect(existsSync(contentDirectory(fixture.root, second.sha256))).to.equal(true);
   });
 
   it("removes unfinished and damaged entries at the start", async () => {
@@ -247,26 +202,26 @@ describe("ContentCache", function () {
     earlier.demand("gs-1", source);
     await isReady(earlier, source);
     const digest = "b".repeat(64);
-    mkdirSync(join(root, "v1/tmp", `${digest}.1/content`), { recursive: true });
-    mkdirSync(`${objectDirectory(root, digest)}/content`, { recursive: true });
-    writeFileSync(`${objectDirectory(root, digest)}/manifest.json`, '{"version":1,"dig');
-    mkdirSync(join(root, "v1/objects/stray"));
+    mkdirSync(join(fixture.root, "v1/tmp", `${digest}.1/content`), { recursive: true });
+    mkdirSync(`${objectDirectory(fixture.root, digest)}/content`, { recursive: true });
+    writeFileSync(`${objectDirectory(fixture.root, digest)}/manifest.json`, '{"version":1,"dig');
+    mkdirSync(join(fixture.root, "v1/objects/stray"));
     const cache = await aCache();
     expect(temporary()).to.deep.equal([]);
-    expect(readdirSync(join(root, "v1/objects"))).to.deep.equal([source.sha256]);
+    expect(readdirSync(join(fixture.root, "v1/objects"))).to.deep.equal([source.sha256]);
     expect(cache.stateOf(source.sha256)).to.deep.equal({ state: "Ready" });
   });
 
   describe("given hostile archives", () => {
     async function refuses(packed: Buffer, message: RegExp): Promise<void> {
-      const source = await storeArchive(minio, packed);
+      const source = await storeArchive(fixture.minio, packed);
       const cache = await aCache();
       cache.demand("gs-1", source);
       const failure = await failureOf(cache, source);
       expect(failure).to.include({ reason: "ArchiveRefused", isFinal: true });
       expect(failure.message).to.match(message);
       expect((await cache.report()).entries[0]?.reason).to.match(message);
-      expect(readdirSync(join(root, "v1/objects"))).to.deep.equal([]);
+      expect(readdirSync(join(fixture.root, "v1/objects"))).to.deep.equal([]);
       expect(temporary()).to.deep.equal([]);
       expect(getsOf(source), "tries").to.have.length(1);
     }
@@ -300,7 +255,7 @@ describe("ContentCache", function () {
     it("refuses a decompression bomb early", async () => {
       const zeros = Buffer.alloc(80 * 2 ** 20);
       const packed = gzipSync(Buffer.concat([tarEntry({ name: "zeros", size: 2 ** 33 - 1 }), zeros, zeros]));
-      const source = await storeArchive(minio, packed, { unpackedSizeBytes: 2 ** 33 });
+      const source = await storeArchive(fixture.minio, packed, { unpackedSizeBytes: 2 ** 33 });
       const cache = await aCache({ budgetBytes: 2 ** 40 });
       cache.demand("gs-1", source);
       const failure = await failureOf(cache, source);

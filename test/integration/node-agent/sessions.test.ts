@@ -271,6 +271,26 @@ describe("Node agent: sessions", function () {
     expect(await savesOf(name)).to.deep.equal([]);
   });
 
+  it("goes on storing the saves of a finished session whose pod still runs, and reports the last one there", async () => {
+    await fixture.startAgent();
+    const name = await aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await storedSave(name, 1);
+    const { podRef } = (await fixture.session(name)).status ?? {};
+    const finished = { type: "Finished", status: "True" as const, reason: "SaveNotStored", message: "", lastTransitionTime: "2030-01-01T00:00:00Z" };
+    await fixture.operate(name, { ...podRef && { podRef }, stoppingAt: "2030-01-01T00:00:00Z", conditions: [finished] });
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    await storedSave(name, 2);
+    expect(await fixture.condition(name, "SavePersisted", "False")).to.equal("Playing");
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 3");
+    await fixture.endGame(name);
+    expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("Stored");
+    const { save } = (await fixture.session(name)).status ?? {};
+    expect(save?.final).to.equal(true);
+    expect(await fixture.readSaved(save?.objectKey ?? "", "progress")).to.equal("level 3");
+    await eventually(() => !existsSync(fixture.folder(name)), { what: "the session's folder to be removed" });
+  });
+
   it("reports why the game of a session cannot be used", async () => {
     await fixture.startAgent();
     const unknown = await fixture.launch({ ...await fixture.createGame(), sha256: "e".repeat(64) });

@@ -1,7 +1,11 @@
 import { expect } from "chai";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/object.ts";
+import type { Operator } from "#operator/operator.ts";
+import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
@@ -9,11 +13,12 @@ describe("GameNode controller", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
   let name: string;
+  let former: Operator;
 
   async function set(environment: Record<string, string> = {}): Promise<void> {
     fixture = await OperatorFixture.start({ environment });
     name = fixture.nodeNames[0] ?? "";
-    await fixture.startOperator();
+    former = (await fixture.startOperator()).operator;
   }
 
   afterEach(() => fixture.clear());
@@ -82,6 +87,67 @@ describe("GameNode controller", function () {
     expect(publicStatusOf(await fixture.sessions.get(metadata))).to.equal("running");
     await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await eventually(async () => await fixture.gameNodes.find({ name }) === undefined, { what: "the GameNode to be gone" });
+  });
+
+  const agentLabel = async (): Promise<string | undefined> => (await fixture.nodes.get({ name })).metadata.labels?.[nodeAgentLabel];
+  const draining = ({ status }: GameNode): string | undefined => status?.conditions?.find(({ type }) => type === "Draining")?.status;
+
+  it("keeps the node agent where it is until the last session and its save are gone from a node that lost its label", async () => {
+    await set();
+    await eventually(async () => await agentLabel() === "true", { what: "the agent's label" });
+    const { metadata } = await fixture.launch();
+    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    fixture.components.behaviour.isRecorderUnavailable = true;
+    fixture.components.behaviour.isStoreUnavailable = true;
+    await fixture.nodes.mergePatch({ name }, { metadata: { labels: { fixture: null } } });
+    await gameNode((node) => draining(node) === "True", "a draining node");
+    expect(await agentLabel(), "while a session is played").to.equal("true");
+
+    await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.session(metadata.name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "unstored save");
+    fixture.clock.jump(50_000);
+    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
+    await eventually(async () => await fixture.pods.find(metadata) === undefined, { what: "the pod to be gone" });
+    fixture.clock.jump(2000);
+    await gameNode((node) => node.status?.capacity?.used === 0 && draining(node) === "True", "a node with a save alone");
+    expect(await agentLabel(), "while a save is to be stored").to.equal("true");
+
+    fixture.components.behaviour.isStoreUnavailable = false;
+    await fixture.sessions.mergePatch(metadata, { metadata: { annotations: { seen: "true" } } });
+    await eventually(async () => await fixture.gameNodes.find({ name }) === undefined, { what: "the GameNode to be gone" });
+    await eventually(async () => await agentLabel() === undefined, { what: "the agent's label to be gone" });
+  });
+
+  it("does not take the agent's label off on a view that is behind: it asks for the node's sessions first", async () => {
+    await set();
+    await eventually(async () => await agentLabel() === "true", { what: "the agent's label" });
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    api.silenceOnce(watchOf("gamesessions"));
+    const stale = await fixture.standByOperator(api.transport());
+    try {
+      fixture.components.behaviour.nodesWithoutContent.add(name);
+      const { metadata } = await fixture.launch({ startDeadlineSeconds: 600 });
+      await fixture.session(metadata.name, ({ status }) => status?.nodeName === name, "placed session");
+      await fixture.stopOperator(former);
+      await fixture.nodes.mergePatch({ name }, { metadata: { labels: { fixture: null } } });
+      await stale.lead();
+      await gameNode((node) => draining(node) === "True", "a draining node");
+      expect(await agentLabel()).to.equal("true");
+    } finally {
+      await fixture.stopOperator(stale);
+      await api.stop();
+    }
+  });
+
+  it("takes the agent's label off a node that is no game node", async () => {
+    await set();
+    const other = `${name}-other`;
+    await fixture.nodes.create({ metadata: { name: other, labels: { [nodeAgentLabel]: "true" } } });
+    try {
+      await eventually(async () => (await fixture.nodes.get({ name: other })).metadata.labels?.[nodeAgentLabel] === undefined, { what: "the agent's label to be gone" });
+    } finally {
+      await fixture.nodes.delete({ name: other });
+    }
   });
 
   it("removes a GameNode with its node", async () => {

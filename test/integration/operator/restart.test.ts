@@ -1,10 +1,13 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 /** More than any of the stories needs, so that the last rounds show a life without a crash. */
@@ -41,6 +44,38 @@ describe("An operator that dies", function () {
       }
     });
   }
+});
+
+describe("An operator whose view of the sessions is behind that of the pods", function () {
+  this.timeout(60_000);
+
+  it("does not take the pod of a session that was moved for one of a former place", async () => {
+    const fixture = await OperatorFixture.start({ nodes: 2 });
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    try {
+      const [first = "", second = ""] = fixture.nodeNames;
+      const former = await fixture.startOperator();
+      fixture.components.behaviour.nodesWithoutContent.add(first);
+      const { metadata: { name, namespace } } = await fixture.launch({ startDeadlineSeconds: 600 });
+      await fixture.session(name, ({ status }) => status?.nodeName === first, "session on the first node");
+
+      api.silenceOnce(watchOf("gamesessions"));
+      const stale = await fixture.standByOperator(api.transport());
+      fixture.clock.jump(61_000);
+      await fixture.session(name, (session) => session.status?.nodeName === second && publicStatusOf(session) === "running", "session on the second node");
+      await fixture.stopOperator(former.operator);
+      await stale.lead();
+      await eventually(() => api.requests.some(({ method, path }) => method !== "GET" || path.endsWith(`/gamesessions/${name}`)), { what: "a fresh look, or a write" });
+      await fixture.stopOperator(stale);
+      const pod = await fixture.pods.get({ name, namespace });
+      expect(pod.metadata).to.not.have.property("deletionTimestamp");
+      expect(pod.metadata.finalizers).to.deep.equal([finalizers.usage]);
+      expect(fixture.components.podUids.get(name)?.size, "pods").to.equal(1);
+    } finally {
+      await fixture.clear();
+      await api.stop();
+    }
+  });
 });
 
 /** One session's whole life, with the first operator dying after so many writes; returns what counts of its end. */

@@ -27,6 +27,10 @@ export interface Behaviour {
   nodesWithoutSaves: Set<string>;
   /** Nodes where neither kubelet nor agent does anything. */
   silentNodes: Set<string>;
+  /** Nodes whose kubelet does nothing, while their agent goes on. */
+  nodesWithoutKubelet: Set<string>;
+  /** Nodes whose agent does nothing, while their kubelet goes on. */
+  nodesWithoutAgent: Set<string>;
   /** UDP ports that something else has on its node: the scheduler finds no room. */
   takenPorts: Set<number>;
   /** The agent cannot store saves. */
@@ -44,7 +48,7 @@ export interface Behaviour {
 /** Scheduler, kubelets, node agents and the API's recorder, in fakes on a real API server: they write what the real ones would. */
 export class FakeComponents {
   readonly behaviour: Behaviour = {
-    nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
+    nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), nodesWithoutKubelet: new Set(), nodesWithoutAgent: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
     cached: [], frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
   };
   readonly #sessions = new ObjectCache<GameSession>();
@@ -107,10 +111,10 @@ export class FakeComponents {
   async #reconcileAsAgent(key: string): Promise<void> {
     const session = this.#sessions.get(key);
     const nodeName = session?.status?.nodeName;
-    if (!session || nodeName === undefined || this.behaviour.silentNodes.has(nodeName)) return;
+    if (!session || nodeName === undefined || this.behaviour.silentNodes.has(nodeName) || this.behaviour.nodesWithoutAgent.has(nodeName)) return;
     const { conditions } = session.status ?? {};
     const pod = this.#pods.get(key);
-    const isOver = pod !== undefined && isTerminated(pod);
+    const isOver = pod === undefined ? isConditionTrue(conditions, "Finished") && session.status?.podRef !== undefined : isTerminated(pod);
     if (isOver && !isConditionTrue(conditions, "SavePersisted")) {
       const isStored = !this.behaviour.isStoreUnavailable;
       if (!isStored && conditions?.some(({ reason }) => reason === "StoreUnreachable")) return;
@@ -146,7 +150,7 @@ export class FakeComponents {
     const pod = this.#pods.get(key);
     if (pod?.metadata.labels?.[labels.networkProbe] !== undefined) return this.#endProbe(pod);
     const nodeName = pod && nodeOfPod(pod);
-    if (!pod || nodeName === undefined || this.behaviour.silentNodes.has(nodeName)) return;
+    if (!pod || nodeName === undefined || this.behaviour.silentNodes.has(nodeName) || this.behaviour.nodesWithoutKubelet.has(nodeName)) return;
     if (isDeleting(pod)) return this.#endPod(pod);
     if (pod.spec?.nodeName === undefined) return this.#schedule(pod, nodeName);
     if (pod.status?.phase !== "Pending") return;

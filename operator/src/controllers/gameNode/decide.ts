@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeConditions, type DesiredContent, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { nodeReadyReasons } from "#contracts/crd/reasons.ts";
+import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
-import { healthOf } from "../../nodes/nodeHealth.ts";
+import { healthOf, type NodeHealth } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
 import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
 
@@ -13,8 +13,12 @@ export interface NodeWorld {
   node: Node | undefined;
   gameNode: GameNode | undefined;
   hasHeartbeat: boolean;
+  /** What the node's sessions have to expect: Lost, or else by both signals. */
+  health: NodeHealth;
   /** Sessions that take a slot. */
   used: number;
+  /** A session that has ended may have left a save that the agent has yet to store. */
+  hasPendingSave: boolean;
   rules: SlotRules;
   now: Date;
 }
@@ -22,30 +26,28 @@ export interface NodeWorld {
 /** The part of a GameNode's status that the operator writes. */
 export type OperatorNodeStatus = Pick<GameNodeStatus, "observedGeneration" | "conditions" | "capacity" | "addresses">;
 
-/** What becomes of a GameNode. `keep`: its node is a game node. `drain`: it is none any more, but has sessions left. `remove`: neither. */
+/** What becomes of a GameNode. `keep`: its node is a game node. `drain`: it is none any more, but has sessions or saves left. `remove`: neither. */
 export type NodeAction = "keep" | "drain" | "remove";
 
 /** Returns what is to be done about the node. */
-export function nodeActionFor({ node, used, rules }: NodeWorld): NodeAction {
+export function nodeActionFor({ node, used, hasPendingSave, rules }: NodeWorld): NodeAction {
   if (!node) return "remove";
   if (hasLabels(node, rules.gameNodeSelector)) return "keep";
-  return used > 0 ? "drain" : "remove";
+  return used > 0 || hasPendingSave ? "drain" : "remove";
 }
 
 /** Returns what the operator writes about a node that is not removed. */
-export function statusOf({ node, gameNode, hasHeartbeat, used, rules, now }: NodeWorld, action: Exclude<NodeAction, "remove">): OperatorNodeStatus {
-  const reason = node && unschedulableBecause(node, hasHeartbeat);
+export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">): OperatorNodeStatus {
+  const { node, gameNode, hasHeartbeat, used, rules, now } = world;
+  const reason = node && unschedulableBecause(node, hasHeartbeat, rules);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
   const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
-  const isHealthy = healthOf(node, hasHeartbeat) === "Healthy";
-  const ready = isHealthy
-    ? { status: "True", reason: nodeReadyReasons.nodeAndAgentWell, message: "Kubelet and node agent report in time." } as const
-    : { status: "False", reason: reason?.reason ?? nodeReadyReasons.unknown, message: reason?.message ?? "" } as const;
   const { external, internal } = node ? addressesOf(node) : {};
   const addresses = { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) };
   return {
     observedGeneration,
-    conditions: setCondition<Condition>(own, { type: "Ready", ...ready, observedGeneration }, now),
+    conditions: [readyOf(world), drainingOf(action), lostOf(world)].reduce<Condition[]>(
+      (known, finding) => setCondition<Condition>(known, { ...finding, observedGeneration }, now), own),
     capacity: {
       slots: node ? slotsOf(node, rules) : 0,
       used,
@@ -56,12 +58,35 @@ export function statusOf({ node, gameNode, hasHeartbeat, used, rules, now }: Nod
   };
 }
 
+type Finding = Omit<Condition, "lastTransitionTime" | "observedGeneration">;
+
+function readyOf({ node, hasHeartbeat, rules }: NodeWorld): Finding {
+  if (healthOf(node, hasHeartbeat) === "Healthy") {
+    return { type: "Ready", status: "True", reason: nodeReadyReasons.nodeAndAgentWell, message: "Kubelet and node agent report in time." };
+  }
+  const because = node && unschedulableBecause(node, hasHeartbeat, rules);
+  return { type: "Ready", status: "False", reason: because?.reason ?? nodeReadyReasons.unknown, message: because?.message ?? "" };
+}
+
+function drainingOf(action: Exclude<NodeAction, "remove">): Finding {
+  if (action === "keep") return { type: "Draining", status: "False", reason: drainingReasons.gameNode, message: "The node is a game node." };
+  const message = "The node has lost the label of game nodes. It takes no new sessions, and its agent stays until the last session and its save are gone.";
+  return { type: "Draining", status: "True", reason: drainingReasons.labelRemoved, message };
+}
+
+function lostOf({ node, hasHeartbeat, health }: NodeWorld): Finding {
+  if (health === "Lost") return { type: "Lost", status: "True", reason: lostReasons.silent, message: "Neither kubelet nor node agent has been heard: the node's sessions were ended." };
+  if (healthOf(node, hasHeartbeat) !== "Lost") return { type: "Lost", status: "False", reason: lostReasons.heard, message: "Kubelet or node agent is heard." };
+  const message = "Neither kubelet nor node agent has been heard, but many game nodes have fallen silent together: the node's sessions go on until most are heard again.";
+  return { type: "Lost", status: "Unknown", reason: lostReasons.brakeHolds, message };
+}
+
 /** Returns whether the status differs from the GameNode's; `used`: only in the count of sessions. */
 export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "major" {
   const before = gameNode?.status;
   const essence = (status: GameNodeStatus | undefined) => {
-    const ready = findCondition(status?.conditions, "Ready");
-    return { ready: [ready?.status, ready?.reason], capacity: { ...status?.capacity, used: 0 }, addresses: status?.addresses };
+    const conditions = gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type));
+    return { conditions: conditions.map((condition) => [condition?.status, condition?.reason]), capacity: { ...status?.capacity, used: 0 }, addresses: status?.addresses };
   };
   if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
   return before?.capacity?.used === after.capacity?.used ? "none" : "used";

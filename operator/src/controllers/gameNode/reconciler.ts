@@ -1,5 +1,7 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import { fieldManagers } from "#contracts/crd/names.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
+import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
 import type { Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
@@ -12,7 +14,8 @@ import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Throttle } from "../../throttle.ts";
 import { desiredOn } from "../../content/desired.ts";
 import { fillNodesOf } from "../../content/fillNodes.ts";
-import { sessionsOn } from "../../nodes/occupancy.ts";
+import type { NodeLosses } from "../../nodes/nodeLosses.ts";
+import { hasPendingSave, sessionsOn } from "../../nodes/occupancy.ts";
 import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, type NodeWorld } from "./decide.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
 
@@ -20,39 +23,52 @@ import type { SlotRules } from "../../nodes/slots.ts";
 export interface NodeDeps {
   cluster: Cluster;
   gameNodes: ResourceClient<GameNode>;
+  nodes: ResourceClient<Node>;
+  gameSessions: ResourceClient<GameSession>;
+  sessionsNamespace: string;
   heartbeats: Heartbeats;
+  nodeLosses: NodeLosses;
   rules: SlotRules;
   clock: Clock;
   /** Spaces writes that only count sessions. */
   usedThrottle: Throttle;
 }
 
-/** Returns a reconcile that keeps one GameNode per game node: what it shall hold, its slots, and whether it takes sessions. */
+/** A node that is silent is looked at again at least this often: whether it counts as lost depends on the others. */
+const silentRetryMs = 5_000;
+
+/** Returns a reconcile that keeps one GameNode per game node: what it shall hold, its slots, whether it takes sessions, and whether it has an agent. */
 export function createNodeReconciler(deps: NodeDeps) {
   return async (name: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const node = deps.cluster.nodes.get(name);
     const world = observe(name, node, deps);
     const action = nodeActionFor(world);
     if (action === "remove" || !node) {
+      if (node && await isStillNeeded(node, deps, signal)) return undefined;
       const gameNode = deps.cluster.gameNodes.get(name);
       if (gameNode && !isDeleting(gameNode)) {
         await removeGameNode(gameNode, deps, signal);
         logger.info({ node: name }, "A node is no game node any more.");
       }
+      if (node) await labelForAgent(node, undefined, deps, signal);
       return undefined;
     }
     const gameNode = await applyDesired(node, deps, signal);
     const waitMs = await reportStatus({ ...world, gameNode }, action, deps, signal);
-    return requeue([waitMs, deps.heartbeats.staleInMs(name)]);
+    await labelForAgent(node, "true", deps, signal);
+    const silentMs = deps.nodeLosses.isSilent(name) ? silentRetryMs : 0;
+    return requeue([waitMs, deps.heartbeats.staleInMs(name), silentMs]);
   };
 }
 
-function observe(name: string, node: Node | undefined, { cluster, heartbeats, rules, clock }: NodeDeps): NodeWorld {
+function observe(name: string, node: Node | undefined, { cluster, heartbeats, nodeLosses, rules, clock }: NodeDeps): NodeWorld {
   return {
     node,
     gameNode: cluster.gameNodes.get(name),
     hasHeartbeat: heartbeats.isFresh(name),
+    health: nodeLosses.healthOf(name),
     used: sessionsOn(cluster, name).size,
+    hasPendingSave: hasPendingSave(cluster, name),
     rules,
     now: clock.now(),
   };
@@ -64,6 +80,32 @@ async function removeGameNode(gameNode: Stored<GameNode>, { gameNodes, heartbeat
   await gameNodes.delete(gameNode.metadata, { uid: gameNode.metadata.uid, signal }).catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   });
+}
+
+/**
+ * Asks the API server whether a node with an agent has sessions or saves that the cache does not show: without its agent they would be lost.
+ * What is found goes into the cache, which brings the next pass.
+ */
+async function isStillNeeded({ metadata }: Stored<Node>, { cluster, gameSessions, sessionsNamespace }: NodeDeps, signal: AbortSignal): Promise<boolean> {
+  if (metadata.labels?.[nodeAgentLabel] === undefined) return false;
+  const { items } = await gameSessions.listAll({ namespace: sessionsNamespace, fieldSelector: `status.nodeName=${metadata.name}`, signal });
+  const needing = items.filter((session) => !isFinished(session) || isSavePending(session));
+  for (const session of needing) cluster.gameSessions.upsert(session);
+  return needing.length > 0;
+}
+
+/**
+ * Sets the label that the node agents' DaemonSet selects by, or takes it off. A node that an admin makes no game node any more keeps it until its
+ * last session and save are gone: by the admin's own label alone the agent would go first.
+ */
+async function labelForAgent(node: Stored<Node>, value: "true" | undefined, { cluster, nodes }: NodeDeps, signal: AbortSignal): Promise<void> {
+  const { name, labels } = node.metadata;
+  if (labels?.[nodeAgentLabel] === value) return;
+  try {
+    cluster.nodes.upsert(await nodes.mergePatch({ name }, { metadata: { labels: { [nodeAgentLabel]: value ?? null } } }, { fieldManager: fieldManagers.operator, signal }));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 /** Creates the GameNode, or changes what it shall hold. */

@@ -123,7 +123,7 @@ export class Assignments {
     const { cluster, config, heartbeats } = this.#deps;
     const node = cluster.nodes.get(nodeName);
     return node !== undefined && hasLabels(node, config.gameNodeSelector)
-      && unschedulableBecause(node, heartbeats.isFresh(nodeName)) === undefined;
+      && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined;
   }
 
   #usedSlots(nodeName: string, except: string): number {

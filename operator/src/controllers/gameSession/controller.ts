@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
@@ -65,7 +66,8 @@ function freesSlot(change: Change<GameSession>): boolean {
 function changesReadiness(change: Change<Node>): boolean {
   return change.type !== "updated"
     || isNodeReady(change.object) !== isNodeReady(change.previous)
-    || change.object.spec?.unschedulable !== change.previous.spec?.unschedulable;
+    || change.object.spec?.unschedulable !== change.previous.spec?.unschedulable
+    || !isDeepStrictEqual(change.object.spec?.taints, change.previous.spec?.taints);
 }
 
 /** Ignores heartbeats and download progress, which change a GameNode all the time and concern no session. */

@@ -13,7 +13,7 @@ export interface Deadlines {
   unschedulable?: number;
   idle?: number;
   maxDuration?: number;
-  /** The stop waits no longer for the last save. */
+  /** The stop waits no longer for the game's end and the last save: the player shall not wait for a silent kubelet, agent or store. */
   saveGiveUp?: number;
   /** The finished object is deleted. */
   expiry?: number;
@@ -24,7 +24,7 @@ export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
   if (isFinished(session)) return { expiry: at(session.status?.finishedAt, session.spec.ttlSecondsAfterFinished) };
   const stoppingSince = stoppingSinceOf(world);
-  if (stoppingSince !== undefined) return { saveGiveUp: stoppingSince + world.timing.saveGiveUpMs };
+  if (stoppingSince !== undefined) return { saveGiveUp: (world.stopSeenAt?.getTime() ?? stoppingSince) + world.timing.saveGiveUpMs };
   return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);
 }
 
@@ -51,7 +51,7 @@ function runDeadlines({ session: { spec, status } }: SessionWorld): Deadlines {
 }
 
 /** Returns when the stop began, in milliseconds since 1970: by the status, else by the deletion of the pod or of the session; undefined before it. */
-export function stoppingSinceOf(world: SessionWorld): number | undefined {
+export function stoppingSinceOf(world: Pick<SessionWorld, "session" | "pod">): number | undefined {
   const { status, metadata } = world.session;
   if (status?.stoppingAt !== undefined) return Date.parse(status.stoppingAt);
   const pod = currentPod(world);

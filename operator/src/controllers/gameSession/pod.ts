@@ -5,6 +5,7 @@ import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
+import { gpuTaintKey } from "../../nodes/slots.ts";
 import { sessionPodLabels } from "../../sessionPods/sessionPodLabels.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
@@ -74,11 +75,11 @@ function pinTo(nodeName: string): NonNullable<PodSpec["affinity"]> {
   return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } };
 }
 
-/** The cluster evicts pods from an unreachable node after 30 s instead of its default of 300 s. */
+/** The cluster's node controller looks at the kubelet alone: a pod whose kubelet is silent stays until the operator says that its node is lost. */
 function tolerations({ gpuResourceName }: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
   const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
-    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 }));
-  return [{ key: gpuResourceName ?? "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }, ...unreachable];
+    .map((key) => ({ key, operator: "Exists", effect: "NoExecute" }));
+  return [{ key: gpuTaintKey(gpuResourceName), operator: "Exists", effect: "NoSchedule" }, ...unreachable];
 }
 
 /** Everything that the game can write to lies in memory: the kernel limits its size, and no path of it reaches the node's disk. */

@@ -4,10 +4,9 @@ import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { refOf } from "#kube/object.ts";
-import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
+import { deadlinesOf, nextDeadlineMs, stoppingSinceOf } from "./deadlines.ts";
 import { planFor } from "./decide.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
-import { healthOf } from "../../nodes/nodeHealth.ts";
 import { runSteps } from "./runSteps.ts";
 import { StatusDraft } from "./statusDraft.ts";
 import type { SessionDeps } from "./steps/step.ts";
@@ -34,8 +33,9 @@ export function createSessionReconciler(deps: SessionDeps) {
 }
 
 async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Promise<SessionWorld | undefined> {
-  const { cluster, heartbeats, clock, config } = deps;
+  const { cluster, nodeLosses, stopTimes, clock, config } = deps;
   const session = cluster.gameSessions.get(key);
+  if (!session || isFinished(session)) stopTimes.forget(key);
   if (!session) return undefined;
   const nodeName = session.status?.nodeName;
   const pod = cluster.pods.get(key);
@@ -45,13 +45,15 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
     if (live) cluster.pods.upsert(live);
   }
   const known = cluster.pods.get(key);
+  const isStopping = !isFinished(session) && stoppingSinceOf({ session, pod: known }) !== undefined;
   return {
     now: clock.now(),
+    stopSeenAt: isStopping ? stopTimes.seenAt(key, session.metadata.uid) : undefined,
     session,
     pod: known,
     isContentCached: isContentCached(cluster, session),
     isPlayable: known !== undefined && deps.streams.isPlayable(known),
-    nodeHealth: nodeName === undefined ? "Healthy" : healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)),
+    nodeHealth: nodeName === undefined ? "Healthy" : nodeLosses.healthOf(nodeName),
     internet: deps.networkProbe.permission,
     timing: config.timing,
   };

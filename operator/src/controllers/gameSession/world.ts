@@ -20,6 +20,8 @@ export interface SessionWorld {
   isPlayable: boolean;
   /** Health of the session's node; Healthy before there is one. */
   nodeHealth: NodeHealth;
+  /** When this operator first saw the session stopping, by its own clock; undefined before a stop. */
+  stopSeenAt?: Date | undefined;
   /** Whether a game may have the internet; without meaning for a session without network. */
   internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
@@ -55,7 +57,7 @@ export function isSavePersisted({ status }: GameSession): boolean {
 }
 
 /** Returns the session's own pod at the place that it has now; undefined when there is only one of a former place or of another session. */
-export function currentPod({ session, pod }: SessionWorld): Stored<Pod> | undefined {
+export function currentPod({ session, pod }: Pick<SessionWorld, "session" | "pod">): Stored<Pod> | undefined {
   return pod !== undefined && isPodOf(pod, session) && isAtPlace(pod, session) ? pod : undefined;
 }
 

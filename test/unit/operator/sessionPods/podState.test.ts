@@ -14,6 +14,8 @@ describe("isInterrupted", () => {
     ["a start that the kubelet has not seen yet", { ...ready("False", "2030-01-01T10:00:03Z"), ...game({ waiting: { reason: "PodInitializing" } }) }, false],
     ["a start whose probes the kubelet has yet to make", { ...ready("False", "2030-01-01T10:00:03Z"), ...game({ running: { startedAt } }) }, false],
     ["a pod that was ready", { ...ready("False", "2030-01-01T10:00:09Z"), ...game({ running: { startedAt } }) }, true],
+    ["a pod that only the cluster has marked, as its kubelet is silent",
+      { conditions: [{ type: "Ready", status: "False", lastTransitionTime: "2030-01-01T10:00:09Z" }, { type: "ContainersReady", status: "True" }], ...game({ running: { startedAt } }) }, false],
     ["a game that has ended", ended(), true],
   ];
   for (const [what, status, expected] of cases) {

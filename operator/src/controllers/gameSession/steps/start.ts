@@ -1,4 +1,4 @@
-import { isAlreadyExists, isNotFound } from "#kube/errors.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
@@ -6,7 +6,7 @@ import { isConditionTrue } from "#kube/conditions.ts";
 import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons } from "#contracts/crd/reasons.ts";
 import { buildPod } from "../pod.ts";
 import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
-import { currentPod, obsoletePod } from "../world.ts";
+import { currentPod, obsoletePod, type SessionWorld } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
 /** Waits for the node agent, whose report brings the next pass. */
@@ -83,16 +83,35 @@ function reportInterruption({ draft, isStreaming, why }: { draft: StepContext["d
 }
 
 /** Removes a pod that has the name of the session's own. A pod that no session made is left alone: the session then fails at its start deadline. */
-export const removeObsoletePod: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
-  const pod = obsoletePod(world);
-  if (!pod || !(isPodOf(pod, world.session) || isSessionPod(pod))) return "wait";
-  const { uid } = pod.metadata;
+export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => {
+  const { world, deps, signal, logger } = context;
+  if (obsoletePod(world) === undefined) return "wait";
+  const now = await lookAgain(context);
+  const pod = now && obsoletePod(now);
+  if (!pod || !(isPodOf(pod, now.session) || isSessionPod(pod))) return "wait";
+  const { uid, resourceVersion } = pod.metadata;
   if (!isDeleting(pod)) {
-    logger.info({ node: pod.spec?.nodeName }, "A pod of a former place is removed.");
-    await deps.pods.delete(pod.metadata, { uid, signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    try {
+      await deps.pods.delete(pod.metadata, { uid, resourceVersion, signal });
+      logger.info({ node: pod.spec?.nodeName }, "A pod of a former place is removed.");
+    } catch (error) {
+      // It has changed or is gone: the watch will show it, and the next pass looks again.
+      if (isNotFound(error) || isConflict(error)) return "wait";
+      throw error;
+    }
   }
   await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
   return "wait";
 };
+
+/**
+ * Returns the world with the session and its pod as the API server has them; undefined without a session. The pod is read first: a session
+ * is moved before its next pod is made, so a pod that does not fit the session that was read later is of a former place.
+ */
+async function lookAgain({ world, deps, signal }: StepContext): Promise<SessionWorld | undefined> {
+  const pod = await deps.pods.find(world.session.metadata, { signal });
+  const session = await deps.sessions.find(world.session.metadata, { signal });
+  if (pod) deps.cluster.pods.upsert(pod);
+  if (session) deps.cluster.gameSessions.upsert(session);
+  return session && { ...world, session, pod };
+}

@@ -9,7 +9,9 @@ import type { Config } from "../../../config.ts";
 import type { OperatorMetrics } from "../../../metrics.ts";
 import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
 import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
+import type { NodeLosses } from "../../../nodes/nodeLosses.ts";
 import type { Assignments } from "../assignments.ts";
+import type { StopTimes } from "../stopTimes.ts";
 import type { StopCause } from "../stopCauses.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import type { Streams } from "../streams.ts";
@@ -24,6 +26,8 @@ export interface SessionDeps {
   streams: Streams;
   networkProbe: NetworkProbe;
   heartbeats: Heartbeats;
+  nodeLosses: NodeLosses;
+  stopTimes: StopTimes;
   events: EventSink;
   config: Pick<Config, "sessionPod" | "timing">;
   clock: Clock;

@@ -49,7 +49,7 @@ export const deletePod: Step = async ({ world, draft, deps, cause, signal, logge
   return "done";
 };
 
-/** Waits for the game's end, so that its termination report and its last save can be read. */
+/** Waits for the game's end, so that its termination report and its last save can be read; but not for long, as the kubelet may be silent. */
 export const awaitGameEnd: Step = ({ world }) => {
   const pod = currentPod(world);
   return !pod || isGameOver(pod) || hasGivenUp(world) ? "done" : "wait";

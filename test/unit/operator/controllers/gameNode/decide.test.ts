@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import type { Node } from "#kube/builtin.ts";
+import type { Stored } from "#kube/object.ts";
 import { aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aDigest, after } from "#test/factories/gameSession.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
@@ -7,7 +9,7 @@ import {
 } from "#operator/controllers/gameNode/decide.ts";
 
 const rules = { gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: undefined, softwareSlots: 2 };
-const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), hasHeartbeat: true, used: 0, rules, now: after(0), ...overrides });
+const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), hasHeartbeat: true, health: "Healthy", used: 0, hasPendingSave: false, rules, now: after(0), ...overrides });
 const unlabelled = aNode("node1", { labels: { "nvidia.com/gpu.present": "false" } });
 
 describe("nodeActionFor", () => {
@@ -16,10 +18,16 @@ describe("nodeActionFor", () => {
     ["a game node that does not report", { node: aNode("node1", { isReady: false }), hasHeartbeat: false }, "keep"],
     ["a node without the label", { node: unlabelled }, "remove"],
     ["a node without the label that has a session", { node: unlabelled, used: 1 }, "drain"],
+    ["a node without the label that has a save alone", { node: unlabelled, hasPendingSave: true }, "drain"],
     ["a node that is gone", { node: undefined, used: 1 }, "remove"],
   ];
   for (const [what, given, action] of cases) it(`is ${action} for ${what}`, () => expect(nodeActionFor(world(given))).to.equal(action));
 });
+
+function tainted(key: string, effect: string): Stored<Node> {
+  const node = aNode();
+  return { ...node, spec: { ...node.spec, taints: [{ key, effect }] } };
+}
 
 describe("statusOf a node", () => {
   const cases: [string, Partial<NodeWorld>, "keep" | "drain", boolean, string][] = [
@@ -27,13 +35,32 @@ describe("statusOf a node", () => {
     ["not ready", { node: aNode("node1", { isReady: false }) }, "keep", false, "False NodeNotReady"],
     ["with a silent agent", { hasHeartbeat: false }, "keep", false, "False AgentSilent"],
     ["cordoned", { node: aNode("node1", { isCordoned: true }) }, "keep", false, "True NodeAndAgentWell"],
+    ["tainted", { node: tainted("games.example/upgrade", "NoExecute") }, "keep", false, "True NodeAndAgentWell"],
+    ["kept for GPUs", { node: tainted("nvidia.com/gpu", "NoSchedule") }, "keep", true, "True NodeAndAgentWell"],
+    ["short of memory, which session pods tolerate", { node: tainted("node.kubernetes.io/memory-pressure", "NoSchedule") }, "keep", true, "True NodeAndAgentWell"],
+    ["rather not for other pods", { node: tainted("games.example/upgrade", "PreferNoSchedule") }, "keep", true, "True NodeAndAgentWell"],
     ["draining", { used: 1 }, "drain", false, "True NodeAndAgentWell"],
   ];
   for (const [what, given, action, schedulable, ready] of cases) {
     it(`says whether a node that is ${what} is ready and schedulable`, () => {
       const { capacity, conditions } = statusOf(world(given), action);
       expect(capacity?.schedulable).to.equal(schedulable);
-      expect(conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([`Ready ${ready}`]);
+      expect(conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([
+        `Ready ${ready}`, `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`, "Lost False Heard"]);
+    });
+  }
+
+  const silent = { node: aNode("node1", { isReady: false }), hasHeartbeat: false };
+  const losses: [string, Partial<NodeWorld>, string][] = [
+    ["silent", { ...silent, health: "Lost" }, "True Silent"],
+    ["silent with many others", { ...silent, health: "Unknown" }, "Unknown BrakeHolds"],
+    ["heard by one signal", { node: silent.node, health: "Unknown" }, "False Heard"],
+    ["declared lost before the operator's start, and not heard since", { node: silent.node, health: "Lost" }, "True Silent"],
+  ];
+  for (const [what, given, lost] of losses) {
+    it(`says whether a node that is ${what} is lost`, () => {
+      const { status, reason } = statusOf(world(given), "keep").conditions?.find(({ type }) => type === "Lost") ?? {};
+      expect(`${status} ${reason}`).to.equal(lost);
     });
   }
 
@@ -62,6 +89,7 @@ describe("differenceOf a GameNode and its status", () => {
   it("is used when only the count differs", () => expect(differenceOf(gameNode, statusOf(world({ used: 1 }), "keep"))).to.equal("used"));
   it("is major otherwise", () => {
     expect(differenceOf(gameNode, statusOf(world({ hasHeartbeat: false }), "keep"))).to.equal("major");
+    expect(differenceOf(gameNode, statusOf(world({ health: "Lost" }), "keep"))).to.equal("major");
     expect(differenceOf(undefined, current)).to.equal("major");
   });
 });

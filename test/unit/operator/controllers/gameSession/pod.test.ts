@@ -49,12 +49,14 @@ describe("buildPod", () => {
     }
   });
 
-  it("is pinned by affinity, so that the scheduler counts, and gives an unreachable node up after 30 s", () => {
+  it("is pinned by affinity, so that the scheduler counts, and stays on an unreachable node until the operator gives that up", () => {
     const { spec } = podOf();
     expect(spec).to.not.have.property("nodeName");
     expect(spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).to.deep.equal([
       { matchFields: [{ key: "metadata.name", operator: "In", values: ["node1"] }] }]);
-    expect(spec.tolerations).to.deep.include({ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 });
+    for (const key of ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]) {
+      expect(spec.tolerations, "without a limit").to.deep.include({ key, operator: "Exists", effect: "NoExecute" });
+    }
     expect(spec.tolerations).to.deep.include({ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" });
   });
 

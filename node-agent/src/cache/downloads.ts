@@ -1,0 +1,53 @@
+/** A download under way. */
+export interface Download {
+  digest: string;
+  /** A session waits for it. */
+  isForLaunch: boolean;
+  progressPercent: number;
+  /** Bytes set aside on the disk. */
+  reservedBytes: number;
+  /** Aborted when nobody wants the version any more. */
+  abandoning: AbortController;
+  ended: Promise<void>;
+}
+
+/** The downloads under way. One that was abandoned has no place among them any more, though its bytes lie on the disk until it has ended. */
+export class Downloads {
+  readonly #running = new Map<string, Download>();
+  readonly #abandoned = new Set<Download>();
+
+  get(digest: string): Download | undefined {
+    return this.#running.get(digest);
+  }
+
+  list(): Download[] {
+    return [...this.#running.values()];
+  }
+
+  /** Bytes set aside for all that have not ended. */
+  get reservedBytes(): number {
+    return [...this.#running.values(), ...this.#abandoned].reduce((sum, { reservedBytes }) => sum + reservedBytes, 0);
+  }
+
+  add(download: Download): void {
+    this.#running.set(download.digest, download);
+  }
+
+  /** Aborts the download; the version may be fetched anew from now on. */
+  abandon(download: Download): void {
+    this.#running.delete(download.digest);
+    this.#abandoned.add(download);
+    download.abandoning.abort();
+  }
+
+  /** Forgets a download that has ended, by itself or abandoned. */
+  remove(download: Download): void {
+    if (this.#running.get(download.digest) === download) this.#running.delete(download.digest);
+    this.#abandoned.delete(download);
+  }
+
+  /** Resolves when all have ended. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#running.values(), ...this.#abandoned].map(({ ended }) => ended));
+  }
+}

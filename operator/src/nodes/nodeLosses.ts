@@ -1,0 +1,72 @@
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { healthOf, isNodeReady, type Heartbeats, type NodeHealth } from "./nodeHealth.ts";
+
+/** Fewer nodes than this fail one by one. */
+const leastSilentNodes = 3;
+
+export interface NodeLossesDeps {
+  cluster: Pick<Cluster, "nodes" | "gameNodes">;
+  heartbeats: Heartbeats;
+  /** When more than this share of the game nodes falls silent together, none of them is lost; 100 for never. */
+  brakePercent: number;
+  metrics: { nodeLossBraked(isBraked: boolean): void };
+  logger: Logger;
+}
+
+/**
+ * Decides which nodes are lost. Both signals of a lost node are gone, and those of most others are not: where many fall silent together it is
+ * the way to them that is lost, and their sessions go on. A node that was declared lost does not count any more, and is lost until it is heard.
+ */
+export class NodeLosses {
+  readonly #deps: NodeLossesDeps;
+  #isBraked = false;
+
+  constructor(deps: NodeLossesDeps) {
+    this.#deps = deps;
+    deps.metrics.nodeLossBraked(false);
+  }
+
+  /** Returns the health of a node: Unknown where it would be Lost and the brake holds. */
+  healthOf(nodeName: string): NodeHealth {
+    const { cluster, heartbeats } = this.#deps;
+    const node = cluster.nodes.get(nodeName);
+    const gameNode = cluster.gameNodes.get(nodeName);
+    if (gameNode !== undefined && this.#isDeclaredLost(gameNode)) return "Lost";
+    const health = healthOf(node, heartbeats.isFresh(nodeName));
+    if (health !== "Lost" && !this.#isBraked) return health;
+    this.#brake();
+    // A node that the cluster has removed is not behind a broken line.
+    return health === "Lost" && node !== undefined && this.#isBraked ? "Unknown" : health;
+  }
+
+  /** Returns whether both signals of the node are gone, whatever follows from that. */
+  isSilent(nodeName: string): boolean {
+    const { cluster, heartbeats } = this.#deps;
+    return healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)) === "Lost";
+  }
+
+  #isDeclaredLost({ metadata: { name }, status }: GameNode): boolean {
+    if (!isConditionTrue(status?.conditions, "Lost")) return false;
+    const node = this.#deps.cluster.nodes.get(name);
+    return !(node !== undefined && isNodeReady(node)) && !this.#deps.heartbeats.isHeard(name);
+  }
+
+  /**
+   * The agents' words tell first: when a node's second signal goes, those of all nodes that were cut off together are late already, while their
+   * kubelets may count as ready for some seconds more.
+   */
+  #brake(): void {
+    const { cluster, heartbeats, brakePercent, logger, metrics } = this.#deps;
+    const counted = cluster.gameNodes.list().filter((gameNode) => gameNode.status?.heartbeat !== undefined && !this.#isDeclaredLost(gameNode));
+    const silent = counted.filter(({ metadata }) => heartbeats.isLate(metadata.name)).length;
+    const isBraked = silent >= leastSilentNodes && silent * 100 > brakePercent * counted.length;
+    if (isBraked === this.#isBraked) return;
+    this.#isBraked = isBraked;
+    metrics.nodeLossBraked(isBraked);
+    if (isBraked) logger.warn({ silent, gameNodes: counted.length }, "Many game nodes have fallen silent together: none is declared lost, and their sessions go on.");
+    else logger.info({ silent, gameNodes: counted.length }, "Most game nodes are heard: a node that is silent is lost again.");
+  }
+}

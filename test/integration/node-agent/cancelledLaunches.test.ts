@@ -1,0 +1,132 @@
+import { readdirSync } from "node:fs";
+import { expect } from "chai";
+import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import type { ContentCache } from "#node-agent/cache/contentCache.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+describe("ContentCache, given launches that were cancelled", function () {
+  this.timeout(60_000);
+  let fixture: ContentCacheFixture;
+
+  beforeEachWithContentCaches((fresh) => {
+    fixture = fresh;
+  });
+
+  const aCache = (options?: Parameters<ContentCacheFixture["aCache"]>[0]): Promise<ContentCache> => fixture.aCache(options);
+  const aGame = (bytes?: number): Promise<ArchiveSource> => fixture.aGame(bytes);
+  const getsOf = (source: ArchiveSource) => fixture.getsOf(source);
+  const temporary = (): string[] => fixture.temporary();
+
+  const isSlow = (sources: readonly ArchiveSource[]) => {
+    fixture.proxy.fault = ({ method, path }) => method === "GET" && sources.some(({ key }) => path.endsWith(key)) ? { bytesPerSecond: 20_000 } : undefined;
+  };
+  const isDownloading = (cache: ContentCache, { sha256 }: ArchiveSource) =>
+    eventually(() => cache.stateOf(sha256)?.state === "Downloading", { what: "the download to run" });
+
+  it("ends their downloads, so that the next launch has its place at once", async () => {
+    const abandoned = await Promise.all([1, 2, 3, 4].map(() => aGame()));
+    const launch = await aGame();
+    isSlow(abandoned);
+    const cache = await aCache();
+    for (const [index, source] of abandoned.entries()) cache.demand(`gs-${index}`, source);
+    for (const source of abandoned) await isDownloading(cache, source);
+    for (const index of abandoned.keys()) cache.release(`gs-${index}`);
+    cache.demand("gs-9", launch);
+    await isReady(cache, launch);
+    for (const { sha256 } of abandoned) expect(cache.stateOf(sha256)).to.equal(undefined);
+    await eventually(() => temporary().length === 0, { what: "what they had fetched to be removed" });
+    expect(cache.isShortOfSpace).to.equal(false);
+  });
+
+  it("starts anew when the game is wanted again", async () => {
+    const source = await aGame();
+    isSlow([source]);
+    const cache = await aCache();
+    cache.demand("gs-1", source);
+    await isDownloading(cache, source);
+    cache.release("gs-1");
+    fixture.proxy.fault = undefined;
+    cache.demand("gs-2", source);
+    await isReady(cache, source);
+    expect(getsOf(source).map(({ range }) => range ?? "bytes=0-"), "both from the start").to.deep.equal(["bytes=0-", "bytes=0-"]);
+    await eventually(() => temporary().length === 0, { what: "what the first had fetched to be removed" });
+  });
+
+  it("does not begin one that was cancelled while room was made for it", async () => {
+    const [first, second] = [await aGame(), await aGame(5_000_000)];
+    const earlier = await aCache({ budgetBytes: 7_000_000 });
+    earlier.demand("gs-0", first);
+    await isReady(earlier, first);
+    const files = fixture.files;
+    await files.markUsed(first.sha256, new Date(Date.now() - 3_600_000));
+    const removed = Promise.withResolvers<undefined>();
+    const cache = await aCache({
+      budgetBytes: 7_000_000,
+      files: {
+        ...files,
+        async remove(digest) {
+          cache.release("gs-1");
+          await files.remove(digest);
+          removed.resolve(undefined);
+        },
+      },
+    });
+    cache.demand("gs-1", second);
+    await removed.promise;
+    // One download begins after the other: when this one is done, the other would have begun.
+    const third = await aGame(1000);
+    cache.demand("gs-2", third);
+    await isReady(cache, third);
+    expect(getsOf(second)).to.deep.equal([]);
+    expect(cache.stateOf(second.sha256)).to.equal(undefined);
+  });
+
+  it("goes on with a download that another session or a policy wants, as a fill without the launch's precedence", async () => {
+    const [shared, filled] = [await aGame(), await aGame()];
+    isSlow([shared, filled]);
+    const cache = await aCache();
+    cache.setDesired([desired(filled, { bytesPerSecond: 2 ** 30 })]);
+    for (const [session, source] of [["gs-1", shared], ["gs-2", shared], ["gs-3", filled]] as const) cache.demand(session, source);
+    await isDownloading(cache, shared);
+    await isDownloading(cache, filled);
+    cache.release("gs-1");
+    cache.release("gs-3");
+    const launch = await aGame();
+    cache.demand("gs-4", launch);
+    await isReady(cache, launch);
+    for (const source of [shared, filled]) {
+      expect(cache.stateOf(source.sha256)?.state).to.equal("Downloading");
+      expect(getsOf(source)).to.have.length(1);
+    }
+    cache.release("gs-2");
+    cache.setDesired([]);
+    for (const { sha256 } of [shared, filled]) expect(cache.stateOf(sha256)).to.equal(undefined);
+  });
+});
+
+describe("Node agent, given a launch that was cancelled", function () {
+  this.timeout(60_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  it("ends the download of a launch that was cancelled", async () => {
+    await fixture.startAgent();
+    const source = await fixture.createGame(3_000_000);
+    fixture.proxy.fault = ({ method, path }) => method === "GET" && path.endsWith(source.key) ? { bytesPerSecond: 20_000 } : undefined;
+    const name = await fixture.launch(source);
+    await fixture.condition(name, "ContentReady", "False", "Downloading");
+    await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 1, { what: "the download" });
+    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 0, { what: "the download to be gone" });
+    await eventually(async () => {
+      expect((await fixture.gameNode()).status?.cache?.entries).to.deep.equal([]);
+      return true;
+    }, { what: "no entry for it" });
+  });
+});

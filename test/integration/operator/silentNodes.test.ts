@@ -1,0 +1,202 @@
+import { expect } from "chai";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { Stored } from "#kube/object.ts";
+import { aCacheEntry } from "#test/factories/gameNode.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+
+const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
+
+describe("GameSession controller, where kubelet, node agent or object store are silent", function () {
+  this.timeout(90_000);
+  let fixture: OperatorFixture;
+
+  async function set(options: Parameters<typeof OperatorFixture.start>[0] = {}): Promise<void> {
+    fixture = await OperatorFixture.start(options);
+  }
+
+  afterEach(() => fixture.clear());
+
+  /** The session once time has ended it: within a minute, and another one in which the operator may not have seen the stop yet. */
+  async function endedByTime(name: string): Promise<Stored<GameSession>> {
+    let seconds = 0;
+    return eventually(async () => {
+      const session = await fixture.sessions.get({ name, namespace: fixture.namespace });
+      if (isFinished(session)) return session;
+      if (seconds < 120) fixture.clock.jump(10_000);
+      seconds += 10;
+      return undefined;
+    }, { what: "the session to be finished", intervalMs: 200 });
+  }
+
+  it("finishes a session whose node is lost, and leaves its pod for the kubelet to end when it is back", async () => {
+    await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const [node = ""] = fixture.nodeNames;
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    fixture.components.behaviour.silentNodes.add(node);
+    await fixture.setNodeReady(node, false);
+    await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.schedulable === false, { what: "an unschedulable node" });
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "one witness is not enough").to.equal("running");
+    fixture.clock.jump(36_000);
+    const finished = await fixture.session(name, isFinished, "finished session");
+    expect(finished.status?.failure?.reason).to.equal("NodeLost");
+    expect(finished.status).to.not.have.property("usage");
+    const pod = await eventually(async () => {
+      const found = await fixture.pods.get({ name, namespace });
+      return found.metadata.deletionTimestamp !== undefined && found.metadata.finalizers === undefined ? found : undefined;
+    }, { what: "the pod to be released" });
+    expect(pod.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
+    fixture.components.behaviour.silentNodes.delete(node);
+    await fixture.pods.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+  });
+
+  it("frees the player within a minute of a stop whose kubelet is silent, and keeps slot and port until the pod has ended", async () => {
+    await set();
+    const [node = ""] = fixture.nodeNames;
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    fixture.components.behaviour.isRecorderUnavailable = true;
+    fixture.components.behaviour.nodesWithoutKubelet.add(node);
+    await fixture.setNodeReady(node, false);
+    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await eventually(async () => (await fixture.pods.get({ name, namespace })).metadata.deletionTimestamp !== undefined, { what: "the pod to be deleted" });
+    const finished = await endedByTime(name);
+    expect(finished.status).to.deep.include({ stopReason: "UserRequested" });
+    expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
+    expect(finished.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.not.equal("True");
+    const released = await eventually(async () => {
+      const pod = await fixture.pods.get({ name, namespace });
+      return pod.metadata.finalizers === undefined ? pod : undefined;
+    }, { what: "the pod to be released" });
+    expect(released.metadata.deletionGracePeriodSeconds, "not deleted by force").to.equal(120);
+
+    await fixture.setNodeReady(node, true);
+    const [second, third] = [await fixture.launch({ userId: "user2" }), await fixture.launch({ userId: "user3" })];
+    const others = await eventually(async () => {
+      const both = await Promise.all([second, third].map(({ metadata }) => fixture.sessions.get(metadata)));
+      const placed = both.find(({ status }) => status?.nodeName === node);
+      const waiting = both.find(({ status }) => status?.conditions?.some(({ reason }) => reason === "NoCapacity"));
+      return placed && waiting && { placed, waiting };
+    }, { what: "one placed and one waiting session" });
+    expect(others.placed.status?.ports?.media).to.not.equal(finished.status?.ports?.media);
+
+    fixture.components.behaviour.nodesWithoutKubelet.delete(node);
+    await fixture.pods.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+    await fixture.session(others.waiting.metadata.name, ({ status }) => status?.nodeName === node, "session in the freed slot");
+    const stored = await fixture.session(name, ({ status }) => status?.save?.final === true, "stored save");
+    expect(stored.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.equal("True");
+  });
+
+  it("leaves sessions alone while most game nodes are silent together, and ends those of the silent ones when most are heard again", async () => {
+    await set({ nodes: 4, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const [node = "", ...others] = fixture.nodeNames;
+    const { registry } = await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch();
+    await fixture.session(name, (session) => isRunning(session) && session.status?.nodeName === node, "running session");
+    const lost = (isRight: (status: string | undefined, reason: string | undefined) => boolean, what: string): Promise<unknown> => eventually(async () => {
+      const { status, reason } = (await fixture.gameNodes.get({ name: node })).status?.conditions?.find(({ type }) => type === "Lost") ?? {};
+      return isRight(status, reason);
+    }, { what });
+    for (const silent of [node, ...others.slice(0, 2)]) {
+      fixture.components.behaviour.silentNodes.add(silent);
+      await fixture.setNodeReady(silent, false);
+    }
+    fixture.clock.jump(36_000);
+    await fixture.components.report(others[2] ?? "");
+    await lost((status, reason) => status === "Unknown" && reason === "BrakeHolds", "the brake to hold");
+    expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 1$/m);
+    fixture.clock.jump(6_000);
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal("running");
+
+    for (const heard of others) {
+      fixture.components.behaviour.silentNodes.delete(heard);
+      await fixture.setNodeReady(heard, true);
+      await fixture.components.report(heard);
+    }
+    await eventually(async () => {
+      const all = await Promise.all(others.map((other) => fixture.gameNodes.get({ name: other })));
+      return all.every(({ status }) => status?.capacity?.schedulable === true);
+    }, { what: "the others to be heard" });
+    fixture.clock.jump(6_000);
+    const finished = await fixture.session(name, isFinished, "finished session");
+    expect(finished.status?.failure?.reason).to.equal("NodeLost");
+    await lost((status) => status === "True", "the node to be declared lost");
+    expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 0$/m);
+  });
+
+  it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {
+    await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const [node = ""] = fixture.nodeNames;
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    await fixture.createCache("the-question");
+    await fixture.setNodeReady(node, false);
+    // As the cluster's node controller does with all pods of such a node.
+    await fixture.pods.mergePatchStatus({ name, namespace }, { status: { conditions: [
+      { type: "Ready", status: "False", lastTransitionTime: new Date(Date.now() + 60_000).toISOString() }, { type: "ContainersReady", status: "True" }] } });
+    for (const progressPercent of [10, 20, 30]) {
+      fixture.clock.jump(20_000);
+      await fixture.components.report(node, { entries: [aCacheEntry({ state: "Downloading", progressPercent })] });
+      // Progress and heartbeat come in one report: where the one shows, the other was heard.
+      await eventually(async () => {
+        const cache = await fixture.caches.get({ name: "the-question", namespace });
+        return cache.status?.nodes?.[0]?.progressPercent === progressPercent;
+      }, { what: `${progressPercent} % in the cache's status` });
+    }
+    await fixture.setNodeReady(node, true);
+    await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.schedulable === true, { what: "a schedulable node" });
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("running");
+  });
+
+  it("waits for the last save by its own clock, though the API server's is ten minutes behind", async () => {
+    await set();
+    fixture.clock.jump(600_000);
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    fixture.components.behaviour.isRecorderUnavailable = true;
+    fixture.components.behaviour.isStoreUnavailable = true;
+    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "unstored save");
+    fixture.components.behaviour.isStoreUnavailable = false;
+    await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    const finished = await fixture.session(name, isFinished, "finished session");
+    expect(finished.status).to.not.have.property("failure");
+    expect(finished.status?.save?.final).to.equal(true);
+  });
+
+  const obstacles: [string, (node: string) => void, string][] = [
+    ["the object store is away", () => void (fixture.components.behaviour.isStoreUnavailable = true), "StoreUnreachable"],
+    ["the node agent is silent", (node) => void fixture.components.behaviour.nodesWithoutAgent.add(node), "NodeAgentSilent"],
+  ];
+  for (const [what, befall, reason] of obstacles) {
+    it(`finishes without the last save within a minute while ${what}, with failure SaveNotStored`, async () => {
+      await set();
+      await fixture.startOperator();
+      const { metadata: { name, namespace } } = await fixture.launch();
+      await fixture.session(name, isRunning, "running session");
+      fixture.components.behaviour.isRecorderUnavailable = true;
+      befall(fixture.nodeNames[0] ?? "");
+      await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      const waiting = await fixture.session(name, ({ status }) => status?.conditions?.some((condition) => condition.type === "SavePersisted" && condition.reason === reason) ?? false, "unstored save");
+      expect(isFinished(waiting)).to.equal(false);
+      fixture.clock.jump(35_000);
+      await fixture.components.report(fixture.nodeNames[0] ?? "");
+      expect(isFinished(await fixture.sessions.get({ name, namespace }))).to.equal(false);
+      const finished = await endedByTime(name);
+      expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
+      expect(finished.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.not.equal("True");
+      expect(publicStatusOf(finished)).to.equal("stopped");
+      // Events are written behind the status, so they may be a moment late.
+      await eventually(async () => (await fixture.eventsOf(name)).includes("SaveNotStored"), { what: "the event SaveNotStored" });
+    });
+  }
+});
