@@ -1,6 +1,7 @@
 import type { StreamerStatus } from "#contracts/stream.ts";
 import type { GameTermination } from "#contracts/termination.ts";
 import type { StreamPipeline } from "../streamPipeline.ts";
+import type { Viewer } from "../transport/viewer.ts";
 import type { ViewersTotals } from "../transport/viewers.ts";
 import type { MetricsSource } from "./metrics.ts";
 import type { Throughput } from "./throughputMeter.ts";
@@ -30,7 +31,13 @@ export function presentStatus({ pipeline, isStopping, totals, throughput, game }
     codec,
     ...throughput,
     mediaRestarts: pipeline?.media.restarts() ?? 0,
+    ...(viewer?.isPresent() === true && { connection: describeConnection(viewer) }),
   };
+}
+
+function describeConnection(viewer: Viewer): StreamerStatus["connection"] {
+  const { targetKbps, queueMs, loss } = viewer.rate.state();
+  return { targetKbps, queueMs, loss, roundTripMs: viewer.roundTripMs() };
 }
 
 /** Returns the figures behind `GET /metrics`; those of a pipeline that has not started are 0. */
