@@ -19,6 +19,7 @@ import type { Passwords } from "./auth/passwords.ts";
 import type { Postgres } from "./stores/postgres.ts";
 import type { RateLimits } from "./http/rateLimits.ts";
 import type { Redis } from "./stores/redis.ts";
+import type { StreamTickets } from "./auth/streamTickets.ts";
 import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { SignInQueue } from "./auth/signInQueue.ts";
@@ -52,6 +53,7 @@ export interface Deps {
   gameCacheWriter: GameCacheWriter;
   gameSessionEvents: GameSessionEvents;
   streamers: StreamerClient;
+  streamTickets: StreamTickets;
   /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
   lifecycle: { isStopping: boolean };
 }

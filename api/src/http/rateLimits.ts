@@ -31,6 +31,7 @@ export function policiesOf(config: RateLimitConfig) {
     poll: minute(config.gameSession.pollsPerMinute),
     stop: minute(gameSession.stopsPerMinute),
     signalling: minute(gameSession.pollsPerMinute),
+    streamTicket: minute(limits.streamTicket.perMinute),
     partner: minute(config.partner.requestsPerMinute),
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
   } satisfies Record<string, RateLimitPolicy>;

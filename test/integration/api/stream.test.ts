@@ -1,9 +1,16 @@
 import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { StreamTickets } from "#api/auth/streamTickets.ts";
+import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import { limits } from "#contracts/limits.ts";
+import { bearerTicket, readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
+import { startReplica, stopReplica } from "../../support/http/replica.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
 import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 /** Loopback addresses that stand for pods: every pod's streamer has the same port. */
@@ -77,6 +84,13 @@ describe("/api/stream", function () {
     return (user === undefined ? api.anonymous() : api.as(user)).post(path, body, headers);
   }
 
+  /** What a request's ticket says to a streamer that knows the key in its session's spec. */
+  async function ticketOf(request: SeenRequest | undefined, sessionId: string): Promise<TicketClaims | undefined> {
+    const { ticketPublicKey } = (await operator.session(sessionId)).spec;
+    const ticket = bearerTicket(request?.headers.authorization);
+    return ticket === undefined || ticketPublicKey === undefined ? undefined : readTicket(ticket, ticketVerifyingKey(ticketPublicKey), new Date());
+  }
+
   it("passes the offer to the session's pod and returns its SDP answer", async () => {
     const response = await offer(owner, `/api/stream/${id}?client=client-1234&takeover=true`);
     expect(response.status, response.text).to.equal(201);
@@ -85,7 +99,8 @@ describe("/api/stream", function () {
     expect(response.headers.get("location")).to.equal(`${api.url}/api/stream/${id}/connection-1`);
     expect(seen).to.have.length(1);
     expect(seen[0]).to.include({ method: "POST", url: "/whep?client=client-1234&takeover=true", body: "v=0 offer" });
-    expect(seen[0]!.headers).to.not.have.any.keys("cookie", "authorization");
+    expect(seen[0]!.headers).to.not.have.any.keys("cookie");
+    expect(await ticketOf(seen[0], id)).to.include({ aud: id, sub: owner.id, role: "play" });
   });
 
   it("keeps an offer pending while its session starts, and answers it the moment that runs", async () => {
@@ -201,6 +216,106 @@ describe("/api/stream", function () {
     streamerResponse = { status: 200, headers: {}, body: "" };
     expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
     expect(seen[0]).to.include({ method: "DELETE", url: "/whep/connection-1" });
+    expect(await ticketOf(seen[0], id)).to.include({ aud: id, sub: owner.id, role: "play" });
+    expect(seen[0]!.headers).to.not.have.any.keys("cookie");
+    streamerResponse = { status: 403, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "forbidden", message: "Another's." }) };
+    expectErrorResponse(await api.as(owner).delete(`/api/stream/${id}/connection-1`), 403, "forbidden");
+  });
+
+  it("does not tell the page to sign in again when the streamer refuses our ticket, but the log", async () => {
+    for (const [status, error] of [[401, "unauthorized"], [403, "forbidden"]] as const) {
+      streamerResponse = { status, headers: { "content-type": "application/json" }, body: JSON.stringify({ error, message: "No." }) };
+      expectErrorResponse(await offer(owner), 503, "unavailable");
+    }
+    expect(api.logLines.filter((line) => line.includes(id) && line.includes("refused the API's ticket"))).to.have.length(2);
+  });
+
+  it("passes offers on without a ticket where the session's streamer asks for none", async () => {
+    const { metadata: { name, namespace }, spec: { ticketPublicKey, ...spec } } = await operator.session(id);
+    expect(ticketPublicKey).to.equal(api.deps.streamTickets.publicKey);
+    await operator.vanish(name);
+    await operator.sessions.create({ metadata: { name, namespace: namespace ?? "" }, spec });
+    await operator.makeReady(name, { podIp });
+    await eventually(async () => (await offer(owner)).status === 201, { what: "the session of an earlier version to be known" });
+    expect(seen.at(-1)!.headers).to.not.have.any.keys("authorization");
+  });
+
+  describe("with a ticket instead of a cookie", () => {
+    async function ticketFor(user: TestUser, body: Record<string, string>): Promise<StreamTicketResponse> {
+      const response = await api.as(user).post("/api/game/stream-ticket", body);
+      expect(response.status, response.text).to.equal(200);
+      return response.json<StreamTicketResponse>();
+    }
+    const bearing = (ticket: string): Record<string, string> => ({ authorization: `Bearer ${ticket}` });
+    const offerWith = (ticket: string, path = `/api/stream/${id}`): Promise<ApiResponse> => api.anonymous().post(path, "v=0 offer", { ...sdp, ...bearing(ticket) });
+
+    it("plays and hangs up, and signs nobody in", async () => {
+      const { ticket, role, expiresAt, url } = await ticketFor(owner, { sessionId: id });
+      expect({ role, url }).to.deep.equal({ role: "play", url: `${api.url}/api/stream/${id}` });
+      expect(Date.parse(expiresAt) - Date.now()).to.be.within(590_000, 600_000);
+      const response = await offerWith(ticket);
+      expect(response.status, response.text).to.equal(201);
+      expect(response.setCookies).to.deep.equal([]);
+      streamerResponse = { status: 200, headers: {}, body: "" };
+      expect((await api.anonymous().delete(new URL(response.headers.get("location")!).pathname, bearing(ticket))).status).to.equal(200);
+      expect(seen.map(({ method }) => method)).to.deep.equal(["POST", "DELETE"]);
+      for (const request of seen) expect(await ticketOf(request, id)).to.include({ aud: id, sub: owner.id, role: "play" });
+      expectErrorResponse(await api.anonymous().get("/api/game/sessions", bearing(ticket)), 401, "unauthorized");
+    });
+
+    it("watches by a ticket to watch, beside the owner's cookie as well", async () => {
+      const { ticket } = await ticketFor(owner, { sessionId: id, role: "watch" });
+      expect((await offerWith(ticket)).status).to.equal(201);
+      expect((await api.as(owner).post(`/api/stream/${id}`, "v=0 offer", { ...sdp, ...bearing(ticket) })).status).to.equal(201);
+      for (const request of seen) expect(await ticketOf(request, id)).to.include({ role: "watch" });
+    });
+
+    it("may come from a page of any site, because browsers add no ticket by themselves", async () => {
+      const { ticket } = await ticketFor(owner, { sessionId: id });
+      const elsewhere = { ...sdp, "origin": "https://player.test", "sec-fetch-site": "cross-site" };
+      expect((await api.anonymous().post(`/api/stream/${id}`, "v=0 offer", { ...elsewhere, ...bearing(ticket) })).status).to.equal(201);
+      expectErrorResponse(await offer(owner, `/api/stream/${id}`, "v=0 offer", elsewhere), 403, "forbidden");
+    });
+
+    it("is refused when it is forged or expired, and for another session", async () => {
+      const forged = new StreamTickets(new Map([["other", Buffer.alloc(32, 7)]]), api.deps.clock);
+      const old = new StreamTickets(api.deps.config.auth.signingKeys, { ...api.deps.clock, now: () => new Date(Date.now() - 1_260_000) });
+      const grant = { sessionId: id, userId: owner.id, role: "play" } as const;
+      for (const tickets of [forged, old]) {
+        const response = await offerWith(tickets.issue(grant, 600, tickets.publicKey)!.ticket);
+        expectErrorResponse(response, 401, "unauthorized");
+        expect(response.headers.get("www-authenticate")).to.match(/^Bearer /);
+      }
+      const other = await aUser(api.deps);
+      const { ticket } = await ticketFor(other, { sessionId: await launched(other, podIp) });
+      expectErrorResponse(await offerWith(ticket), 403, "forbidden");
+      expectErrorResponse(await api.anonymous().delete(`/api/stream/${id}/connection-1`, bearing(ticket)), 403, "forbidden");
+      expect(seen).to.have.length(0);
+    });
+
+    it("is given to the owner of an active session only, so many times a minute", async () => {
+      const stranger = api.as(await aUser(api.deps));
+      expectErrorResponse(await api.anonymous().post("/api/game/stream-ticket", { sessionId: id }), 401, "unauthorized");
+      expectErrorResponse(await stranger.post("/api/game/stream-ticket", { sessionId: id }), 404, "not_found");
+      expectErrorResponse(await api.as(owner).post("/api/game/stream-ticket", { sessionId: id, role: "operate" }), 400, "invalid_request");
+      await operator.finish(id);
+      await eventually(async () => (await api.as(owner).post("/api/game/stream-ticket", { sessionId: id })).status === 409, { what: "the end to be known" });
+      const { statuses } = await sendTraffic(limits.streamTicket.perMinute + 1, () => stranger.post("/api/game/stream-ticket", { sessionId: id }));
+      expect(statuses[429], JSON.stringify(statuses)).to.be.above(0);
+    });
+
+    it("still opens sessions that were launched before the signing key changed", async () => {
+      const rotated = await startReplica(api, { env: { SIGNING_KEYS: `new:${randomBytes(32).toString("base64")},${keysOf(api)}` } });
+      try {
+        expect(rotated.deps.streamTickets.publicKey).to.not.equal(api.deps.streamTickets.publicKey);
+        expect((await rotated.as(owner).post(`/api/stream/${id}`, "v=0 offer", sdp)).status).to.equal(201);
+        expect(await ticketOf(seen[0], id)).to.include({ aud: id, role: "play" });
+        const { ticket } = (await rotated.as(owner).post("/api/game/stream-ticket", { sessionId: id })).json<StreamTicketResponse>();
+        expect((await offerWith(ticket)).status, "at a process that does not have the new key yet").to.equal(201);
+      } finally {
+        await stopReplica(rotated);
+      }
+    });
   });
 
   it("returns the pod's conflict when another viewer is connected", async () => {
@@ -249,3 +364,7 @@ describe("/api/stream", function () {
     expectErrorResponse(await offer(other, path), 503, "unavailable");
   });
 });
+
+function keysOf({ deps }: TestApi): string {
+  return [...deps.config.auth.signingKeys].map(([kid, key]) => `${kid}:${key.toString("base64")}`).join();
+}

@@ -154,7 +154,7 @@ describe("the chart's admission policies", () => {
   it("accept the pod that the operator makes", async () => {
     const session = aGameSession({ metadata: { name: "gs-one" } });
     const { sessionPod: config } = readConfig({ STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" });
-    const pod = buildPod(session, { nodeName: "node-a", mediaPort: 20_000, address: "192.0.2.1" }, config);
+    const pod = buildPod(session, { nodeName: "node-a", mediaPort: 20_000, address: "192.0.2.1", operatorPublicKey: "A".repeat(43) }, config);
     expect(await outcome(server.admin, createPod({ apiVersion: "v1", kind: "Pod", ...pod }))).to.equal(undefined);
   });
 

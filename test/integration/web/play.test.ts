@@ -35,7 +35,6 @@ describe("playing on the page", function () {
   });
 
   beforeEach(async function () {
-    pair = await fixture.startPod();
     tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "play" });
     ({ page } = tab);
     game = await PlayPage.on(page);
@@ -52,7 +51,7 @@ describe("playing on the page", function () {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
     const id = sessionIdOf(page);
-    await fixture.letRun(id);
+    pair = await fixture.letRun(id);
     await game.waitUntilPlaying();
     return id;
   }
@@ -70,7 +69,7 @@ describe("playing on the page", function () {
   it("connects while the session starts, and shows no picture and sends no input before it runs", async () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
-    await fixture.letConnect(sessionIdOf(page));
+    pair = await fixture.letConnect(sessionIdOf(page));
     await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
     await game.press("KeyA");
     expect(await page.locator("[data-phase=launching]").getByRole("button", { name: "Cancel" }).isVisible()).to.equal(true);

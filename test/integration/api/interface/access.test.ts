@@ -27,7 +27,7 @@ describe("access to routes:", function () {
     it(`${route.method} ${route.path} accepts its own credential only`, async () => {
       const own = await ownedThings(api);
       const own2 = await ownedThings(api);
-      const isUser = route.access === "user";
+      const isUser = route.access !== "partner";
       expectErrorResponse(await call(api.anonymous(), route, own.known), 401, "unauthorized");
       expectErrorResponse(await call(isUser ? api.asPartner(own.partner) : api.as(own.user), route, own.known), 401, "unauthorized");
       const stranger = isUser ? api.as(other.user) : api.asPartner(other.partner);
@@ -63,7 +63,7 @@ describe("access to routes:", function () {
   function isAboutOwnThings(route: Route, known: KnownValues): boolean {
     const { path, body } = sampleRequest(route, known);
     const sent = `${path} ${JSON.stringify(body)}`;
-    return ownNames[route.access === "user" ? "user" : "partner"].some((name) => known[name] !== undefined && sent.includes(known[name]));
+    return ownNames[route.access === "partner" ? "partner" : "user"].some((name) => known[name] !== undefined && sent.includes(known[name]));
   }
 
   /** The text of an error response apart from what the client itself named. */

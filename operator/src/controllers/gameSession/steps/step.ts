@@ -9,6 +9,7 @@ import type { Config } from "../../../config.ts";
 import type { OperatorMetrics } from "../../../metrics.ts";
 import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
 import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
+import type { OperatorTickets } from "../../../streamers/operatorTickets.ts";
 import type { Assignments } from "../assignments.ts";
 import type { StopCause } from "../stopCauses.ts";
 import type { StatusDraft } from "../statusDraft.ts";
@@ -22,6 +23,7 @@ export interface SessionDeps {
   pods: ResourceClient<Pod>;
   assignments: Assignments;
   streams: Streams;
+  tickets: Pick<OperatorTickets, "publicKey">;
   networkProbe: NetworkProbe;
   heartbeats: Heartbeats;
   events: EventSink;
