@@ -57,7 +57,7 @@ describe("a stream ticket", () => {
     ["a time that is no number", () => signedWith(headerOf("EdDSA"), { ...claims, exp: "9999999999" })],
     ["padding", () => `${signTicket(claims, signingKey)}=`],
     ["more parts", () => `${signTicket(claims, signingKey)}.`],
-    ["too many characters", () => signTicket({ ...claims, sub: "x".repeat(1_024) }, signingKey)],
+    ["too many characters", () => signTicket({ ...claims, sub: "€".repeat(253) }, signingKey)],
     ["nothing", () => ""],
   ];
   for (const [what, make] of strange) {
