@@ -116,6 +116,7 @@ describe("signalling of a session", () => {
       expect(await seen(path), path).to.equal(401);
       expect(await seen(path, bearing(new TestTickets("gs-own").operator())), path).to.equal(401);
       expect(await seen(path, bearing(pair.tickets.operator({ role: "play" }))), path).to.equal(401);
+      expect(await seen(path, playing({ role: "operate" })), path).to.equal(401);
       expect(await seen(path, bearing(pair.tickets.operator({ iat: nowSeconds - 700, exp: nowSeconds - 660 }))), path).to.equal(401);
       expect(await seen(path, bearing(pair.tickets.operator({ aud: "gs-other" }))), path).to.equal(403);
       expect(await seen(path, playing()), path).to.equal(403);

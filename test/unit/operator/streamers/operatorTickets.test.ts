@@ -7,9 +7,9 @@ describe("the operator's tickets", () => {
   const clock = new FakeClock();
 
   it("are for one streamer's status and a minute", () => {
-    const { publicKey, sign } = createOperatorTickets(Buffer.alloc(32, 1), clock);
+    const tickets = createOperatorTickets(Buffer.alloc(32, 1), clock);
     const nowSeconds = Math.floor(clock.now().getTime() / 1_000);
-    expect(readTicket(sign("gs-a"), ticketVerifyingKey(publicKey), clock.now()))
+    expect(readTicket(tickets.sign("gs-a"), ticketVerifyingKey(tickets.publicKey), clock.now()))
       .to.deep.equal({ aud: "gs-a", sub: "operator", role: "operate", iat: nowSeconds, exp: nowSeconds + 60 });
   });
 

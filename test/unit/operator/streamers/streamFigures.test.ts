@@ -21,7 +21,10 @@ describe("StreamFigures", () => {
   const { signal } = new AbortController();
 
   beforeEach(() => {
-    [pods, statuses, tickets, registry] = [[], new Map(), [], new Registry()];
+    pods = [];
+    statuses = new Map();
+    tickets = [];
+    registry = new Registry();
     const askStreamer = ({ podIp, ticket }: { podIp: string; ticket: string }): Promise<StreamerStatus> => {
       tickets.push(ticket);
       const status = statuses.get(podIp);
