@@ -9,6 +9,7 @@ import { expectPlausible } from "./support/gamePage.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
+import { operatorTicket, streamerUrl } from "./support/streamerAccess.ts";
 
 describe("playing a game", () => {
   const players = playersOfSuite();
@@ -85,13 +86,13 @@ describe("playing a game", () => {
     const http = PlayerHttp.of(game.page);
     const id = await http.launch(slug);
     await http.whenRunning(id);
-    const installed = await platform();
-    const podIp = (await installed.gameSessions.get({ namespace: sessionsNamespace, name: id })).status?.podIp ?? "";
     // The API's pod is let through by the policies, so that it is the streamer that refuses.
-    const ask = `const [host] = process.argv.slice(1);
-      const of = async (path, method) => (await fetch("http://" + host + ":8080" + path, { method, headers: { "content-type": "application/sdp" }, body: method === "POST" ? "v=0" : undefined })).status;
-      Promise.all([of("/whep", "POST"), of("/status", "GET"), of("/metrics", "GET"), of("/readyz", "GET")]).then((statuses) => console.log(statuses.join()));`;
-    expect((await installed.inApiPod(ask, podIp.includes(":") ? `[${podIp}]` : podIp)).trim()).to.equal("401,401,401,200");
+    const ask = `const [url, ticket] = process.argv.slice(1);
+const statusOf = async (path, options) => (await fetch(url + path, options)).status;
+console.log(await statusOf("/whep", { method: "POST", headers: { "content-type": "application/sdp" }, body: "v=0" }), await statusOf("/status"),
+  await statusOf("/metrics"), await statusOf("/readyz"), await statusOf("/status", { headers: { authorization: "Bearer " + ticket } }));`;
+    const printed = await (await platform()).inApiPod(ask, await streamerUrl(id), await operatorTicket(id));
+    expect(printed.trim()).to.equal("401 401 401 200 200");
   });
 
   it("releases keys that were held when the page closed", async () => {
