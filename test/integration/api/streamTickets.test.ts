@@ -1,10 +1,12 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { StreamTickets } from "#api/auth/streamTickets.ts";
+import { newGameSessionId } from "#api/gameSessions/id.ts";
 import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { bearerTicket, readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
-import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
+import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
+import { aGameSessionSpec } from "../../factories/gameSession.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
@@ -63,6 +65,7 @@ describe("tickets to streams", function () {
   }
 
   it("are put on the offers and hang-ups of signed-in players on their way to the pod", async () => {
+    expect((await operator.session(id)).spec.ticketPublicKey).to.equal(api.deps.streamTickets.publicKey);
     expect((await offer(owner)).status).to.equal(201);
     streamer.response = { status: 200, headers: {}, body: "" };
     expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
@@ -82,12 +85,13 @@ describe("tickets to streams", function () {
   });
 
   it("are left out where the session's streamer asks for none", async () => {
-    const { metadata: { name, namespace }, spec: { ticketPublicKey, ...spec } } = await operator.session(id);
-    expect(ticketPublicKey).to.equal(api.deps.streamTickets.publicKey);
-    await operator.vanish(name);
-    await operator.sessions.create({ metadata: { name, namespace: namespace ?? "" }, spec });
-    await operator.makeReady(name, { podIp });
-    await eventually(async () => (await offer(owner)).status === 201, { what: "the session of an earlier version to be known" });
+    const [player, game] = [await aUser(api.deps), await aGame(api.deps)];
+    const older = newGameSessionId();
+    await operator.sessions.create({ metadata: { name: older, namespace: api.kube!.sessionsNamespace }, spec: aGameSessionSpec({ userId: player.id }) });
+    await operator.makeReady(older, { podIp });
+    await aGameSessionRow(api.deps, { user: player, game }, { id: older });
+    const offerTo = async (): Promise<ApiResponse> => api.as(player).post(`/api/stream/${older}`, "v=0 offer", sdp);
+    await eventually(async () => (await offerTo()).status === 201, { what: "the session of an earlier version to be known" });
     expect(streamer.seen.at(-1)!.headers).to.not.have.any.keys("authorization");
   });
 
