@@ -58,8 +58,9 @@ const rooms = {
     "main.ts", "networkTest", "drain", "operator.ts",
     // One controller per kind.
     "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
-    // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster.
-    "networkProbe", "content", "nodes", "cluster", "sessionPods",
+    // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster; and
+    // how streams are.
+    "networkProbe", "content", "nodes", "cluster", "streamers", "sessionPods",
     "throttle.ts", "metrics.ts", "config.ts", "rbac.ts",
   ],
   kube: [

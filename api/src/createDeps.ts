@@ -5,6 +5,7 @@ import { Lockout } from "./auth/lockout.ts";
 import { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
 import { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import { Passwords } from "./auth/passwords.ts";
+import { StreamTickets } from "./auth/streamTickets.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { SignInQueue } from "./auth/signInQueue.ts";
 import { connectCluster } from "./cluster/connectCluster.ts";
@@ -43,6 +44,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     config, logger, clock, metrics, postgres, redis, rateLimits, passwords, gameSessionEvents,
     ...cluster,
     streamers: new StreamerClient(),
+    streamTickets: new StreamTickets(signingKeys, clock),
     objectStore,
     readiness: createReadiness({ postgres, objectStore, clock, keptMs: config.http.readyKeptMs }),
     knownPartnerKeys: new KnownPartnerKeys(),

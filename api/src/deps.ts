@@ -22,6 +22,7 @@ import type { RateLimits } from "./http/rateLimits.ts";
 import type { Readiness } from "./http/health.ts";
 import type { Redis } from "./stores/redis.ts";
 import type { SaveUploads } from "./saves/saveUploads.ts";
+import type { StreamTickets } from "./auth/streamTickets.ts";
 import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { SignInQueue } from "./auth/signInQueue.ts";
@@ -59,6 +60,7 @@ export interface Deps {
   gameCacheWriter: GameCacheWriter;
   gameSessionEvents: GameSessionEvents;
   streamers: StreamerClient;
+  streamTickets: StreamTickets;
   /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
   lifecycle: { isStopping: boolean };
 }

@@ -73,6 +73,16 @@ export const limits = {
     /** Nodes tried for one session before it fails. */
     placementAttempts: 2,
   },
+  /** Signed permission to offer to a session's streamer. */
+  streamTicket: {
+    /** Of a ticket that a player is given. */
+    lifetimeSeconds: 600,
+    /** Of the one that the API itself puts on an offer. */
+    proxyLifetimeSeconds: 60,
+    /** Clocks of signers and pods may differ by this much. */
+    leewaySeconds: 600,
+    perMinute: 30,
+  },
   /** What a session's game container asks for, from the moving averages of earlier sessions' use. */
   resources: {
     cpuMillicores: { min: 250, max: 4000, default: 500 },

@@ -29,11 +29,22 @@ export const signalPort = 8080;
 /** The `client` parameter of a WHEP request. */
 export const WhepClientId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/);
 
+/** What a viewer may do: who watches sees and hears, and their input is dropped. */
+export const ViewerRole = z.enum(["play", "watch"]);
+export type ViewerRole = z.infer<typeof ViewerRole>;
+
 /** The errors that a streamer answers a WHEP request with; statuses and meanings are those of every route, in http/errors.ts. */
 export const WhepErrorCode = z.enum([
   "viewer_active", "invalid_offer", "invalid_query", "unsupported_media_type", "offer_too_large", "not_ready", "not_found",
 ] as const satisfies readonly ErrorCode[]);
 export type WhepErrorCode = z.infer<typeof WhepErrorCode>;
+
+/** The errors that a streamer answers a request with whose ticket is missing, not valid, or for something else. */
+export const TicketErrorCode = z.enum(["unauthorized", "forbidden"] as const satisfies readonly ErrorCode[]);
+export type TicketErrorCode = z.infer<typeof TicketErrorCode>;
+
+/** Body of the error response to a request that was refused by its ticket. */
+export const TicketError = z.object({ error: TicketErrorCode, message: z.string() });
 
 /** Body of a WHEP request's error response. */
 export const WhepError = z.object({ error: WhepErrorCode, message: z.string() });
@@ -144,7 +155,7 @@ export const EndedNotice = z.object({
 export const StreamNotice = z.discriminatedUnion("t", [HelloNotice, RateNotice, PongNotice, TakenOverNotice, EndedNotice]);
 export type StreamNotice = z.infer<typeof StreamNotice>;
 
-/** `GET /status` of a streamer, for whoever operates it: the state of the pod, without asking the cluster. */
+/** `GET /status` of a streamer, for the operator by its ticket: the state of the pod, without asking the cluster. */
 export const StreamerStatus = z.object({
   ready: z.boolean(),
   viewers: z.int().min(0),
@@ -157,9 +168,20 @@ export const StreamerStatus = z.object({
   encoder: z.string(),
   codec: VideoCodec,
   /** Frames sent in the last second. */
-  fps: z.number(),
+  fps: z.number().min(0).max(1_000),
   /** Video sent in the last second, in kbit/s. */
-  kbps: z.number(),
+  kbps: z.number().min(0).max(10_000_000),
   mediaRestarts: z.int().min(0),
+  /** The viewer's connection; absent without a viewer, and from streamers of earlier versions. */
+  connection: z.object({
+    /** What the encoder is set to. */
+    targetKbps: z.number().min(0).max(10_000_000),
+    /** Queueing delay on the way to the browser. */
+    queueMs: z.number().min(0).max(600_000),
+    /** Share of packets lost in the last second. */
+    loss: z.number().min(0).max(1),
+    /** Between browser and streamer, as the data channel measures it; null before it has. */
+    roundTripMs: z.number().min(0).max(600_000).nullable(),
+  }).optional(),
 });
 export type StreamerStatus = z.infer<typeof StreamerStatus>;

@@ -10,6 +10,14 @@ const units: Readonly<Record<string, number>> = { k: 1e3, M: 1e6, G: 1e9, T: 1e1
 /** The same of memory, in bytes. */
 const byteQuantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback)
   .transform((text) => Math.ceil(Number.parseFloat(text) * (units[text.replace(/^[0-9.]+/, "")] ?? 1)));
+/** Empty: each process makes its own. */
+const base64Secret = z.string().trim().default("").transform((text, context) => {
+  if (text === "") return undefined;
+  const secret = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) ? Buffer.from(text, "base64") : Buffer.alloc(0);
+  if (secret.length >= 32) return secret;
+  context.addIssue("must be at least 32 random bytes in base64: make them with 'openssl rand -base64 32'");
+  return z.NEVER;
+});
 const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((text, context) => {
   const labels: Record<string, string> = {};
   for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
@@ -47,6 +55,7 @@ const Variables = z.object({
   STREAMER_CPU: quantity("250m"),
   STREAMER_MEMORY: quantity("256Mi"),
   STREAMER_MEMORY_LIMIT: byteQuantity("1Gi"),
+  TICKET_SECRET: base64Secret,
   START_BITRATE_KBPS: whole(4000, 300, 100_000),
   HEARTBEAT_STALE_SECONDS: whole(limits.node.heartbeatStaleSeconds, 1, 3600),
   NODE_LOSS_BRAKE_PERCENT: whole(50, 1, 100),
@@ -108,6 +117,8 @@ export function readConfig(environment: Environment) {
       unschedulableMs: env.UNSCHEDULABLE_SECONDS * 1000,
       saveGiveUpMs: env.SAVE_GIVE_UP_SECONDS * 1000,
     },
+    /** What the operator signs its tickets to streamers with; undefined: each process makes its own. */
+    ticketSecret: env.TICKET_SECRET,
     workers: env.WORKERS,
     httpPort: env.HTTP_PORT,
     leaderLease: {

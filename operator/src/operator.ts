@@ -14,7 +14,6 @@ import { createCacheController } from "./controllers/gameCache/controller.ts";
 import { createNodeController } from "./controllers/gameNode/controller.ts";
 import { Assignments } from "./controllers/gameSession/assignments.ts";
 import { createSessionController, keysThatNeedInternet } from "./controllers/gameSession/controller.ts";
-import { askStreamer } from "./controllers/gameSession/askStreamer.ts";
 import { StopTimes } from "./controllers/gameSession/stopTimes.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { createOperatorMetrics } from "./metrics.ts";
@@ -22,12 +21,19 @@ import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
 import { NodeLosses } from "./nodes/nodeLosses.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { askStreamer } from "./streamers/askStreamer.ts";
+import { createOperatorTickets } from "./streamers/operatorTickets.ts";
+import { StreamFigures } from "./streamers/streamFigures.ts";
+import { RepeatedJob } from "#runtime/backgroundJob.ts";
 import { Throttle } from "./throttle.ts";
 
 /** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
 const unimportantWriteMs = 2000;
 /** A watch that is silent for longer makes the operator unready; bookmarks come about once a minute. */
 const silentTooLongMs = 180_000;
+
+/** As often as Prometheus usually reads them. */
+const streamFiguresPeriodMs = 15_000;
 
 /** Its maximum is short: when the API server is back after an outage, players must not wait for the back-off of what failed meanwhile. */
 const backOff = { baseMs: 20, maxMs: 5000 };
@@ -48,6 +54,7 @@ export class Operator {
   readonly #controllers: Controller[];
   readonly #events: EventRecorder;
   readonly #networkProbe: NetworkProbe;
+  readonly #streamFigures: RepeatedJob;
 
   constructor({ transport, config, clock, logger, registry, kubeMetrics }: OperatorOptions) {
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
@@ -62,6 +69,9 @@ export class Operator {
       pods: podClient, namespace: config.sessionsNamespace, config: config.networkProbe, waiting: () => keysThatNeedInternet(cluster),
       metrics: operatorMetrics, clock, logger,
     });
+    const tickets = createOperatorTickets(config.ticketSecret, clock);
+    const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });
+    this.#streamFigures = new RepeatedJob({ name: "streamFigures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
     const common = { cluster, heartbeats, events: this.#events, clock };
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
@@ -79,7 +89,8 @@ export class Operator {
         sessions: new ResourceClient(transport, gameSessions),
         pods: podClient,
         networkProbe: this.#networkProbe,
-        streams: new Streams({ pods: cluster.pods, askStreamer, clock, logger }),
+        tickets,
+        streams: new Streams({ pods: cluster.pods, tickets, askStreamer, clock, logger }),
         assignments: new Assignments({ cluster, config, heartbeats, clock }),
         config,
         metrics: operatorMetrics,
@@ -97,6 +108,7 @@ export class Operator {
   /** Starts the controllers, and resolves when they run. */
   async lead(signal?: AbortSignal): Promise<void> {
     this.#networkProbe.start();
+    this.#streamFigures.start();
     await Promise.all(this.#controllers.map((controller) => controller.start(signal)));
   }
 
@@ -111,7 +123,7 @@ export class Operator {
 
   /** Ends the passes under way, writes the events that wait, and stops watching. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#controllers, this.#networkProbe].map((part) => part.stop()));
+    await Promise.all([...this.#controllers, this.#networkProbe, this.#streamFigures].map((part) => part.stop()));
     await this.#events.stop();
     await Promise.all(Object.values(this.#reflectors).map((reflector) => reflector.stop()));
   }

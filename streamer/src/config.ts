@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { socketNames } from "#contracts/nodeLayout.ts";
 import { signalPort, VideoCodec } from "#contracts/stream.ts";
+import { TicketPublicKey } from "#contracts/streamTicket.ts";
 import { gameReportFile } from "#contracts/termination.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
@@ -18,7 +19,9 @@ const Variables = z.object({
   DISPLAY: z.string().regex(/^:\d{1,5}$/, "must look like :99").default(":99"),
   SIGNAL_PORT: port.default(signalPort),
   UDP_PORT: port,
-  SESSION_ID: z.string().min(1).optional(),
+  SESSION_ID: z.string().min(1),
+  TICKET_PUBLIC_KEY: z.union([TicketPublicKey, z.literal("none").transform(() => undefined)]),
+  OPERATOR_PUBLIC_KEY: TicketPublicKey,
   ANNOUNCE_ADDRESS: address,
   HOST_IP: address,
   POD_IP: address,
@@ -87,7 +90,8 @@ export function readConfig(environment: Environment) {
     fps: env.FPS,
     signalPort: env.SIGNAL_PORT,
     udpPort: env.UDP_PORT,
-    sessionId: env.SESSION_ID,
+    /** Whose tickets are taken: viewers' are signed by the API's key, unless the session is of a version without tickets. */
+    tickets: { sessionId: env.SESSION_ID, viewerKey: env.TICKET_PUBLIC_KEY, operatorKey: env.OPERATOR_PUBLIC_KEY },
     announceAddress,
     startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
     maxKbps: env.MAX_KBPS,

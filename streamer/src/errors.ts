@@ -1,11 +1,11 @@
 import { errors } from "#contracts/http/errors.ts";
-import type { WhepErrorCode } from "#contracts/stream.ts";
+import type { TicketErrorCode, WhepErrorCode } from "#contracts/stream.ts";
 
 /** A WHEP request fails: the response is `{error, message}` with the code's status. */
 export class WhepRequestError extends Error {
-  readonly code: WhepErrorCode;
+  readonly code: WhepErrorCode | TicketErrorCode;
 
-  constructor(code: WhepErrorCode, message: string) {
+  constructor(code: WhepErrorCode | TicketErrorCode, message: string) {
     super(message);
     this.name = "WhepRequestError";
     this.code = code;
@@ -26,8 +26,10 @@ export class InvalidOffer extends WhepRequestError {
 
 /** Another viewer plays, and the request does not ask to take over. */
 export class ViewerActive extends WhepRequestError {
-  constructor() {
-    super("viewer_active", "The session is open in another tab or browser; ask with takeover=true to play here instead.");
+  constructor(mayTakeOver: boolean) {
+    super("viewer_active", mayTakeOver
+      ? "The session is open in another tab or browser; ask with takeover=true to play here instead."
+      : "Somebody plays this session: it cannot be watched beside them.");
     this.name = "ViewerActive";
   }
 }
@@ -37,5 +39,21 @@ export class NotReady extends WhepRequestError {
   constructor() {
     super("not_ready", "The session is starting or stopping; try again in a moment.");
     this.name = "NotReady";
+  }
+}
+
+/** The request has no ticket that this streamer takes. */
+export class Unauthorized extends WhepRequestError {
+  constructor() {
+    super("unauthorized", "A valid ticket is required: Authorization: Bearer <ticket>.");
+    this.name = "Unauthorized";
+  }
+}
+
+/** The ticket is genuine, but for something else; the message says for what. */
+export class Forbidden extends WhepRequestError {
+  constructor(message: string) {
+    super("forbidden", message);
+    this.name = "Forbidden";
   }
 }

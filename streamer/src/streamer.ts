@@ -6,6 +6,7 @@ import type { Config } from "./config.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { startPacker } from "./saves/packerProcess.ts";
 import { createSignalServer } from "./signalling/signalServer.ts";
+import { createTickets } from "./signalling/tickets.ts";
 import { renderMetrics } from "./status/metrics.ts";
 import { collectMetrics, presentStatus } from "./status/presentStatus.ts";
 import { createThroughputMeter } from "./status/throughputMeter.ts";
@@ -76,7 +77,8 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
   const viewers = () => stopping === undefined ? pipeline?.viewers : undefined;
   const server = createSignalServer({
     port: config.signalPort,
-    sessionId: config.sessionId,
+    sessionId: config.tickets.sessionId,
+    tickets: createTickets({ ...config.tickets, now: () => new Date() }),
     log,
     viewers,
     async awaitViewers() {

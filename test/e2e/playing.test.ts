@@ -1,18 +1,23 @@
 import { expect } from "chai";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { launchBrowser } from "#test/support/browser/browser.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
+import { WhepPlayer } from "#test/support/browser/whepPlayer.ts";
+import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { expectPlausible } from "./support/gamePage.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
+import { operatorTicket, streamerUrl } from "./support/streamerAccess.ts";
 
 describe("playing a game", () => {
   const players = playersOfSuite();
   let title: string;
+  let slug: string;
 
   before(async () => {
-    ({ title } = await publishTestCard());
+    ({ title, slug } = await publishTestCard());
   });
 
   it("shows the game, takes input, stays alive, stops with statistics, and goes on from the save", async () => {
@@ -55,6 +60,39 @@ describe("playing a game", () => {
     await game.pressKey("Space");
     await card.showsPresses(4);
     expect((await pods.get(ref)).metadata.uid).to.equal(before.status?.podRef?.uid);
+  });
+
+  it("plays in somebody else's WHEP player by a ticket, without a cookie", async () => {
+    const { game } = await players.signIn();
+    const http = PlayerHttp.of(game.page);
+    const id = await http.launch(slug);
+    await http.whenRunning(id);
+    const browser = await launchBrowser();
+    try {
+      const player = await WhepPlayer.open(browser, (await platform()).baseUrl);
+      await player.view(await http.streamTicket(id));
+      const card = new TestCard(player);
+      await card.showsPresses(0);
+      await player.press("Space");
+      await card.showsPresses(1);
+      expect(await player.page.context().cookies()).to.deep.equal([]);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it("takes offers at the pod itself, and shows its status, to nobody without a ticket", async () => {
+    const { game } = await players.signIn();
+    const http = PlayerHttp.of(game.page);
+    const id = await http.launch(slug);
+    await http.whenRunning(id);
+    // The API's pod is let through by the policies, so that it is the streamer that refuses.
+    const ask = `const [url, ticket] = process.argv.slice(1);
+const statusOf = async (path, options) => (await fetch(url + path, options)).status;
+console.log(await statusOf("/whep", { method: "POST", headers: { "content-type": "application/sdp" }, body: "v=0" }), await statusOf("/status"),
+  await statusOf("/metrics"), await statusOf("/readyz"), await statusOf("/status", { headers: { authorization: "Bearer " + ticket } }));`;
+    const printed = await (await platform()).inApiPod(ask, await streamerUrl(id), await operatorTicket(id));
+    expect(printed.trim()).to.equal("401 401 401 200 200");
   });
 
   it("releases keys that were held when the page closed", async () => {

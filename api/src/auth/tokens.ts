@@ -146,6 +146,6 @@ export function authSessionIdOf(sid: string): string {
 }
 
 /** Returns the key of one purpose, so that no token can be used as another. */
-export function deriveKey(key: Buffer, purpose: "session" | "csrf" | "oauth" | "audit"): Buffer {
+export function deriveKey(key: Buffer, purpose: "session" | "csrf" | "oauth" | "audit" | "stream"): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `joypod ${purpose}`, 32));
 }

@@ -9,7 +9,7 @@ interface UserCaller {
 }
 
 /** Signed-in players may call, from pages that are trusted; requests are counted by user. */
-const userAccess: Access<UserDeps, UserCaller> = {
+export const userAccess: Access<UserDeps, UserCaller> = {
   name: "user",
   refusesStrayQuery: true,
   admit: async (ctx, limits) => {

@@ -25,11 +25,12 @@ export interface SpecSource {
   context: LaunchContext;
   slot: Omit<Slot, "isPending" | "isUnreadable">;
   settings: GameSessionSettings;
+  ticketPublicKey: string;
   now: Date;
 }
 
 /** Returns the spec of a launch's GameSession. */
-export function buildGameSessionSpec({ userId, slug, context, slot, settings, now }: SpecSource): GameSessionSpec {
+export function buildGameSessionSpec({ userId, slug, context, slot, settings, ticketPublicKey, now }: SpecSource): GameSessionSpec {
   const { profile, stream, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
   const graceSeconds = startDeadlineSeconds + idleTimeoutSeconds * expiryMargin;
   return GameSessionSpec.parse({
@@ -49,6 +50,7 @@ export function buildGameSessionSpec({ userId, slug, context, slot, settings, no
     saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
     network: context.network === "internet" ? "Internet" : "None",
     stream: { ...stream, codecs: ["H264", "VP8"] },
+    ticketPublicKey,
     desiredState: "Running",
     expiresAt: new Date(now.getTime() + graceSeconds * 1000).toISOString(),
     idleTimeoutSeconds,

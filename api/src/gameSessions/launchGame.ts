@@ -3,6 +3,7 @@ import { limits } from "#contracts/limits.ts";
 import { KubeError } from "#kube/errors.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
+import type { StreamTickets } from "../auth/streamTickets.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { DomainError, notFound } from "../errors.ts";
@@ -26,6 +27,7 @@ export interface LaunchDeps {
   postgres: Postgres;
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
+  streamTickets: Pick<StreamTickets, "publicKey">;
 }
 
 /** What a player wants to play. */
@@ -52,7 +54,10 @@ export async function launchGame(
     if (choice.kind === "continue" && choice.slot.isUnreadable) throw await unreadable(transaction, choice.slot);
     if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
     if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
-    const source = { userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, now: deps.clock.now() };
+    const source = {
+      userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession,
+      ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
+    };
     const { gameId, versionId } = context;
     const newSlotNumber = slot.isNew ? slot.number : undefined;
     const stored = {

@@ -3,7 +3,7 @@ import { applyRateLimits } from "./applyRateLimits.ts";
 import type { RateLimitName } from "./rateLimits.ts";
 
 /** Which credential a kind of routes takes. */
-export type AccessName = "public" | "user" | "partner";
+export type AccessName = "public" | "user" | "viewer" | "partner";
 
 /** Who may call a kind of routes; `Caller` is what handlers are told of whom they serve. */
 export interface Access<D, Caller extends object> {

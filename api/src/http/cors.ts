@@ -24,7 +24,7 @@ function allow(ctx: AppContext, origin: string): void {
   if (ctx.method !== "OPTIONS") return;
   ctx.set({
     "Access-Control-Allow-Methods": "GET, POST, DELETE",
-    "Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, X-Auth-Return-Redirect",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Auth-Return-Redirect",
     "Access-Control-Max-Age": String(preflightSeconds),
   });
 }

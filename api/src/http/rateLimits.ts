@@ -33,6 +33,7 @@ export function policiesOf(config: RateLimitConfig) {
     poll: minute(config.gameSession.pollsPerMinute),
     stop: minute(gameSession.stopsPerMinute),
     signalling: minute(gameSession.pollsPerMinute),
+    streamTicket: minute(limits.streamTicket.perMinute),
     partner: minute(config.partner.requestsPerMinute),
     saves: minute(config.saves.changesPerMinute),
     saveTransfers: { points: config.saves.transfersPerHour, windowSeconds: 3600 },

@@ -15,6 +15,13 @@ export interface FindStreamerDeps {
 export interface StreamerLocation {
   status: PublicStatus;
   podIp: string | undefined;
+  /** Of the tickets that its streamer takes; undefined where that asks for none, or is not known yet. */
+  ticketPublicKey: string | undefined;
+}
+
+/** The same of a session that has a pod. */
+export interface ReachableStreamer extends StreamerLocation {
+  podIp: string;
 }
 
 /** A session's streamer, followed over time. */
@@ -25,11 +32,11 @@ export interface FollowedStreamer {
   wait(ms: number): Promise<void>;
 }
 
-/** Returns the address of the pod that streams the user's session. Throws not_found, and not_running while there is none. */
-export async function findStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<string> {
-  const { podIp } = (await followStreamer(deps, userId, id)).current();
+/** Returns where the user's session is streamed from. Throws not_found, and not_running while there is no pod. */
+export async function findStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<ReachableStreamer> {
+  const { podIp, ...location } = (await followStreamer(deps, userId, id)).current();
   if (podIp === undefined) throw notRunning();
-  return podIp;
+  return { ...location, podIp };
 }
 
 /** Returns the user's session, from the database, with its streamer as the cluster knows it. Throws not_found. */
@@ -40,7 +47,7 @@ export async function followStreamer({ postgres, cluster }: FindStreamerDeps, us
     const gameSession = cluster.gameSession(id);
     const status = currentStatus(row, gameSession);
     const isOpen = status === "starting" || status === "running";
-    return { status, podIp: isOpen ? gameSession?.status?.podIp : undefined };
+    return { status, podIp: isOpen ? gameSession?.status?.podIp : undefined, ticketPublicKey: gameSession?.spec.ticketPublicKey };
   };
   const wait = async (ms: number): Promise<void> => {
     await cluster.waitForGameSession(id, () => {

@@ -1,11 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { errors } from "#contracts/http/errors.ts";
 import { whep } from "#contracts/stream.ts";
 import { DomainError } from "../errors.ts";
 import type { StreamOffer, StreamerClient, StreamerResponse } from "./streamerClient.ts";
+import type { StreamGrant } from "../auth/streamTickets.ts";
+import { ticketForStreamer, type StreamerTicketDeps } from "./streamerTicket.ts";
 import { followStreamer, notRunning, type FindStreamerDeps } from "./findStreamer.ts";
 
 /** What passing an offer on needs. */
-export interface OfferDeps extends FindStreamerDeps {
+export interface OfferDeps extends FindStreamerDeps, StreamerTicketDeps {
   streamers: StreamerClient;
 }
 
@@ -13,21 +16,22 @@ export interface OfferDeps extends FindStreamerDeps {
 const retries = { firstMs: 20, growth: 1.25, longestMs: 500 };
 
 /**
- * Sends the user's offer to the pod of the session and returns the pod's response. An offer for a session that starts stays pending until
- * its streamer can be reached: the browser connects while the game starts, not after it. Throws not_found; not_running while no pod is
- * expected, and after the end; not_ready when the streamer cannot be reached in time; unavailable when that of a running session does not
- * respond.
+ * Sends the viewer's offer, with a ticket, to the pod of the session and returns the pod's response. An offer for a session that starts stays
+ * pending until its streamer can be reached: the browser connects while the game starts, not after it. Throws not_found; not_running while no
+ * pod is expected, and after the end; not_ready when the streamer cannot be reached in time; unavailable when that of a running session does
+ * not respond, or no ticket to it can be signed.
  */
-export async function offerStream(deps: OfferDeps, userId: string, offer: StreamOffer): Promise<StreamerResponse> {
+export async function offerStream(deps: OfferDeps, grant: StreamGrant, offer: Omit<StreamOffer, "sessionId" | "ticket">): Promise<StreamerResponse> {
   const deadlineMs = performance.now() + whep.pendingOfferSeconds * 1_000;
   let retryMs = retries.firstMs;
-  const session = await followStreamer(deps, userId, offer.sessionId);
+  const session = await followStreamer(deps, grant.userId, grant.sessionId);
   for (;;) {
     await session.wait(deadlineMs - performance.now());
-    const { status, podIp } = session.current();
+    const { status, podIp, ticketPublicKey } = session.current();
     if (podIp === undefined) throw status === "starting" ? notReady() : notRunning();
-    if (status === "running") return deps.streamers.offer(podIp, offer);
-    const response = await offerEarly(deps, podIp, offer);
+    const signed = { ...offer, sessionId: grant.sessionId, ticket: ticketForStreamer(deps, grant, { ticketPublicKey }) };
+    if (status === "running") return sendOffer(deps, podIp, signed);
+    const response = await offerEarly(deps, podIp, signed);
     if (response !== undefined && session.current().podIp === podIp) return response; // Otherwise the session has ended or moved meanwhile.
     if (performance.now() >= deadlineMs) throw notReady();
     await delay(retryMs, undefined, { signal: offer.signal });
@@ -36,12 +40,21 @@ export async function offerStream(deps: OfferDeps, userId: string, offer: Stream
 }
 
 /** Returns undefined when the streamer does not take offers yet. */
-async function offerEarly({ streamers }: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerResponse | undefined> {
-  const response = await streamers.offer(podIp, offer).catch((error: unknown) => {
+async function offerEarly(deps: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerResponse | undefined> {
+  const response = await sendOffer(deps, podIp, offer).catch((error: unknown) => {
     if (error instanceof DomainError && error.code === "unavailable") return undefined;
     throw error;
   });
   return response?.status === 503 ? undefined : response;
+}
+
+async function sendOffer({ streamers, logger }: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerResponse> {
+  const response = await streamers.offer(podIp, offer);
+  if (response.status === errors.unauthorized.status || response.status === errors.forbidden.status) {
+    const keys = { gameSession: offer.sessionId, status: response.status };
+    logger.warn(keys, "A streamer refused the API's ticket: its key is another one, or the clocks of API and node differ by more than ten minutes.");
+  }
+  return response;
 }
 
 function notReady(): DomainError {

@@ -1,20 +1,24 @@
 import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
 import { errors } from "#contracts/http/errors.ts";
+import { StreamTicketRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
 import { findStreamer } from "./findStreamer.ts";
 import { offerStream, type OfferDeps } from "./offerStream.ts";
-import { DomainError, unavailable } from "../errors.ts";
+import { DomainError, forbidden, unavailable } from "../errors.ts";
 import { streamPath } from "../gameSessions/present.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty, media } from "../http/responses.ts";
 import { readPlain } from "../http/body.ts";
 import type { Route } from "../http/route.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
-import type { UserDeps } from "../auth/requireUser.ts";
 import type { StreamerResponse } from "./streamerClient.ts";
+import { issueStreamTicket } from "./issueStreamTicket.ts";
+import { ticketForStreamer } from "./streamerTicket.ts";
+import { viewerRouteFor, type ViewerDeps } from "./viewerRoute.ts";
 
-const route = userRouteFor<OfferDeps>();
+const route = viewerRouteFor<OfferDeps>();
+const playerRoute = userRouteFor<OfferDeps & ViewerDeps>();
 
 const messageMaxLength = 500;
 const StreamParams = z.object({ sessionId: opaqueId });
@@ -38,11 +42,11 @@ const offer = route({
   errors: ["not_running", "invalid_request", "request_timeout", "payload_too_large", ...WhepErrorCode.options],
   params: StreamParams,
   query: OfferQuery,
-  handle: async ({ ctx, deps, user, params: { sessionId }, query }) => {
+  handle: async ({ ctx, deps, viewer, params: { sessionId }, query }) => {
     const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
     const left = new AbortController(); // A page that left while its offer was pending must not become a viewer.
     ctx.res.once("close", () => left.abort());
-    const response = await offerStream(deps, user.id, { sessionId, query: queryString(query), sdp, signal: left.signal }).catch((error: unknown) => {
+    const response = await offerStream(deps, { ...viewer, sessionId }, { query: queryString(query), sdp, signal: left.signal }).catch((error: unknown) => {
       if (!left.signal.aborted) throw error;
     });
     if (response === undefined) return;
@@ -62,14 +66,32 @@ const hangUp = route({
   responses: { 200: empty("The connection is closed; the session goes on.") },
   errors: ["not_running", "not_ready"],
   params: ConnectionParams,
-  handle: async ({ ctx, deps, user, params: { sessionId, connectionId } }) => {
-    const podIp = await findStreamer(deps, user.id, sessionId);
-    forwardResponse(ctx, await deps.streamers.hangUp(podIp, connectionId), 200);
+  handle: async ({ ctx, deps, viewer, params: { sessionId, connectionId } }) => {
+    const streamer = await findStreamer(deps, viewer.userId, sessionId);
+    const ticket = ticketForStreamer(deps, { ...viewer, sessionId }, streamer);
+    const response = await deps.streamers.hangUp(streamer.podIp, { connectionId, ticket });
+    if (response.status === errors.forbidden.status) throw forbidden("This connection is another viewer's.");
+    forwardResponse(ctx, response, 200);
   },
 });
 
-/** Signalling for the player's own session, starting or running. */
-export const streamRoutes: readonly Route<OfferDeps & UserDeps>[] = [offer, hangUp];
+const ticket = playerRoute({
+  method: "POST",
+  path: "/api/game/stream-ticket",
+  name: "createStreamTicket",
+  summary: "Get a ticket to a session's stream",
+  description: "For a WHEP player that has no cookie: it sends the ticket as `Authorization: Bearer <ticket>`, and needs nothing else of the player's. The ticket of the role `watch` sees and hears, and its input is dropped; beside a player it is refused with `viewer_active`.",
+  limits: ["streamTicket"],
+  body: StreamTicketRequest,
+  responses: { 200: StreamTicketResponse },
+  errors: ["not_found", "not_running"],
+  handle: async ({ ctx, deps, user, body: { sessionId, role } }) => {
+    ctx.body = await issueStreamTicket(deps, { sessionId, userId: user.id, role });
+  },
+});
+
+/** Signalling for the player's own session, starting or running, and tickets for players that are no browser of theirs. */
+export const streamRoutes: readonly Route<OfferDeps & ViewerDeps>[] = [offer, hangUp, ticket];
 
 /** Copies only the responses of the protocol, and never as anything a page would run: the pod runs other people's code. */
 function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {

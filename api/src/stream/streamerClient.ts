@@ -9,6 +9,8 @@ const maxResponseBytes = 4 * whep.maxOfferBytes;
 /** A browser's offer, and for which session it is. */
 export interface StreamOffer {
   sessionId: string;
+  /** Undefined for a session of a version without tickets. */
+  ticket: string | undefined;
   /** Forwarded as it is. */
   query: string;
   sdp: string;
@@ -33,13 +35,14 @@ export class StreamerClient {
   });
 
   /** Posts an offer, with its session: the address may belong to another pod by now, whose streamer then answers not_ready. */
-  async offer(podIp: string, { sessionId, query, sdp, signal }: StreamOffer): Promise<StreamerResponse> {
+  async offer(podIp: string, { sessionId, ticket, query, sdp, signal }: StreamOffer): Promise<StreamerResponse> {
     const path = query === "" ? whep.path : `${whep.path}?${query}`;
-    return this.#send(podIp, { method: "POST", path, headers: { "content-type": whep.contentType, [whep.sessionHeader]: sessionId }, body: sdp }, signal);
+    const headers = { "content-type": whep.contentType, [whep.sessionHeader]: sessionId, ...bearing(ticket) };
+    return this.#send(podIp, { method: "POST", path, headers, body: sdp }, signal);
   }
 
-  async hangUp(podIp: string, connectionId: string): Promise<StreamerResponse> {
-    return this.#send(podIp, { method: "DELETE", path: `${whep.path}/${connectionId}` });
+  async hangUp(podIp: string, { connectionId, ticket }: { connectionId: string; ticket: string | undefined }): Promise<StreamerResponse> {
+    return this.#send(podIp, { method: "DELETE", path: `${whep.path}/${connectionId}`, headers: bearing(ticket) });
   }
 
   async close(): Promise<void> {
@@ -63,6 +66,10 @@ export class StreamerClient {
       throw unavailable("The stream does not answer: try again in a moment.", cause, 1);
     }
   }
+}
+
+function bearing(ticket: string | undefined): Record<string, string> {
+  return ticket === undefined ? {} : { authorization: `Bearer ${ticket}` };
 }
 
 function first(header: string | string[] | undefined): string | undefined {

@@ -28,6 +28,7 @@ podSelector:
 
 {{/* Names of the secrets: what the values name, else the release's own. */}}
 {{- define "joypod.apiSecret" -}}{{ .Values.api.existingSecret | default (printf "%s-api" .Release.Name) }}{{- end }}
+{{- define "joypod.operatorSecret" -}}{{ .Values.operator.existingSecret | default (printf "%s-operator" .Release.Name) }}{{- end }}
 {{- define "joypod.postgresSecret" -}}{{ .Values.postgres.existingSecret | default (printf "%s-postgres" .Release.Name) }}{{- end }}
 {{- define "joypod.redisSecret" -}}{{ .Values.redis.existingSecret | default (printf "%s-redis" .Release.Name) }}{{- end }}
 {{- define "joypod.s3Secret" -}}{{ .Values.s3.existingSecret | default (printf "%s-s3" .Release.Name) }}{{- end }}

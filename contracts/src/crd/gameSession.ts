@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { conditions } from "./condition.ts";
 import { group, version, type Kind, type KindObject } from "./kind.ts";
 import {
-  byteCount, immutable, listSet, message, nodeName, objectKey, objectName, reasonName, rootEntryName, sha256Hex, timestamp, withRules,
+  byteCount, ed25519PublicKey, immutable, listSet, message, nodeName, objectKey, objectName, reasonName, rootEntryName, sha256Hex, timestamp, withRules,
 } from "./schema.ts";
 
 const defaults = limits.gameSession;
@@ -49,6 +49,8 @@ export const GameSessionSpec = withRules(z.strictObject({
     codecs: listSet(z.array(StreamCodec).min(1).max(4)).describe("In order of preference."),
     maxBitrateKbps: z.int().min(300).max(100_000),
   })).describe("Picture sent to the browser."),
+  ticketPublicKey: immutable(ed25519PublicKey).optional()
+    .describe("Ed25519 public key, as the x of its JWK, of the tickets that the session's streamer takes. Sessions of versions before tickets have none, and their streamers ask for none."),
   desiredState: withRules(z.enum(["Running", "Stopped"]).default("Running"), [
     { rule: "self == oldSelf || self == 'Stopped'", message: "a stopped session cannot run again" },
   ]).describe("Set to Stopped to end the session gracefully."),
@@ -66,6 +68,7 @@ export const GameSessionSpec = withRules(z.strictObject({
   ttlSecondsAfterFinished: immutable(z.int().min(0).max(86_400).default(defaults.ttlSecondsAfterFinished)).describe("How long the finished object is kept."),
 }), [
   { rule: "!has(oldSelf.stopReason) || has(self.stopReason)", message: "stopReason cannot be removed" },
+  { rule: "has(oldSelf.ticketPublicKey) == has(self.ticketPublicKey)", message: "ticketPublicKey cannot be added or removed" },
   { rule: "!has(oldSelf.expiresAt) || has(self.expiresAt)", message: "expiresAt cannot be removed" },
   { rule: "!has(oldSelf.saveRequestedAt) || has(self.saveRequestedAt)", message: "saveRequestedAt cannot be removed" },
 ]).describe("What the session shall be.");

@@ -30,6 +30,8 @@ export const objectName = z.string().min(1).max(63).regex(/^[a-z0-9]([a-z0-9-]*[
 export const nodeName = z.string().min(1).max(253).regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 /** SHA-256 of the archive as uploaded, in lower-case hex. */
 export const sha256Hex = z.string().length(64).regex(/^[0-9a-f]{64}$/);
+/** Ed25519 public key: the `x` of its JWK, 32 bytes in base64url. */
+export const ed25519PublicKey = z.string().length(43).regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
 /** A name directly under the archive's root: no separators, no leading dot or dash. */
 export const rootEntryName = z.string().min(1).max(128).regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/);
 export const objectKey = z.string().min(1).max(512).regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/);

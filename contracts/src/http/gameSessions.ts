@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { publicStatuses } from "../crd/publicStatus.ts";
+import { ViewerRole } from "../stream.ts";
 import { isoMoment, opaqueId } from "./text.ts";
 
 const sessionId = z.string().meta({ examples: ["gs-7k2m9q4x1v8c"] });
@@ -89,3 +90,17 @@ export const GameSessionsResponse = z.object({
   })),
 }).meta({ id: "GameSessions", description: "The player's sessions that have not ended." });
 export type GameSessionsResponse = z.infer<typeof GameSessionsResponse>;
+
+export const StreamTicketRequest = z.strictObject({
+  sessionId: opaqueId,
+  role: ViewerRole.default("play").meta({ description: "`watch`: a ticket that sees and hears the game, and whose input is dropped." }),
+}).meta({ id: "StreamTicketRequest" });
+export type StreamTicketRequest = z.infer<typeof StreamTicketRequest>;
+
+export const StreamTicketResponse = z.object({
+  ticket: z.string().meta({ description: "Sent with the offer, and with the hang-up, as `Authorization: Bearer <ticket>`." }),
+  role: ViewerRole,
+  expiresAt: isoMoment.meta({ description: "No new connection is made with it after this; one that was made goes on." }),
+  url: z.string().meta({ description: "Where a WHEP player posts its offer.", examples: ["https://joypod.example/api/stream/gs-7k2m9q4x1v8c"] }),
+}).meta({ id: "StreamTicket", description: "What a WHEP player needs to connect without a cookie." });
+export type StreamTicketResponse = z.infer<typeof StreamTicketResponse>;

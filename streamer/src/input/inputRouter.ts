@@ -16,6 +16,8 @@ export interface InputRouterOptions {
 export interface InputRouter {
   /** Handles one data channel message; counts and drops it when it is malformed. Calls `pong` for a ping. */
   handle(message: string | Buffer | ArrayBuffer, pong: (n: number) => void): void;
+  /** Answers a ping and drops everything else: who watches does not play. */
+  handleWatching(message: string | Buffer | ArrayBuffer, pong: (n: number) => void): void;
   /** Releases everything; call when the player has left or the page has lost the focus. */
   releaseAll(): void;
   /** Returns counts since the start, and when the player last did something. */
@@ -57,6 +59,11 @@ export function createInputRouter({ desktop, gamepad, now, pacing }: InputRouter
         case "release": releaseAll(); break;
         default: pacer.push(input);
       }
+    },
+    handleWatching(message, pong) {
+      const input = parseInput(message);
+      if (input?.t === "ping") pong(input.n);
+      else rejected++;
     },
     releaseAll,
     state: () => ({ accepted, rejected, lastInputAt }),

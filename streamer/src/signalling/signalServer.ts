@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { whep, WhepClientId, type StreamerStatus } from "#contracts/stream.ts";
-import { NotReady, WhepRequestError } from "../errors.ts";
+import { NotReady, Unauthorized, WhepRequestError } from "../errors.ts";
 import type { Logger } from "#runtime/logger.ts";
+import type { TicketHolder } from "../transport/viewer.ts";
 import type { Viewers } from "../transport/viewers.ts";
 import { readText } from "./body.ts";
+import type { Tickets } from "./tickets.ts";
 
 const requestDeadlineMs = 10_000;
 const headersDeadlineMs = 5_000;
@@ -17,7 +19,8 @@ export interface SignalServerOptions {
   /** The same, but waits a bounded time while the streamer starts. */
   awaitViewers: () => Promise<Viewers | undefined>;
   /** The session of this pod; offers that name another one fail as not ready. */
-  sessionId: string | undefined;
+  sessionId: string;
+  tickets: Tickets;
   status: () => StreamerStatus;
   metrics: () => string;
 }
@@ -29,7 +32,7 @@ interface HttpResponse {
   headers?: Record<string, string>;
 }
 
-/** Serves WHEP, probes, status and metrics inside the pod. Only the API's proxy and the kubelet send requests here. */
+/** Serves WHEP to who has a viewer's ticket, status and metrics to the operator, and probes to everybody. */
 export function createSignalServer(options: SignalServerOptions): Server {
   const server = createServer({ requestTimeout: requestDeadlineMs, headersTimeout: headersDeadlineMs }, (request, response) => {
     void serve(request, response, options);
@@ -55,29 +58,41 @@ async function serve(request: IncomingMessage, response: ServerResponse, options
 function route(request: IncomingMessage, options: SignalServerOptions): HttpResponse | Promise<HttpResponse> {
   const url = new URL(request.url ?? "/", "http://streamer");
   const { method = "GET" } = request;
-  if (url.pathname === whep.path && method === "POST") return handleOffer(request, url.searchParams, options);
-  if (url.pathname.startsWith(`${whep.path}/`) && method === "DELETE") return hangUp(url.pathname.slice(whep.path.length + 1), options);
-  if (url.pathname.startsWith(whep.path)) return { status: 405, headers: { allow: url.pathname === whep.path ? "POST" : "DELETE" } };
+  if (url.pathname === whep.path || url.pathname.startsWith(`${whep.path}/`)) return routeViewer(request, url, options);
   if (method !== "GET" && method !== "HEAD") return { status: 405, headers: { allow: "GET" } };
   switch (url.pathname) {
     case "/healthz": return { status: 200, body: "ok\n" };
     case "/readyz": return options.viewers() ? { status: 200, body: "ready\n" } : { status: 503, body: "starting or stopping\n" };
-    case "/status": return json(200, options.status());
-    case "/metrics": return { status: 200, type: "text/plain; version=0.0.4", body: options.metrics() };
+    case "/status":
+      options.tickets.admitOperator(request);
+      return json(200, options.status());
+    case "/metrics":
+      options.tickets.admitOperator(request);
+      return { status: 200, type: "text/plain; version=0.0.4", body: options.metrics() };
     default: return { status: 404, body: "not found\n" };
   }
 }
 
-async function handleOffer(request: IncomingMessage, query: URLSearchParams, options: SignalServerOptions): Promise<HttpResponse> {
+/** Without a ticket nobody learns which connections or methods there are. */
+function routeViewer(request: IncomingMessage, { pathname, searchParams }: URL, options: SignalServerOptions): HttpResponse | Promise<HttpResponse> {
+  const named = request.headers[whep.sessionHeader];
+  // The address belonged to another session's pod when the API looked it up: its offer can be sent again.
+  if (named !== undefined && named !== options.sessionId) throw new NotReady();
+  const holder = options.tickets.admitViewer(request);
+  const isEndpoint = pathname === whep.path;
+  if (isEndpoint && request.method === "POST") return handleOffer(request, searchParams, holder, options);
+  if (!isEndpoint && request.method === "DELETE") return hangUp(pathname.slice(whep.path.length + 1), holder, options);
+  return { status: 405, headers: { allow: isEndpoint ? "POST" : "DELETE" } };
+}
+
+async function handleOffer(request: IncomingMessage, query: URLSearchParams, holder: TicketHolder, options: SignalServerOptions): Promise<HttpResponse> {
   const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== whep.contentType) throw new WhepRequestError("unsupported_media_type", `Send the offer as ${whep.contentType}.`);
   const parameters = readQuery(query);
   const sdp = await readText(request, whep.maxOfferBytes);
-  const offeredSessionId = request.headers[whep.sessionHeader];
-  if (offeredSessionId !== undefined && options.sessionId !== undefined && offeredSessionId !== options.sessionId) throw new NotReady();
   const viewers = await options.awaitViewers();
   if (!viewers || request.socket.destroyed) throw new NotReady(); // A browser that left meanwhile must not become a viewer.
-  const { id, sdpAnswer } = await viewers.connect({ sdp, ...parameters });
+  const { id, sdpAnswer } = await viewers.connect({ sdp, holder, ...parameters });
   return { status: 201, body: sdpAnswer, type: whep.contentType, headers: { location: `${whep.path}/${id}` } };
 }
 
@@ -92,12 +107,15 @@ function readQuery(query: URLSearchParams): { client: string | undefined; takeov
 }
 
 /** To hang up twice is ordinary: a page that unloads cannot know whether the streamer has noticed already. */
-function hangUp(id: string, { viewers }: SignalServerOptions): HttpResponse {
-  return viewers()?.disconnect(id) === true ? { status: 200 } : json(404, { error: "not_found", message: "This connection is not there (any more)." });
+function hangUp(id: string, holder: TicketHolder, { viewers }: SignalServerOptions): HttpResponse {
+  return viewers()?.disconnect(id, holder) === true ? { status: 200 } : json(404, { error: "not_found", message: "This connection is not there (any more)." });
 }
 
 function presentError(error: unknown, log: Logger): HttpResponse {
-  if (error instanceof WhepRequestError) return json(error.status, { error: error.code, message: error.message });
+  if (error instanceof WhepRequestError) {
+    const headers = error instanceof Unauthorized ? { "www-authenticate": 'Bearer realm="joypod streams"' } : {};
+    return { ...json(error.status, { error: error.code, message: error.message }), headers };
+  }
   log.error({ err: error }, "A signalling request failed.");
   return { status: 500, body: "internal error\n" };
 }

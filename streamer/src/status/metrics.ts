@@ -29,7 +29,7 @@ export function renderMetrics(source: MetricsSource): string {
     ["nacks_total", "counter", "Requests to send packets again.", source.nacks],
     ["media_restarts_total", "counter", "Media children that exited and were replaced.", source.mediaRestarts],
     ["input_messages_total", "counter", "Input messages applied.", source.inputAccepted],
-    ["input_messages_rejected_total", "counter", "Malformed input messages dropped.", source.inputRejected],
+    ["input_messages_rejected_total", "counter", "Input messages dropped: malformed, or of who only watches.", source.inputRejected],
     ["target_kbps", "gauge", "Bitrate that the rate controller chose.", source.targetKbps],
     ["queue_delay_seconds", "gauge", "Queueing delay on the way to the browser.", source.queueMs / 1_000],
     ["loss_ratio", "gauge", "Packets lost in the last second, 0 to 1.", source.loss],

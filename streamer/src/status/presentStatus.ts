@@ -1,6 +1,7 @@
-import type { StreamerStatus } from "#contracts/stream.ts";
+import type { StreamerStatus, VideoCodec } from "#contracts/stream.ts";
 import type { GameTermination } from "#contracts/termination.ts";
 import type { StreamPipeline } from "../streamPipeline.ts";
+import type { Viewer } from "../transport/viewer.ts";
 import type { ViewersTotals } from "../transport/viewers.ts";
 import type { MetricsSource } from "./metrics.ts";
 import type { Throughput } from "./throughputMeter.ts";
@@ -18,7 +19,7 @@ export interface StatusSource {
 /** Returns the body of `GET /status`. */
 export function presentStatus({ pipeline, isStopping, totals, throughput, game }: StatusSource): StreamerStatus {
   const viewer = pipeline?.viewers.current();
-  const codec = viewer?.codec.codec ?? [...(pipeline?.encoders.keys() ?? [])][0] ?? "h264";
+  const codec = viewer?.codec.codec ?? firstCodec(pipeline);
   const lastInputAt = pipeline?.input.state().lastInputAt ?? null;
   return {
     ready: !isStopping && pipeline !== undefined,
@@ -30,7 +31,17 @@ export function presentStatus({ pipeline, isStopping, totals, throughput, game }
     codec,
     ...throughput,
     mediaRestarts: pipeline?.media.restarts() ?? 0,
+    ...(viewer?.isPresent() === true && { connection: describeConnection(viewer) }),
   };
+}
+
+function firstCodec(pipeline: StreamPipeline | undefined): VideoCodec {
+  return [...(pipeline?.encoders.keys() ?? [])][0] ?? "h264";
+}
+
+function describeConnection(viewer: Viewer): StreamerStatus["connection"] {
+  const { targetKbps, queueMs, loss } = viewer.rate.state();
+  return { targetKbps, queueMs, loss, roundTripMs: viewer.roundTripMs() };
 }
 
 /** Returns the figures behind `GET /metrics`; those of a pipeline that has not started are 0. */

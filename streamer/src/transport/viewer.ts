@@ -1,5 +1,5 @@
 import type { DataChannel } from "node-datachannel";
-import { whep, type StreamNotice } from "#contracts/stream.ts";
+import { whep, type StreamNotice, type ViewerRole } from "#contracts/stream.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
@@ -21,6 +21,7 @@ const lastNoticeMs = 500;
 
 export interface ViewerOptions extends PeerOptions {
   client: string | undefined;
+  holder: TicketHolder;
   startKbps: number;
   maxKbps: number;
   log: Logger;
@@ -38,16 +39,26 @@ export interface ViewerOptions extends PeerOptions {
   onClosed: () => void;
 }
 
-/** One browser that watches and plays. */
+/** Whom a ticket admits, and to what. */
+export interface TicketHolder {
+  viewer: string;
+  role: ViewerRole;
+}
+
+/** One browser that watches, and plays if its ticket says so. */
 export interface Viewer {
   readonly id: string;
   readonly client: string | undefined;
+  /** By its ticket. */
+  readonly holder: TicketHolder;
   readonly codec: OfferedCodec;
   readonly rate: RateController;
   /** Opens the connection; returns the SDP answer. */
   open(): Promise<string>;
   /** Whether the browser plays, or may be about to. */
   isPresent(): boolean;
+  /** Milliseconds between browser and streamer; null until the data channel has measured it. */
+  roundTripMs(): number | null;
   sendVideo(packet: Buffer): void;
   sendAudio(packet: Buffer): void;
   notify(notice: StreamNotice): void;
@@ -56,7 +67,7 @@ export interface Viewer {
 }
 
 export function createViewer(options: ViewerOptions): Viewer {
-  const { id, client, codec, log, now } = options;
+  const { id, client, holder, codec, log, now } = options;
   let peer: Peer | undefined; // Referenced for as long as it is needed: the transport closes what is garbage collected.
   let channel: DataChannel | undefined;
   let transportSequence = 0;
@@ -130,7 +141,7 @@ export function createViewer(options: ViewerOptions): Viewer {
   }, connectDeadlineMs);
 
   return {
-    id, client, codec, rate,
+    id, client, holder, codec, rate,
     async open() {
       const opened = await openPeer(options, acceptChannel);
       if (isClosed) opened.connection.close();
@@ -144,6 +155,7 @@ export function createViewer(options: ViewerOptions): Viewer {
       return peer.sdpAnswer;
     },
     isPresent: () => !isClosed && now() - lastReceivedAt < silenceMs,
+    roundTripMs: () => (channel?.isOpen() ? measuredRoundTripMs(peer) : null),
     sendVideo(packet) {
       if (!peer?.video.track.isOpen()) return;
       const sequence = transportSequence;
@@ -166,4 +178,10 @@ export function createViewer(options: ViewerOptions): Viewer {
       setTimeout(finish, lastNoticeMs);
     },
   };
+}
+
+/** The transport says -1, or 0, before it has measured. */
+function measuredRoundTripMs(peer: Peer | undefined): number | null {
+  const measured = peer?.connection.rtt() ?? 0;
+  return measured > 0 ? measured : null;
 }

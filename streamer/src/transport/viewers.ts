@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts";
 import type { z } from "zod";
-import { InvalidOffer, ViewerActive, WhepRequestError } from "../errors.ts";
+import { Forbidden, InvalidOffer, ViewerActive, WhepRequestError } from "../errors.ts";
 import type { InputRouter } from "../input/inputRouter.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
 import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
 import { reservePort } from "./peer.ts";
 import type { RtcpEvent } from "../rtp/rtcp.ts";
-import { createViewer, type Viewer } from "./viewer.ts";
+import { createViewer, type TicketHolder, type Viewer } from "./viewer.ts";
 
 /** Capture goes on for this long without a viewer, so that a reload finds it running. */
 const idleAfterMs = 5_000;
@@ -31,6 +31,7 @@ export interface ViewersOptions {
 
 export interface ViewRequest {
   sdp: string;
+  holder: TicketHolder;
   client: string | undefined;
   takeover: boolean;
 }
@@ -52,8 +53,8 @@ export const noTotals: ViewersTotals = { connections: 0, videoPackets: 0, videoB
 export interface Viewers {
   /** Answers an offer. Throws InvalidOffer, or ViewerActive when another browser plays. */
   connect(request: ViewRequest): Promise<{ id: string; sdpAnswer: string }>;
-  /** Closes this viewer's connection; returns false when there is no such viewer. */
-  disconnect(id: string): boolean;
+  /** Closes this connection; returns false when there is no such one. Throws Forbidden for another viewer's, and for a player's who only watches. */
+  disconnect(id: string, holder: TicketHolder): boolean;
   current(): Viewer | undefined;
   totals(): ViewersTotals;
   notify(notice: StreamNotice): void;
@@ -80,11 +81,12 @@ export function createViewers(options: ViewersOptions): Viewers {
     clearTimeout(idleTimer);
     idleTimer = setTimeout(() => media.stopPlaying(), idleAfterMs);
   };
-  const replaceCurrentFor = ({ client, takeover }: ViewRequest) => {
+  const replaceCurrentFor = ({ client, takeover, holder }: ViewRequest) => {
     const old = current;
     if (!old) return;
-    const isSameTab = client !== undefined && client === old.client;
-    if (!isSameTab && !takeover && old.isPresent()) throw new ViewerActive();
+    const mayReplace = mayEnd(holder, old.holder);
+    const isSameTab = mayReplace && client !== undefined && client === old.client;
+    if (!isSameTab && !(mayReplace && takeover) && old.isPresent()) throw new ViewerActive(mayReplace);
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
   const play = (viewer: Viewer) => {
@@ -100,12 +102,13 @@ export function createViewers(options: ViewersOptions): Viewers {
       onAudio: (packet) => viewer.sendAudio(packet),
     });
   };
-  const buildViewer = (offer: Offer, codec: OfferedCodec, { client }: ViewRequest): Viewer => {
+  const buildViewer = (offer: Offer, codec: OfferedCodec, { client, holder }: ViewRequest): Viewer => {
     const isCurrent = () => viewer === current;
+    const handleInput: InputRouter["handle"] = (...args) => (holder.role === "play" ? input.handle(...args) : input.handleWatching(...args));
     const viewer: Viewer = createViewer({
-      id: randomUUID(), client, offer, codec, log, now: options.now,
+      id: randomUUID(), client, holder, offer, codec, log, now: options.now,
       address: options.address, udpPort: options.udpPort, startKbps: options.startKbps, maxKbps: options.maxKbps,
-      onInput: (message, reply) => isCurrent() && input.handle(message, (n) => reply({ t: "pong", n })),
+      onInput: (message, reply) => isCurrent() && handleInput(message, (n) => reply({ t: "pong", n })),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),
       onKeyFrameNeeded: () => isCurrent() && media.requestKeyFrame(),
@@ -129,15 +132,16 @@ export function createViewers(options: ViewersOptions): Viewers {
       media.prepare(codec.codec); // It plays once connected: until then the handshake needs the processor.
       try {
         const sdpAnswer = await viewer.open();
-        log.info({ viewer: viewer.id, codec: codec.codec, takeover: request.takeover }, "A viewer was answered.");
+        log.info({ viewer: viewer.id, role: request.holder.role, codec: codec.codec, takeover: request.takeover }, "A viewer was answered.");
         return { id: viewer.id, sdpAnswer };
       } catch (error) {
         viewer.close();
         throw error instanceof WhepRequestError ? error : new InvalidOffer(`The offer cannot be answered: ${String(error)}`);
       }
     },
-    disconnect(id) {
+    disconnect(id, holder) {
       if (current?.id !== id) return false;
+      if (holder.viewer !== current.holder.viewer || !mayEnd(holder, current.holder)) throw new Forbidden("This connection is another viewer's.");
       current.close();
       return true;
     },
@@ -151,6 +155,11 @@ export function createViewers(options: ViewersOptions): Viewers {
       releasePort();
     },
   };
+}
+
+/** Who watches neither replaces nor ends who plays. */
+function mayEnd(holder: TicketHolder, old: TicketHolder): boolean {
+  return holder.role === "play" || old.role === "watch";
 }
 
 function chooseCodec(offer: Offer, codecs: readonly VideoCodec[]): OfferedCodec {

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
-import { setTimeout } from "node:timers/promises";
 import { expect } from "chai";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { publishTestCard } from "./games.ts";
 import type { GamePage } from "./gamePage.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
 import type { Players } from "./players.ts";
+import { operatorTicket, streamerUrl } from "./streamerAccess.ts";
 
 /**
  * Lets everything else on the machine go before the browser. A player's browser does not run on a game node; here it does, outside of what shares
@@ -49,20 +49,16 @@ export class Neighbour {
     return new Neighbour(game, id, status.nodeName);
   }
 
-  /** Pictures a second that the streamer sends, over so many seconds: a rate needs a window. */
+  /**
+   * Pictures a second that the streamer sends, over so many seconds: a rate needs a window. Counted where the stream is made: how many the
+   * browser can show depends on what the node leaves of a machine that they share.
+   */
   async frameRate(seconds: number): Promise<number> {
-    const [before, startedMs] = [await this.#framesSent(), performance.now()];
-    await setTimeout(seconds * 1000);
-    return (await this.#framesSent() - before) / ((performance.now() - startedMs) / 1000);
-  }
-
-  /** Counted where the stream is made: how many the browser can show depends on what the node leaves of a machine that they share. */
-  async #framesSent(): Promise<number> {
-    const path = `/api/v1/namespaces/${sessionsNamespace}/pods/${this.id}:8080/proxy/metrics`;
-    const metrics = await (await platform()).kubectl(["get", "--raw", path]);
-    const [, frames] = /^joypod_streamer_video_frames_total (\d+)$/m.exec(metrics) ?? [];
-    if (frames === undefined) throw new Error(`The neighbour's streamer counts no frames: ${metrics}`);
-    return Number(frames);
+    const args = [`${await streamerUrl(this.id)}/metrics`, await operatorTicket(this.id), String(seconds * 1000)];
+    const printed = await (await platform()).inApiPod(measureFrames, ...args);
+    const rate = Number(printed.trim());
+    if (!(rate >= 0)) throw new Error(`The neighbour's streamer counts no frames: ${printed}`);
+    return rate;
   }
 
   /** Presses a key once more and waits until the picture shows it. */
@@ -78,3 +74,14 @@ export class Neighbour {
     expect(status?.save?.final, `the neighbour's save: ${JSON.stringify(status)}`).to.equal(true);
   }
 }
+
+/** Runs in the API's pod, which session pods take connections of: address, ticket and milliseconds in, frames a second out. */
+const measureFrames = `const [url, ticket, windowMs] = process.argv.slice(1);
+const framesSent = async () => {
+  const text = await (await fetch(url, { headers: { authorization: "Bearer " + ticket } })).text();
+  return { frames: Number(/^joypod_streamer_video_frames_total (\\d+)$/m.exec(text)?.[1]), atMs: performance.now() };
+};
+const before = await framesSent();
+await new Promise((resolve) => setTimeout(resolve, Number(windowMs)));
+const after = await framesSent();
+console.log((after.frames - before.frames) / ((after.atMs - before.atMs) / 1000));`;

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { createServer, type IncomingMessage, type Server } from "node:http";
 import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
+import { FakeStreamer } from "../../support/session/fakeStreamer.ts";
 import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 
 /** Loopback addresses that stand for pods: every pod's streamer has the same port. */
@@ -11,23 +11,11 @@ const podIp = "127.77.0.1";
 const deadPodIp = "127.77.0.2";
 const sdp = { "content-type": "application/sdp" };
 
-interface SeenRequest {
-  method: string | undefined;
-  url: string | undefined;
-  headers: IncomingMessage["headers"];
-  body: string;
-}
-
 describe("/api/stream", function () {
   this.timeout(60_000);
   let api: TestApi;
   let operator: FakeOperator;
-  let streamer: Server;
-  let seen: SeenRequest[];
-  let streamerResponse: { status: number; headers: Record<string, string>; body: string };
-  /** The streamer answers when this resolves. */
-  let hold: Promise<undefined> | undefined;
-  let leavers: number;
+  let streamer: FakeStreamer;
   let owner: TestUser;
   let id: string;
 
@@ -36,30 +24,15 @@ describe("/api/stream", function () {
     operator = operatorOf(api);
     await operator.addNode(100);
     await eventually(() => api.deps.cluster.gameNodes.cache.size > 0);
-    streamer = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk: Buffer) => chunks.push(chunk));
-      request.on("end", () => {
-        seen.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() });
-        void (hold ?? Promise.resolve(undefined)).then(() => response.writeHead(streamerResponse.status, streamerResponse.headers).end(streamerResponse.body));
-      });
-      response.on("close", () => {
-        if (!response.writableEnded) leavers++;
-      });
-    });
-    await new Promise<void>((resolve) => streamer.listen(8080, podIp, resolve));
+    streamer = await FakeStreamer.at(podIp);
   });
   beforeEach(async () => {
-    seen = [];
-    hold = undefined;
-    leavers = 0;
-    streamerResponse = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 answer" };
+    streamer.reset();
     owner = await aUser(api.deps);
     id = await launched(owner, podIp);
   });
   after(async () => {
-    streamer.close();
-    streamer.closeAllConnections();
+    streamer.stop();
     await operator.removeNodes();
     await api.stop();
   });
@@ -83,9 +56,9 @@ describe("/api/stream", function () {
     expect(response.text).to.equal("v=0 answer");
     expect(response.headers.get("content-type")).to.match(/^application\/sdp/);
     expect(response.headers.get("location")).to.equal(`${api.url}/api/stream/${id}/connection-1`);
-    expect(seen).to.have.length(1);
-    expect(seen[0]).to.include({ method: "POST", url: "/whep?client=client-1234&takeover=true", body: "v=0 offer" });
-    expect(seen[0]!.headers).to.not.have.any.keys("cookie", "authorization");
+    expect(streamer.seen).to.have.length(1);
+    expect(streamer.seen[0]).to.include({ method: "POST", url: "/whep?client=client-1234&takeover=true", body: "v=0 offer" });
+    expect(streamer.seen[0]!.headers).to.not.have.any.keys("cookie");
   });
 
   it("keeps an offer pending while its session starts, and answers it the moment that runs", async () => {
@@ -101,7 +74,7 @@ describe("/api/stream", function () {
     expect(hasResponse).to.equal(false);
     await operator.makeReady(sessionId, { podIp });
     expect((await held).status).to.equal(201);
-    expect(seen.map(({ body }) => body)).to.deep.equal(["v=0 offer"]);
+    expect(streamer.seen.map(({ body }) => body)).to.deep.equal(["v=0 offer"]);
   });
 
   it("refuses the pending offer when the session ends before it ran", async () => {
@@ -133,36 +106,36 @@ describe("/api/stream", function () {
       await operator.startStreamer(sessionId, podIp);
       expect((await held).status).to.equal(201);
       expect(await status()).to.equal("starting");
-      expect(seen[0]?.headers).to.include({ "joypod-session": sessionId });
+      expect(streamer.seen[0]?.headers).to.include({ "joypod-session": sessionId });
       expectErrorResponse(await offer(undefined, path), 401, "unauthorized");
       expectErrorResponse(await offer(await aUser(api.deps), path), 404, "not_found");
-      expect(seen).to.have.length(1);
-      streamerResponse = { status: 200, headers: {}, body: "" };
+      expect(streamer.seen).to.have.length(1);
+      streamer.response = { status: 200, headers: {}, body: "" };
       expect((await api.as(player).delete(`${path}/connection-1`)).status).to.equal(200);
     });
 
     it("offers again while the streamer cannot be reached or is not ready", async () => {
-      streamerResponse = { status: 503, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "not_ready", message: "Soon." }) };
+      streamer.response = { status: 503, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "not_ready", message: "Soon." }) };
       await operator.startStreamer(sessionId, deadPodIp);
       const held = offer(player, `/api/stream/${sessionId}`);
       await operator.startStreamer(sessionId, podIp);
-      await eventually(() => seen.length > 1, { what: "another try" });
-      streamerResponse = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 late answer" };
+      await eventually(() => streamer.seen.length > 1, { what: "another try" });
+      streamer.response = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 late answer" };
       expect((await held).text).to.equal("v=0 late answer");
     });
 
     it("returns the pod's conflict when another window plays", async () => {
-      streamerResponse = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
+      streamer.response = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
       await operator.startStreamer(sessionId, podIp);
       expectErrorResponse(await offer(player, `/api/stream/${sessionId}`), 409, "viewer_active");
     });
 
     it("does not return an SDP answer that came after the stop", async () => {
       const { promise, resolve } = Promise.withResolvers<undefined>();
-      hold = promise;
+      streamer.hold = promise;
       await operator.startStreamer(sessionId, podIp);
       const held = offer(player, `/api/stream/${sessionId}`);
-      await eventually(() => seen.length === 1, { what: "the offer at the streamer" });
+      await eventually(() => streamer.seen.length === 1, { what: "the offer at the streamer" });
       const stopped = api.as(player).post("/api/game/stop", { sessionId });
       await eventually(() => api.deps.cluster.gameSession(sessionId)?.spec.desiredState === "Stopped");
       resolve(undefined);
@@ -180,7 +153,7 @@ describe("/api/stream", function () {
     });
 
     it("cancels the offer when the page leaves", async () => {
-      hold = new Promise(() => undefined);
+      streamer.hold = new Promise(() => undefined);
       await operator.startStreamer(sessionId, podIp);
       const client = api.as(player);
       await client.get("/api/auth/session");
@@ -189,36 +162,39 @@ describe("/api/stream", function () {
       const held = fetch(`${api.url}/api/stream/${sessionId}`, {
         method: "POST", body: "v=0 offer", signal: leaving.signal, headers: { ...sdp, cookie },
       }).catch((error: unknown) => error);
-      await eventually(() => seen.length === 1, { what: "the offer at the streamer" });
+      await eventually(() => streamer.seen.length === 1, { what: "the offer at the streamer" });
       leaving.abort();
       await held;
-      await eventually(() => leavers === 1, { what: "the streamer to be left" });
-      expect(seen).to.have.length(1);
+      await eventually(() => streamer.leavers === 1, { what: "the streamer to be left" });
+      expect(streamer.seen).to.have.length(1);
     });
   });
 
   it("passes a hang-up on to the session's pod", async () => {
-    streamerResponse = { status: 200, headers: {}, body: "" };
+    streamer.response = { status: 200, headers: {}, body: "" };
     expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
-    expect(seen[0]).to.include({ method: "DELETE", url: "/whep/connection-1" });
+    expect(streamer.seen[0]).to.include({ method: "DELETE", url: "/whep/connection-1" });
+    expect(streamer.seen[0]!.headers).to.not.have.any.keys("cookie");
+    streamer.response = { status: 403, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "forbidden", message: "Another's." }) };
+    expectErrorResponse(await api.as(owner).delete(`/api/stream/${id}/connection-1`), 403, "forbidden");
   });
 
   it("returns the pod's conflict when another viewer is connected", async () => {
-    streamerResponse = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
+    streamer.response = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
     const response = await offer(owner);
     expect(response.status).to.equal(409);
     expect(response.json()).to.include({ error: "viewer_active" });
   });
 
   it("does not pass on headers and bodies that a pod must not send to a browser", async () => {
-    streamerResponse = { status: 302, headers: { location: "https://evil.example", "set-cookie": "a=b" }, body: "" };
+    streamer.response = { status: 302, headers: { location: "https://evil.example", "set-cookie": "a=b" }, body: "" };
     const redirected = await offer(owner);
     expectErrorResponse(redirected, 503, "unavailable");
     expect(redirected.headers.get("location")).to.be.null;
-    streamerResponse = { status: 201, headers: { "content-type": "text/html", "set-cookie": "a=b", location: "https://evil.example/" }, body: "<script>" };
+    streamer.response = { status: 201, headers: { "content-type": "text/html", "set-cookie": "a=b", location: "https://evil.example/" }, body: "<script>" };
     const page = await offer(owner);
     expectErrorResponse(page, 503, "unavailable");
-    streamerResponse = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "session_active", message: "Not mine to say." }) };
+    streamer.response = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "session_active", message: "Not mine to say." }) };
     expectErrorResponse(await offer(owner), 503, "unavailable");
     expect(page.headers.get("location")).to.be.null;
     expect(page.setCookies.join()).not.to.contain("a=b");
@@ -240,7 +216,7 @@ describe("/api/stream", function () {
     expectErrorResponse(await offer(owner, undefined, "v".repeat(65_537)), 413, "payload_too_large");
     expectErrorResponse(await offer(owner, `/api/stream/${id}?client=x`), 400, "invalid_request");
     expectErrorResponse(await offer(owner, `/api/stream/${id}?other=1`), 400, "invalid_request");
-    expect(seen).to.have.length(0);
+    expect(streamer.seen).to.have.length(0);
   });
 
   it("answers 503 when the pod does not respond", async () => {

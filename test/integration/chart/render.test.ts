@@ -92,7 +92,7 @@ describe("the chart", () => {
       (await render(...values(name))).find(({ kind, metadata }) => kind === "Role" && metadata.name === role)?.rules;
     const create = { apiGroups: [""], resources: ["secrets"], verbs: ["create"] };
     const change = (...names: string[]): object => ({ apiGroups: [""], resources: ["secrets"], resourceNames: names.map((name) => `joypod-${name}`), verbs: ["get", "patch"] });
-    expect(await rulesOf("bundled", "joypod-make-secrets")).to.deep.equal([create, change("api", "postgres", "redis", "s3", "api-store", "node-agent-store")]);
+    expect(await rulesOf("bundled", "joypod-make-secrets")).to.deep.equal([create, change("api", "operator", "postgres", "redis", "s3", "api-store", "node-agent-store")]);
     expect(await rulesOf("external", "joypod-make-secrets"), "where an admin gives all").to.equal(undefined);
     for (const name of ["bundled", "external"]) expect(await rulesOf(name, "joypod-store-keys")).to.deep.equal([create, change("node-agent-store")]);
   });

@@ -6,7 +6,10 @@ import { gameCacheKind } from "#contracts/crd/gameCache.ts";
 import { gameNodeKind } from "#contracts/crd/gameNode.ts";
 import { gameSessionKind } from "#contracts/crd/gameSession.ts";
 import type { Kind, KindObject } from "#contracts/crd/kind.ts";
+import { gameSessions } from "#contracts/crd/resources.ts";
 import { isKubeError } from "#kube/errors.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { aGameSessionSpec } from "#test/factories/gameSession.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
@@ -60,5 +63,20 @@ describe("the samples of the custom resources", () => {
       const error = await create({ sample, kind }).then(() => undefined, (error: unknown) => error);
       expect(isKubeError(error) && [400, 422].includes(error.status ?? 0), `${file}: ${String(error)}`).to.equal(true);
     }
+  });
+
+  it("keep the key of a session's tickets as it was at the launch", async () => {
+    const namespace = await server.createNamespace("samples");
+    const sessions = new ResourceClient(server.admin, gameSessions);
+    const patched = async (ref: { name: string; namespace: string }, ticketPublicKey: string | null) =>
+      sessions.mergePatch(ref, { spec: { ticketPublicKey } }).then(() => undefined, (error: unknown) => String(error));
+    const [one, other] = ["A", "E"].map((last) => "A".repeat(42) + last);
+    const withKey = { name: "with", namespace };
+    await sessions.create({ metadata: withKey, spec: aGameSessionSpec({ ticketPublicKey: one! }) });
+    expect(await patched(withKey, other!)).to.contain("is immutable");
+    expect(await patched(withKey, null)).to.contain("cannot be added or removed");
+    const without = { name: "without", namespace };
+    await sessions.create({ metadata: without, spec: aGameSessionSpec() });
+    expect(await patched(without, one!)).to.contain("cannot be added or removed");
   });
 });

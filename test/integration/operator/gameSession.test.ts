@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
@@ -5,6 +6,7 @@ import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { StreamerStatus } from "#contracts/stream.ts";
+import { bearerTicket, readTicket, ticketVerifyingKey } from "#contracts/streamTicket.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
@@ -90,16 +92,20 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(failed)).to.equal("error");
   });
 
-  it("is Ready by the streamer's report before the kubelet's, across a restart", async () => {
-    await set();
+  it("is Ready by the streamer's report, which takes a ticket, before the kubelet's, across a restart", async () => {
+    await set({ environment: { TICKET_SECRET: randomBytes(32).toString("base64") } });
     const podIp = "127.0.8.17";
     const said: StreamerStatus = {
       ready: true, viewers: 0, connections: 0, lastInputAt: null, game: "waiting", encoder: "x264", codec: "h264", fps: 0, kbps: 0, mediaRestarts: 0,
     };
     let questions = 0;
-    const streamer = createServer((_, response) => {
-      questions++;
-      response.end(JSON.stringify(said));
+    const streamer = createServer((request, response) => {
+      void operatorKeys().then((keys) => {
+        const ticket = bearerTicket(request.headers.authorization) ?? "";
+        const isGenuine = keys.some(({ session, key }) => readTicket(ticket, ticketVerifyingKey(key), fixture.clock.now())?.aud === session);
+        questions++;
+        response.writeHead(isGenuine ? 200 : 401).end(isGenuine ? JSON.stringify(said) : "");
+      });
     }).listen(8080, podIp);
     try {
       fixture.components.behaviour.frozenStreamerIp = podIp;
@@ -125,6 +131,14 @@ describe("GameSession controller", function () {
       streamer.closeAllConnections();
     }
   });
+
+  /** The keys in the pods' environment, as their streamers check the operator's tickets. */
+  async function operatorKeys(): Promise<{ session: string; key: string }[]> {
+    const { items } = await fixture.pods.list({ namespace: fixture.namespace });
+    return items.map(({ metadata: { name }, spec }) => ({
+      session: name, key: spec?.initContainers?.[0]?.env?.find((variable) => variable.name === "OPERATOR_PUBLIC_KEY")?.value ?? "",
+    }));
+  }
 
   it("stops gracefully when the object is deleted, and removes the finalizer after the end", async () => {
     await set();

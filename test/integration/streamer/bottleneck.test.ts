@@ -23,7 +23,7 @@ describe("a narrow network path to the player", function () {
     browser = await launchBrowser();
     pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" }, gameEnv: { TESTCARD_NOISE: "500" } });
     way = await openBottleneck(pair.udpPort);
-    viewer = await openViewer(browser, pair.signalUrl, { mediaPort: way.port });
+    viewer = await openViewer(browser, pair, { mediaPort: way.port });
     expect(await viewer.connect()).to.include({ status: 201 });
   });
   after(async () => {

@@ -60,7 +60,7 @@ describe("the demo games", () => {
       this.timeout(2 * startMs);
       const { launcher } = await registrationOf(game);
       const pair = await startSessionPair({ images, game: { archive: archives.get(game)!, launcher } });
-      const viewer = await openViewer(browser, pair.signalUrl);
+      const viewer = await openViewer(browser, pair);
       try {
         expect(await viewer.connect()).to.include({ status: 201 });
         await eventually(async () => await detailOf(viewer) > 20, { timeoutMs: startMs, what: "a picture with more than one colour" });

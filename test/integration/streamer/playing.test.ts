@@ -20,7 +20,7 @@ describe("a streamed game", () => {
     archive = await buildGame("testcard", images.game);
     browser = await launchBrowser();
     pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" } });
-    viewer = await openViewer(browser, pair.signalUrl);
+    viewer = await openViewer(browser, pair);
     expect(await viewer.connect()).to.include({ status: 201 });
   });
   after(async () => {

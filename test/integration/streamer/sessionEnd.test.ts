@@ -36,7 +36,7 @@ describe("the end of a session", () => {
     return pair;
   }
   async function play(pair: SessionPair): Promise<Viewer> {
-    const viewer = await openViewer(browser, pair.signalUrl);
+    const viewer = await openViewer(browser, pair);
     viewers.push(viewer);
     expect(await viewer.connect()).to.include({ status: 201 });
     return viewer;

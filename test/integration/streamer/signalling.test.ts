@@ -1,9 +1,11 @@
 import { expect } from "chai";
 import { connect } from "node:net";
-import { whep, WhepError } from "#contracts/stream.ts";
+import { TicketError, whep, WhepError } from "#contracts/stream.ts";
+import type { TicketClaims } from "#contracts/streamTicket.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
+import { bearing, TestTickets } from "#test/support/session/tickets.ts";
 
 const offerLines = [
   "v=0", "o=- 1 2 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE 0",
@@ -26,8 +28,9 @@ describe("signalling of a session", () => {
   });
   after(() => pair.remove());
 
-  async function post(body: string, { query = "", type = "application/sdp" } = {}) {
-    const response = await fetch(`${pair.signalUrl}${whep.path}${query}`, { method: "POST", headers: { "content-type": type }, body });
+  const playing = (claims: Partial<TicketClaims> = {}) => bearing(pair.tickets.viewer(claims));
+  async function post(body: string, { query = "", type = "application/sdp", headers = {} }: { query?: string; type?: string; headers?: Record<string, string> } = {}) {
+    const response = await fetch(`${pair.signalUrl}${whep.path}${query}`, { method: "POST", headers: { "content-type": type, ...playing(), ...headers }, body });
     return { status: response.status, text: await response.text(), location: response.headers.get("location") };
   }
   async function errorOf(response: ReturnType<typeof post>) {
@@ -43,14 +46,18 @@ describe("signalling of a session", () => {
     expect(candidates).to.have.length(1);
     expect(candidates[0]).to.match(/^a=candidate:1 1 UDP \d+ 192\.0\.2\.7 \d+ typ host$/);
     expect(text).to.contain("a=end-of-candidates");
-    const hungUp = await fetch(pair.signalUrl + (location ?? ""), { method: "DELETE" });
-    expect(hungUp.status).to.equal(200);
+    const hangUp = async (headers?: Record<string, string>) => (await fetch(pair.signalUrl + (location ?? ""), { method: "DELETE", headers: { ...headers } })).status;
+    expect(await hangUp()).to.equal(401);
+    expect(await hangUp(playing({ role: "watch" }))).to.equal(403);
+    expect(await hangUp(playing({ sub: "another player" }))).to.equal(403);
+    expect(await hangUp(playing())).to.equal(200);
   });
 
   it("holds an offer that comes while it starts", async () => {
     const starting = await startSessionPair({ images, game, isReady: false });
     try {
-      const postOffer = async () => fetch(starting.signalUrl + whep.path, { method: "POST", headers: { "content-type": whep.contentType }, body: offer() });
+      const headers = { "content-type": whep.contentType, ...bearing(starting.tickets.viewer()) };
+      const postOffer = async () => fetch(starting.signalUrl + whep.path, { method: "POST", headers, body: offer() });
       const response = await eventually(postOffer, { timeoutMs: 30_000, intervalMs: 5, what: "somebody who listens" });
       expect(response.status, await response.text()).to.equal(201);
       expect(await starting.streamerLogs()).to.match(/The streamer is ready.*A viewer was answered/s);
@@ -61,13 +68,72 @@ describe("signalling of a session", () => {
 
   it("refuses an offer that names another session", async () => {
     const postFor = async (session: string) => {
-      const headers = { "content-type": whep.contentType, [whep.sessionHeader]: session };
+      const headers = { "content-type": whep.contentType, [whep.sessionHeader]: session, ...playing() };
       return fetch(pair.signalUrl + whep.path, { method: "POST", headers, body: offer() });
     };
     expect((await postFor("gs-other")).status).to.equal(503);
     const taken = await postFor("gs-own");
     expect(taken.status).to.equal(201);
-    await fetch(pair.signalUrl + (taken.headers.get("location") ?? ""), { method: "DELETE" });
+    await fetch(pair.signalUrl + (taken.headers.get("location") ?? ""), { method: "DELETE", headers: playing() });
+  });
+
+  const nowSeconds = Math.floor(Date.now() / 1_000);
+  const refused: [what: string, status: 401 | 403, headers: () => Record<string, string>][] = [
+    ["without a ticket", 401, () => ({})],
+    ["with the session's id as a ticket", 401, () => ({ authorization: "Bearer gs-own" })],
+    ["with a forged ticket", 401, () => bearing(new TestTickets("gs-own").viewer())],
+    ["with an expired ticket", 401, () => playing({ iat: nowSeconds - 700, exp: nowSeconds - 660 })],
+    ["with a ticket of a time to come", 401, () => playing({ iat: nowSeconds + 660, exp: nowSeconds + 700 })],
+    ["with the operator's role by the viewers' key", 401, () => playing({ role: "operate" })],
+    ["with another session's ticket", 403, () => playing({ aud: "gs-other" })],
+    ["with the operator's ticket", 403, () => bearing(pair.tickets.operator())],
+  ];
+  for (const [what, status, headers] of refused) {
+    it(`refuses viewers ${what}`, async () => {
+      const requests: [method: string, path: string][] = [["POST", whep.path], ["POST", `${whep.path}?takeover=true`], ["PATCH", `${whep.path}/x`], ["DELETE", `${whep.path}/x`]];
+      for (const [method, path] of requests) {
+        const response = await fetch(pair.signalUrl + path, {
+          method, headers: { "content-type": whep.contentType, ...headers() }, ...method === "POST" && { body: offer() },
+        });
+        const { error } = TicketError.parse(await response.json());
+        expect([response.status, error], `${method} ${path}`).to.deep.equal([status, status === 401 ? "unauthorized" : "forbidden"]);
+        expect(response.headers.get("www-authenticate")?.startsWith("Bearer ") ?? false).to.equal(status === 401);
+      }
+      expect((await pair.status()).viewers).to.equal(0);
+    });
+  }
+
+  it("takes a ticket whose signer's clock is some minutes off", async () => {
+    for (const minutes of [-9, 9]) {
+      const seconds = nowSeconds + 60 * minutes;
+      expect((await post("", { headers: playing({ iat: seconds, exp: seconds + 1 }) })).status, `${minutes} minutes`).to.equal(400);
+    }
+  });
+
+  it("shows status and metrics to the operator alone, from this machine as from any, and probes to everybody", async () => {
+    const seen = async (path: string, headers: Record<string, string> = {}) => (await fetch(pair.signalUrl + path, { headers })).status;
+    for (const path of ["/status", "/metrics"]) {
+      expect(await seen(path), path).to.equal(401);
+      expect(await seen(path, bearing(new TestTickets("gs-own").operator())), path).to.equal(401);
+      expect(await seen(path, bearing(pair.tickets.operator({ role: "play" }))), path).to.equal(401);
+      expect(await seen(path, playing({ role: "operate" })), path).to.equal(401);
+      expect(await seen(path, bearing(pair.tickets.operator({ iat: nowSeconds - 700, exp: nowSeconds - 660 }))), path).to.equal(401);
+      expect(await seen(path, bearing(pair.tickets.operator({ aud: "gs-other" }))), path).to.equal(403);
+      expect(await seen(path, playing()), path).to.equal(403);
+      expect(await seen(path, bearing(pair.tickets.operator())), path).to.equal(200);
+    }
+    for (const path of ["/healthz", "/readyz"]) expect(await seen(path), path).to.equal(200);
+  });
+
+  it("takes offers without tickets for a session of a version that had none, and still shows its status to the operator alone", async () => {
+    const older = await startSessionPair({ images, game, streamerEnv: { TICKET_PUBLIC_KEY: "none" } });
+    try {
+      const response = await fetch(older.signalUrl + whep.path, { method: "POST", headers: { "content-type": whep.contentType }, body: offer() });
+      expect(response.status, await response.text()).to.equal(201);
+      expect((await fetch(`${older.signalUrl}/status`)).status).to.equal(401);
+    } finally {
+      await older.remove();
+    }
   });
 
   it("falls back to an encoder that works where the GPU's do not", async () => {
@@ -106,7 +172,7 @@ describe("signalling of a session", () => {
   });
 
   it("is 404 at any other path, and 405 with any other method", async () => {
-    const of = async (path: string, method: string) => (await fetch(pair.signalUrl + path, { method })).status;
+    const of = async (path: string, method: string) => (await fetch(pair.signalUrl + path, { method, headers: playing() })).status;
     expect(await of("/whep/unknown", "DELETE")).to.equal(404);
     expect(await of("/whep", "GET")).to.equal(405);
     expect(await of("/whep/x", "PATCH")).to.equal(405);

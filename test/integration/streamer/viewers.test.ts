@@ -27,7 +27,7 @@ describe("viewers of a session", function () {
   after(() => browser.close());
   beforeEach(async () => {
     pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" } });
-    viewer = await openViewer(browser, pair.signalUrl);
+    viewer = await openViewer(browser, pair);
   });
   afterEach(async () => {
     await viewer.close();
@@ -57,7 +57,7 @@ describe("viewers of a session", function () {
 
   it("take over from another tab only on request, and the other one is told", async () => {
     await viewer.connect({ client: thisTab });
-    const other = await openViewer(browser, pair.signalUrl);
+    const other = await openViewer(browser, pair);
     try {
       const refused = await other.connect({ client: otherTab });
       expect(refused.status).to.equal(409);
@@ -71,11 +71,36 @@ describe("viewers of a session", function () {
     }
   });
 
+  it("see the game by a ticket to watch, but what they press does not reach it, and they cannot take over or end who plays", async () => {
+    const watching = await openViewer(browser, pair, { role: "watch" });
+    try {
+      expect(await watching.connect({ client: thisTab })).to.include({ status: 201 });
+      await new TestCard(watching).shows(layout.keyBlock, "red");
+      await watching.press("Space");
+      await watching.send({ t: "key", c: "KeyW", d: 1 }, { t: "ping", n: 9 });
+      await eventually(async () => (await watching.notices()).some((notice) => notice.t === "pong" && notice.n === 9), { what: "all messages to be handled" });
+      expect(await pair.status()).to.include({ viewers: 1, lastInputAt: null });
+      await new TestCard(watching).shows(layout.keyBlock, "red");
+      await new TestCard(watching).shows(layout.heldBlock, "dark");
+
+      expect(await viewer.connect({ client: thisTab, takeover: true })).to.include({ status: 201 });
+      await viewer.press("Space");
+      await new TestCard(viewer).shows(layout.keyBlock, "green");
+      await watching.reload();
+      for (const query of [{ client: otherTab, takeover: true }, { client: thisTab }]) {
+        const { status, body } = await watching.connect(query);
+        expect({ status, error: (JSON.parse(body) as { error: string }).error }).to.deep.equal({ status: 409, error: "viewer_active" });
+      }
+    } finally {
+      await watching.close();
+    }
+  });
+
   it("hang up with DELETE, and the next one is let in at once", async () => {
     await viewer.connect({ client: thisTab });
     expect(await viewer.hangUp()).to.equal(200);
     expect(await viewer.hangUp()).to.equal(404);
-    const next = await openViewer(browser, pair.signalUrl);
+    const next = await openViewer(browser, pair);
     try {
       expect(await next.connect({ client: otherTab })).to.include({ status: 201 });
     } finally {

@@ -52,7 +52,6 @@ describe("a player's devices and browsers", function () {
   before(async function () {
     this.timeout(imageBuildMs);
     fixture = await PlayFixture.start();
-    await fixture.startPod();
     browser = await launchBrowser();
     user = await aUser(fixture.api.deps);
     tab = await openWindow(browser, { baseUrl: fixture.api.url, name: "devices" });

@@ -5,6 +5,8 @@ import { aGame, aUser } from "../../factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
+import { WhepPlayer } from "../../support/browser/whepPlayer.ts";
+import { PlayerHttp } from "../../support/http/playerHttp.ts";
 import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
 import { PlayPage } from "../../support/browser/playPage.ts";
 import { PlayFixture } from "../../support/fixtures/playFixture.ts";
@@ -35,7 +37,6 @@ describe("playing on the page", function () {
   });
 
   beforeEach(async function () {
-    pair = await fixture.startPod();
     tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "play" });
     ({ page } = tab);
     game = await PlayPage.on(page);
@@ -52,7 +53,7 @@ describe("playing on the page", function () {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
     const id = sessionIdOf(page);
-    await fixture.letRun(id);
+    pair = await fixture.letRun(id);
     await game.waitUntilPlaying();
     return id;
   }
@@ -70,7 +71,7 @@ describe("playing on the page", function () {
   it("connects while the session starts, and shows no picture and sends no input before it runs", async () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
-    await fixture.letConnect(sessionIdOf(page));
+    pair = await fixture.letConnect(sessionIdOf(page));
     await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
     await game.press("KeyA");
     expect(await page.locator("[data-phase=launching]").getByRole("button", { name: "Cancel" }).isVisible()).to.equal(true);
@@ -147,6 +148,27 @@ describe("playing on the page", function () {
       expect(shown).to.match(/1280 × 720/).and.match(/[1-9]\d* per second/).and.match(/[1-9]\d* kbit\/s/).and.match(/H264/).and.match(/x264enc/);
       return true;
     });
+  });
+
+  it("shows the game in somebody else's WHEP player by a ticket, without a cookie, and takes its input unless it only watches", async () => {
+    const http = PlayerHttp.of(page);
+    const id = await http.launch("testcard");
+    pair = await fixture.letRun(id);
+    const player = await WhepPlayer.open(browser, fixture.api.url);
+    try {
+      await player.view(await http.streamTicket(id, "watch"));
+      await player.waitForColor(layout.keyBlock, red);
+      await player.press("KeyA");
+      await player.hangUp();
+      await eventually(async () => (await pair.status()).viewers === 0, { what: "the end of the connection" });
+      await player.view(await http.streamTicket(id));
+      await player.waitForColor(layout.keyBlock, red);
+      await player.press("KeyA");
+      await player.waitForColor(layout.keyBlock, green);
+      expect(await player.page.context().cookies()).to.deep.equal([]);
+    } finally {
+      await player.close();
+    }
   });
 
   it("lets the keyboard reach the controls, and return", async () => {

@@ -3,7 +3,8 @@ import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
-import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import type { GameSessionStatusResponse, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import type { ViewerRole } from "#contracts/stream.ts";
 import { ApiClient } from "./apiClient.ts";
 import { postSignIn } from "./authForms.ts";
 
@@ -55,6 +56,11 @@ export class PlayerHttp {
   /** Asks for the end; a long one goes on after the response. */
   async stop(sessionId: string): Promise<void> {
     await this.#call("POST", "/api/game/stop", { sessionId });
+  }
+
+  /** A ticket to the session's stream. */
+  streamTicket(sessionId: string, role: ViewerRole = "play"): Promise<StreamTicketResponse> {
+    return this.#call("POST", "/api/game/stream-ticket", { sessionId, role });
   }
 
   /** What the player is told of the session. */

@@ -23,7 +23,8 @@ export async function everyRequest(api: TestApi): Promise<NamedRequest[]> {
   await prisma.game.update({ where: { id: game.id }, data: archivedGame });
   await prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { rootFiles: [archivedGame.launcher], rootDirectories: [archivedGame.engineDir] } });
   const [idle, archive] = await Promise.all([aUser(api.deps), anArchive()]);
-  const clients = { public: api.anonymous(), user: api.as(user), partner: api.asPartner(owner) };
+  const player = api.as(user);
+  const clients = { public: api.anonymous(), user: player, viewer: player, partner: api.asPartner(owner) };
   const [newcomer, leaving] = [api.as(idle), api.as(idle)];
   for (const client of [clients.user, newcomer, leaving]) await client.get("/healthz"); // Signs them in.
   const once = (client: ApiClient, path: string, body: object): Promise<ApiResponse> => client.post(path, body, { "idempotency-key": "once" });

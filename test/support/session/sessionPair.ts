@@ -11,6 +11,7 @@ import {
 import { freePort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";
 import type { SessionImages } from "./containers.ts";
+import { bearing, TestTickets } from "./tickets.ts";
 
 const run = promisify(execFile);
 /** User and group of both containers. */
@@ -33,6 +34,8 @@ export interface SessionPairOptions {
 /** The two containers of a session's pod, run as the pod runs them but without a cluster. */
 export interface SessionPair {
   signalUrl: string;
+  /** Signs what its streamer takes, unless `streamerEnv` gave it other keys. */
+  tickets: TestTickets;
   /** Where media goes, on this machine. */
   udpPort: number;
   saves: string;
@@ -60,12 +63,13 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
   const folder = await layOut(options);
   const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
   const display = `:${1000 + process.pid % 5000 * 10 + nextDisplay++ % 10}`;
+  const tickets = new TestTickets(options.streamerEnv?.SESSION_ID ?? "gs-test");
   const names = { streamer: `joypod-test-streamer-${udpPort}`, game: `joypod-test-game-${udpPort}` };
   await engine("run", "--detach", "--name", names.streamer, ...restrictions,
     "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix`, "--volume", `${folder}/run:/run/session`,
     "--volume", `${folder}/report:/run/game:ro`,
     "--volume", `${folder}/streamer-message:/dev/termination-log`, ...environment({
-      DISPLAY: display, SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", ...options.streamerEnv,
+      DISPLAY: display, SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", ...tickets.environment, ...options.streamerEnv,
     }), options.images.streamer);
   await engine("run", "--detach", "--name", names.game, ...restrictions, "--ipc", `container:${names.streamer}`,
     ...options.gameMemory ? ["--memory", options.gameMemory] : [],
@@ -77,12 +81,14 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
   const signalUrl = `http://127.0.0.1:${signalPort}`;
   const message = (file: string) => readFile(join(folder, file), "utf8");
   const exitOf = async (name: string) => Number(await engine("wait", name));
+  const asOperator = (path: string) => fetch(signalUrl + path, { headers: bearing(tickets.operator()) });
   const pair: SessionPair = {
     signalUrl,
+    tickets,
     udpPort,
     saves: options.saves ?? `${folder}/saves`,
-    status: async () => StreamerStatus.parse(await (await fetch(`${signalUrl}/status`)).json()),
-    metrics: async () => (await fetch(`${signalUrl}/metrics`)).text(),
+    status: async () => StreamerStatus.parse(await (await asOperator("/status")).json()),
+    metrics: async () => (await asOperator("/metrics")).text(),
     gameMessage: async () => parseGameTermination(await message("report/game.json").catch(() => "")),
     streamerMessage: async () => parseStreamerTermination(await message("streamer-message")),
     inStreamer: (...command) => engine("exec", names.streamer, ...command),

@@ -3,8 +3,10 @@ import { createServer, type Server } from "node:http";
 import { existsSync } from "node:fs";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { z } from "zod";
-import { StreamNotice, type StreamInput } from "#contracts/stream.ts";
+import { StreamNotice, type StreamInput, type ViewerRole } from "#contracts/stream.ts";
 import type { Picture, PictureArea } from "../browser/picture.ts";
+import type { SessionPair } from "./sessionPair.ts";
+import { bearing } from "./tickets.ts";
 
 const chromiumPath = "/usr/bin/chromium";
 
@@ -39,14 +41,19 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
+/** Where a streamer takes offers, and who signs its tickets. */
+type ViewedStreamer = Pick<SessionPair, "signalUrl" | "tickets">;
+
 export interface ViewerOptions {
+  /** What its ticket says; to play unless given. */
+  role?: ViewerRole;
   /** The browser is told to send media to this port of the machine instead of to the streamer's own. */
   mediaPort?: number;
 }
 
-/** Opens a page on an origin that hands signalling on to a streamer, as the API does. */
-export async function openViewer(browser: Browser, signalUrl: string, { mediaPort }: ViewerOptions = {}): Promise<Viewer> {
-  const server = await servePage(signalUrl, mediaPort);
+/** Opens a page on an origin that hands signalling on to a streamer with a ticket, as the API does. */
+export async function openViewer(browser: Browser, streamer: ViewedStreamer, options: ViewerOptions = {}): Promise<Viewer> {
+  const server = await servePage(streamer, options);
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();
   const address = server.address();
   await page.goto(`http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/`);
@@ -80,7 +87,7 @@ function middleHalf({ x, y, width, height }: PictureArea): PictureArea {
   return { x: x + width / 4, y: y + height / 4, width: width / 2, height: height / 2 };
 }
 
-async function servePage(signalUrl: string, mediaPort: number | undefined): Promise<Server> {
+async function servePage({ signalUrl, tickets }: ViewedStreamer, { mediaPort, role = "play" }: ViewerOptions): Promise<Server> {
   const html = await readFile(new URL("./viewerPage.html", import.meta.url));
   const server = createServer((request, response) => {
     if (!request.url?.startsWith("/whep")) {
@@ -92,7 +99,7 @@ async function servePage(signalUrl: string, mediaPort: number | undefined): Prom
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
       const upstream = await fetch(signalUrl + (request.url ?? ""), {
         method: request.method ?? "GET",
-        headers: { "content-type": request.headers["content-type"] ?? "" },
+        headers: { "content-type": request.headers["content-type"] ?? "", ...bearing(tickets.viewer({ role })) },
         ...chunks.length > 0 && { body: Buffer.concat(chunks) },
       });
       const location = upstream.headers.get("location");

@@ -23,6 +23,14 @@ describe("readConfig of the operator", () => {
     expect(readConfig({ ...required, POD_NAMESPACE: "play", POD_NAME: "operator-1" }).leaderLease).to.include({ namespace: "play", name: "joypod-operator", identity: "operator-1" });
   });
 
+  it("takes a secret of at least 32 bytes for its tickets, or none", () => {
+    expect(readConfig(required).ticketSecret).to.equal(undefined);
+    expect(readConfig({ ...required, TICKET_SECRET: Buffer.alloc(32, 5).toString("base64") }).ticketSecret).to.deep.equal(Buffer.alloc(32, 5));
+    for (const wrong of ["short", Buffer.alloc(31, 5).toString("base64"), `${"A".repeat(60)}!`]) {
+      expect(() => readConfig({ ...required, TICKET_SECRET: wrong }), wrong).to.throw("TICKET_SECRET").with.property("message").that.does.not.contain(wrong);
+    }
+  });
+
   const internet = { ...required, GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53, 2001:db8::53", PROBE_IMAGE: "control-plane:1", POD_IP: "10.0.0.1" };
 
   it("probes the network where games may have it, and nowhere else", () => {

@@ -1,19 +1,22 @@
 import { expect } from "chai";
 import { readConfig } from "#streamer/config.ts";
 
-const enough = { UDP_PORT: "30000", HOST_IP: "192.0.2.1" };
+const keys = { TICKET_PUBLIC_KEY: "A".repeat(43), OPERATOR_PUBLIC_KEY: `B${"A".repeat(42)}` };
+const own = { UDP_PORT: "30000", SESSION_ID: "gs-own", ...keys };
+const enough = { ...own, HOST_IP: "192.0.2.1" };
 
 describe("the streamer's readConfig", () => {
-  it("requires a UDP port and an address, and has defaults for all else", () => {
+  it("requires a UDP port, an address, a session and the keys of its tickets, and has defaults for all else", () => {
     expect(readConfig(enough)).to.deep.include({
       display: ":99", width: 1_280, height: 720, fps: 60, signalPort: 8_080, udpPort: 30_000, announceAddress: "192.0.2.1",
       startKbps: 4_000, maxKbps: 8_000, codecs: ["h264", "vp8"], profile: "software",
       soundSocket: "/run/session/pulse.sock", gameReportPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
+      tickets: { sessionId: "gs-own", viewerKey: keys.TICKET_PUBLIC_KEY, operatorKey: keys.OPERATOR_PUBLIC_KEY },
     });
   });
 
   it("announces ANNOUNCE_ADDRESS, else the node's address, else the pod's", () => {
-    const announced = (variables: Record<string, string>) => readConfig({ UDP_PORT: "1", ...variables }).announceAddress;
+    const announced = (variables: Record<string, string>) => readConfig({ ...own, ...variables }).announceAddress;
     expect(announced({ ANNOUNCE_ADDRESS: "203.0.113.1", HOST_IP: "192.0.2.1", POD_IP: "10.0.0.1" })).to.equal("203.0.113.1");
     expect(announced({ ANNOUNCE_ADDRESS: "", HOST_IP: "192.0.2.1", POD_IP: "10.0.0.1" })).to.equal("192.0.2.1");
     expect(announced({ POD_IP: "2001:db8::5" })).to.equal("2001:db8::5");
@@ -26,7 +29,15 @@ describe("the streamer's readConfig", () => {
   it("throws one error that names every invalid variable", () => {
     expect(() => readConfig({ UDP_PORT: "70000", WIDTH: "1281", CODECS: "h264,av1", HOST_IP: "node1" }))
       .to.throw(/UDP_PORT[^]*|WIDTH[^]*/).with.property("message").that.matches(/WIDTH/).and.matches(/CODECS/).and.matches(/HOST_IP/);
-    expect(() => readConfig({ UDP_PORT: "30000" })).to.throw(/ANNOUNCE_ADDRESS, HOST_IP or POD_IP/);
+    expect(() => readConfig(own)).to.throw(/ANNOUNCE_ADDRESS, HOST_IP or POD_IP/);
+  });
+
+  it("takes offers without tickets only where it is told to", () => {
+    expect(readConfig({ ...enough, TICKET_PUBLIC_KEY: "none" }).tickets.viewerKey).to.equal(undefined);
+    for (const name of ["TICKET_PUBLIC_KEY", "OPERATOR_PUBLIC_KEY", "SESSION_ID"]) {
+      for (const value of [undefined, ""]) expect(() => readConfig({ ...enough, [name]: value }), name).to.throw(name);
+    }
+    expect(() => readConfig({ ...enough, OPERATOR_PUBLIC_KEY: "none" })).to.throw("OPERATOR_PUBLIC_KEY");
   });
 
   it("uses the image's plugin registry only for the software profile", () => {

@@ -15,7 +15,7 @@ interface Operation {
   responses: Record<string, { content?: Record<string, Media> }>;
 }
 
-const credentials: Record<Route["access"], string> = { public: "no credential", user: "session cookie", partner: "API key" };
+const credentials: Record<Route["access"], string> = { public: "no credential", user: "session cookie", viewer: "session cookie or stream ticket", partner: "API key" };
 
 /** One route: what it takes, answers and refuses. */
 export function routeSection(route: Route, document: OpenApiDocument): string {

@@ -4,11 +4,12 @@ import type { AccessName } from "../access.ts";
 import type { Route } from "../route.ts";
 
 /** The shape of an error response differs by who is refused: partners always get a message, forms always an address. */
-export type ErrorKind = AccessName | "form";
+export type ErrorKind = Exclude<AccessName, "viewer"> | "form";
 
 /** How the route refuses: by its credential, or as the sign-in client reads it. */
 export function errorKindOf({ access, schemas }: Route): ErrorKind {
-  return schemas.isForm === true ? "form" : access;
+  if (schemas.isForm === true) return "form";
+  return access === "viewer" ? "user" : access;
 }
 
 /** Every code that the route can refuse with, those that all of its kind have included. */

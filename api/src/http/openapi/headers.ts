@@ -18,7 +18,8 @@ const limitHeaders: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 /** Returns the headers of a response that is no error response. */
 export function successHeaders(route: Route, { headers, optionalHeaders }: RouteResponse): HeaderSet {
   const required = [...everywhere, ...headers, ...limitsOf(route), ...route.access === "user" ? ["Set-Cookie"] as const : []];
-  return headerSet(required, optionalHeaders);
+  const cookie: HeaderName[] = route.access === "viewer" ? ["Set-Cookie"] : [];
+  return headerSet(required, [...optionalHeaders, ...cookie]);
 }
 
 /** Returns the headers of an error response: what is decided before the caller is known, or before requests are counted, carries less. */
@@ -29,7 +30,8 @@ export function errorHeaders(route: Route, status: number): HeaderSet {
   const counted = limitsOf(route);
   const required = [...everywhere, ...statusHeaders(route, status), ...isBeforeCounting || isPerhapsCounted ? [] : counted];
   const cookie: HeaderName[] = route.access === "partner" ? [] : ["Set-Cookie"];
-  return headerSet(required, [...isPerhapsCounted ? counted : [], ...cookie, ...optionalStatusHeaders[status] ?? []]);
+  const challenge: HeaderName[] = route.access === "viewer" && status === 401 ? ["WWW-Authenticate"] : [];
+  return headerSet(required, [...isPerhapsCounted ? counted : [], ...cookie, ...challenge, ...optionalStatusHeaders[status] ?? []]);
 }
 
 function limitsOf({ limits }: Route): readonly HeaderName[] {

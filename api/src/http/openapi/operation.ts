@@ -20,7 +20,9 @@ export interface Shared {
   describeLimits: (route: Route) => string | undefined;
 }
 
-const securityOf: Record<AccessName, Record<string, string[]>[]> = { public: [], user: [{ session: [] }], partner: [{ partnerKey: [] }] };
+const securityOf: Record<AccessName, Record<string, string[]>[]> = {
+  public: [], user: [{ session: [] }], viewer: [{ session: [] }, { streamTicket: [] }], partner: [{ partnerKey: [] }],
+};
 
 /** The document's part for one route. */
 export function describeOperation(route: Route, shared: Shared): ZodOpenApiOperationObject {

@@ -6,6 +6,7 @@ const Variables = z.object({
   RELEASE_NAME: objectName,
   RELEASE_NAMESPACE: objectName,
   API_SECRET: objectName.optional(),
+  OPERATOR_SECRET: objectName.optional(),
   MINIO_SECRET: objectName.optional(),
 });
 
@@ -15,6 +16,8 @@ export interface Config {
   namespace: string;
   /** Of the API's own keys; undefined where an admin gives them. */
   apiSecret: string | undefined;
+  /** Of the operator's tickets to streamers; undefined where an admin gives it. */
+  operatorSecret: string | undefined;
   /** Of the administrator of the bundled MinIO; undefined where no stores are bundled. */
   minioSecret: string | undefined;
 }
@@ -23,5 +26,5 @@ export interface Config {
 export function readConfig(environment: Environment): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const env = readEnvironment(Variables, set, "making of secrets");
-  return { release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE, apiSecret: env.API_SECRET, minioSecret: env.MINIO_SECRET };
+  return { release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE, apiSecret: env.API_SECRET, operatorSecret: env.OPERATOR_SECRET, minioSecret: env.MINIO_SECRET };
 }

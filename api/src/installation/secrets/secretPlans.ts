@@ -17,10 +17,11 @@ const bucket = "joypod";
 const region = "us-east-1";
 
 /** Returns the secrets that the release makes itself; their formats are those of earlier versions of the chart. */
-export function secretPlans({ release, namespace, apiSecret, minioSecret }: Config): SecretPlan[] {
+export function secretPlans({ release, namespace, apiSecret, operatorSecret, minioSecret }: Config): SecretPlan[] {
   const host = (store: string): string => `${release}-${store}.${namespace}.svc`;
   const plans: SecretPlan[] = [];
   if (apiSecret !== undefined) plans.push(apiPlan(apiSecret));
+  if (operatorSecret !== undefined) plans.push(operatorPlan(operatorSecret));
   if (minioSecret !== undefined) {
     const endpoint = `http://${host("minio")}:9000`;
     plans.push(
@@ -39,6 +40,10 @@ function apiPlan(name: string): SecretPlan {
     name, component: "api",
     complete: (kept) => ({ signingKeys: `first:${randomBytes(48).toString("base64")}`, passwordPepper: randomBytes(48).toString("base64"), ...kept }),
   };
+}
+
+function operatorPlan(name: string): SecretPlan {
+  return { name, component: "operator", complete: (kept) => ({ ticketSecret: randomBytes(48).toString("base64"), ...kept }) };
 }
 
 function databasePlan(name: string, component: string, urlOf: (password: string) => string): SecretPlan {

@@ -22,6 +22,8 @@ export interface PodPlace {
   nodeName: string;
   mediaPort: number;
   address: string | undefined;
+  /** Of the operator's tickets to the pod's streamer. */
+  operatorPublicKey: string;
 }
 
 /** Returns the pod of a session: the streamer as native sidecar, the game beside it, and neither holds a secret. */
@@ -120,6 +122,9 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         SIGNAL_PORT: signalPort,
         UDP_PORT: place.mediaPort,
         SESSION_ID: metadata.name,
+        // Public keys alone: what a pod is shown by a ticket it can check, and sign none.
+        TICKET_PUBLIC_KEY: spec.ticketPublicKey ?? "none",
+        OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
         ANNOUNCE_ADDRESS: place.address ?? "",
         WIDTH: spec.stream.width,
         HEIGHT: spec.stream.height,

@@ -1,3 +1,4 @@
+import type { StreamerStatus } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { type Clock, slept } from "#runtime/clock.ts";
 import { isDeleting } from "#kube/finalizers.ts";
@@ -5,6 +6,8 @@ import type { Logger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import type { Source } from "#kube/source.ts";
 import type { Change, ObjectCache } from "#kube/cache.ts";
+import type { AskedStreamer } from "../../streamers/askStreamer.ts";
+import type { OperatorTickets } from "../../streamers/operatorTickets.ts";
 import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "../../sessionPods/podState.ts";
 
 /** The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod as ready. */
@@ -12,8 +15,9 @@ const pauses = { firstMs: 25, growth: 1.25, longestMs: 1000 };
 
 export interface StreamsDeps {
   pods: Pick<ObjectCache<Pod>, "list" | "subscribe">;
-  /** Returns whether the streamer at that address takes viewers and its game runs; rejects without a response. */
-  askStreamer: (podIp: string, signal: AbortSignal) => Promise<boolean>;
+  tickets: OperatorTickets;
+  /** Returns what the streamer says of itself; rejects without a response. */
+  askStreamer: (streamer: AskedStreamer, signal: AbortSignal) => Promise<Pick<StreamerStatus, "ready" | "game">>;
   clock: Clock;
   logger: Logger;
 }
@@ -70,7 +74,7 @@ export class Streams implements Source {
     if (this.#asking.has(uid) || this.#playable.has(uid)) return;
     const asking = new AbortController();
     this.#asking.set(uid, asking);
-    void this.#ask(podIp, asking.signal).then((isPlayable) => {
+    void this.#ask(pod.metadata.name, podIp, asking.signal).then((isPlayable) => {
       if (!isPlayable || asking.signal.aborted) return;
       this.#asking.delete(uid);
       this.#playable.add(uid);
@@ -84,12 +88,13 @@ export class Streams implements Source {
   }
 
   /** Asks until the streamer is playable; returns false when the signal is aborted before that. */
-  async #ask(podIp: string, signal: AbortSignal): Promise<boolean> {
-    const { askStreamer, clock, logger } = this.#deps;
+  async #ask(gameSession: string, podIp: string, signal: AbortSignal): Promise<boolean> {
+    const { askStreamer, tickets, clock, logger } = this.#deps;
     let pauseMs = pauses.firstMs;
     do {
       try {
-        if (await askStreamer(podIp, signal)) return true;
+        const { ready, game } = await askStreamer({ podIp, ticket: tickets.sign(gameSession) }, signal);
+        if (ready && game === "running") return true;
       } catch (error) {
         if (!signal.aborted) logger.debug({ err: error, podIp }, "A starting streamer does not answer yet.");
       }

@@ -89,11 +89,11 @@ describe("the release's secrets", function () {
     expect(signingKeys).to.match(/^first:[A-Za-z0-9+/]{64}$/);
   });
 
-  it("are the API's alone where the stores are not bundled, and none where an admin gives them all", async () => {
+  it("are the API's and the operator's alone where the stores are not bundled, and none where an admin gives them all", async () => {
     const release = await ReleaseFixture.in("external", external);
     await release.runJob("make-secrets");
-    expect(await release.names()).to.deep.equal(["joypod-api"]);
-    expect(await release.render("--set", "api.existingSecret=theirs")).to.not.contain("make-secrets");
+    expect(await release.names()).to.deep.equal(["joypod-api", "joypod-operator"]);
+    expect(await release.render("--set", "api.existingSecret=theirs,operator.existingSecret=theirs")).to.not.contain("make-secrets");
   });
 
   for (const [title, values] of [["bundled", bundled], ["other", external]] as const) {

@@ -28,7 +28,7 @@ describe("access to routes:", function () {
     it(`${route.method} ${route.path} accepts its own credential only`, async () => {
       const own = await ownedThings(api);
       const own2 = await ownedThings(api);
-      const isUser = route.access === "user";
+      const isUser = route.access !== "partner";
       for (const client of [api.anonymous(), isUser ? api.asPartner(own.partner) : api.as(own.user)]) {
         const refused = await call(client, route, own.known);
         expectErrorResponse(refused, 401, "unauthorized");
@@ -68,7 +68,7 @@ describe("access to routes:", function () {
   function isAboutOwnThings(route: Route, known: KnownValues): boolean {
     const { path, body } = sampleRequest(route, known);
     const sent = `${path} ${JSON.stringify(body)}`;
-    return ownNames[route.access === "user" ? "user" : "partner"].some((name) => known[name] !== undefined && sent.includes(known[name]));
+    return ownNames[route.access === "partner" ? "partner" : "user"].some((name) => known[name] !== undefined && sent.includes(known[name]));
   }
 
   /** The text of an error response apart from what the client itself named. */

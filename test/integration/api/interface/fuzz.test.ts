@@ -94,7 +94,7 @@ describe("generated requests", function () {
 
   function clientOf({ access }: Route): ApiClient {
     if (access === "public") return api.anonymous();
-    return access === "user" ? api.as(own.user) : api.asPartner(own.partner);
+    return access === "partner" ? api.asPartner(own.partner) : api.as(own.user);
   }
 
   /** Each from an address of its own, so that what is counted by address is not used up. */

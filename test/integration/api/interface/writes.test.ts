@@ -18,7 +18,7 @@ describe("writes with a player's cookie", function () {
   const foreign: Record<string, string>[] = [
     { origin: "https://evil.test" }, { origin: "null" }, { "sec-fetch-site": "cross-site" }, { origin: "https://evil.test", "sec-fetch-site": "same-origin" },
   ];
-  const routes = wholeInterface().routes.filter(({ access, method }) => access === "user" && method !== "GET");
+  const routes = wholeInterface().routes.filter(({ access, method }) => (access === "user" || access === "viewer") && method !== "GET");
 
   for (const route of routes) {
     it(`to ${route.method} ${route.path} are refused from other sites' pages`, async () => {

@@ -48,6 +48,16 @@ describe("createInputRouter", () => {
     expect(router.state().lastInputAt).to.equal(1_000);
   });
 
+  it("answers the ping of who only watches, and drops their input", () => {
+    const watch = (message: StreamInput) => router.handleWatching(JSON.stringify(message), (n) => pongs.push(n));
+    handle({ t: "key", c: "Space", d: 1 });
+    watch({ t: "ping", n: 7 });
+    watch({ t: "key", c: "KeyW", d: 1 });
+    watch({ t: "release" });
+    expect([injected, pongs]).to.deep.equal([[[2, 65]], [7]]);
+    expect(router.state()).to.deep.equal({ accepted: 1, rejected: 2, lastInputAt: 1_000 });
+  });
+
   it("counts and drops malformed messages", () => {
     const bad: (string | Buffer)[] = [
       "", "nonsense", "{}", '{"t":"fire"}', '{"t":"btn","b":9,"d":1}', '{"t":"rel","x":0.5,"y":0}', '{"t":"move","x":-1,"y":0}',

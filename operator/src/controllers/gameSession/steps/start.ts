@@ -22,7 +22,7 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   const { status } = world.session;
   if (status?.nodeName === undefined || status.ports === undefined) return "wait";
   if (!await isStillWanted(context)) return "wait";
-  const place = { nodeName: status.nodeName, mediaPort: status.ports.media, address: status.address };
+  const place = { nodeName: status.nodeName, mediaPort: status.ports.media, address: status.address, operatorPublicKey: deps.tickets.publicKey };
   try {
     delete draft.status.podIp; // That pod is gone: another session's pod may have its address by now.
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });

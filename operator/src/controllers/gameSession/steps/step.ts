@@ -10,6 +10,7 @@ import type { OperatorMetrics } from "../../../metrics.ts";
 import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
 import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
 import type { NodeLosses } from "../../../nodes/nodeLosses.ts";
+import type { OperatorTickets } from "../../../streamers/operatorTickets.ts";
 import type { Assignments } from "../assignments.ts";
 import type { StopTimes } from "../stopTimes.ts";
 import type { StopCause } from "../stopCauses.ts";
@@ -24,6 +25,7 @@ export interface SessionDeps {
   pods: ResourceClient<Pod>;
   assignments: Assignments;
   streams: Streams;
+  tickets: Pick<OperatorTickets, "publicKey">;
   networkProbe: NetworkProbe;
   heartbeats: Heartbeats;
   nodeLosses: NodeLosses;

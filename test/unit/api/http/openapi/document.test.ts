@@ -33,7 +33,7 @@ describe("the OpenAPI document", () => {
     for (const { method, path, access, name } of routes) {
       const operation = operationOf(document, method, path);
       expect(operation.operationId).to.equal(name);
-      expect(operation.security, name).to.deep.equal({ public: [], user: [{ session: [] }], partner: [{ partnerKey: [] }] }[access]);
+      expect(operation.security, name).to.deep.equal({ public: [], user: [{ session: [] }], viewer: [{ session: [] }, { streamTicket: [] }], partner: [{ partnerKey: [] }] }[access]);
       expect(operation.tags, name).to.have.length(1);
       if (access !== "public") expect(Object.keys(operation.responses ?? {}), name).to.include.members(["401", "429", "500", "503"]);
     }

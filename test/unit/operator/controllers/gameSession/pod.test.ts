@@ -4,7 +4,7 @@ import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 
 const images = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
-const place = { nodeName: "node1", mediaPort: 20_003, address: "192.0.2.1" };
+const place = { nodeName: "node1", mediaPort: 20_003, address: "192.0.2.1", operatorPublicKey: `B${"A".repeat(42)}` };
 
 function podOf(session = aGameSession(), environment: Record<string, string> = {}) {
   const pod = buildPod(session, place, readConfig({ GPU_RESOURCE_NAME: "", ...images, ...environment }).sessionPod);
@@ -36,6 +36,17 @@ describe("buildPod", () => {
     for (const { securityContext } of [game, streamer]) {
       expect(securityContext).to.deep.equal({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } });
     }
+  });
+
+  it("gives the streamer the public keys of its session's tickets, and the game none", () => {
+    const ticketPublicKey = "A".repeat(43);
+    const { game, streamer } = podOf(aGameSession({ spec: { ticketPublicKey } }));
+    expect(environmentOf(streamer)).to.include({ TICKET_PUBLIC_KEY: ticketPublicKey, OPERATOR_PUBLIC_KEY: place.operatorPublicKey, SESSION_ID: "gs-aaaaaaaaaaaaaaaaaaaa" });
+    expect(environmentOf(game)).to.not.have.any.keys("TICKET_PUBLIC_KEY", "OPERATOR_PUBLIC_KEY");
+  });
+
+  it("lets the streamer of a session that was launched before there were tickets ask for none", () => {
+    expect(environmentOf(podOf().streamer)).to.include({ TICKET_PUBLIC_KEY: "none", OPERATOR_PUBLIC_KEY: place.operatorPublicKey });
   });
 
   it("lets a game write to nothing but memory that has a size", () => {

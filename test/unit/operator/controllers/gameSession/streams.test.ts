@@ -32,13 +32,14 @@ describe("Streams", () => {
     clock = new FakeClock();
     pods = new ObjectCache<Pod>();
     [responses, asked, told] = [[], [], []];
-    const askStreamer = async (podIp: string): Promise<boolean> => {
-      asked.push(podIp);
+    const askStreamer = async ({ podIp, ticket }: { podIp: string; ticket: string }): Promise<{ ready: boolean; game: "waiting" | "running" }> => {
+      asked.push(`${podIp} by ${ticket}`);
       const response = responses.shift() ?? false;
       if (response instanceof Error) throw response;
-      return Promise.resolve(response);
+      return Promise.resolve({ ready: true, game: response ? "running" : "waiting" });
     };
-    streams = new Streams({ pods, askStreamer, clock, logger: silentLogger });
+    const tickets = { publicKey: "", sign: (gameSession: string) => `a ticket to ${gameSession}` };
+    streams = new Streams({ pods, tickets, askStreamer, clock, logger: silentLogger });
   });
 
   afterEach(() => unsubscribe());
@@ -70,7 +71,7 @@ describe("Streams", () => {
     pods.upsert(podWith(starting));
     follow();
     await clock.advance(0);
-    expect(asked).to.deep.equal(["10.0.0.5"]);
+    expect(asked).to.deep.equal([`10.0.0.5 by a ticket to ${aGameSession().metadata.name}`]);
   });
 
   const ends: [string, (pod: Stored<Pod>) => void][] = [

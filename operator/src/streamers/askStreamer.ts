@@ -6,12 +6,19 @@ const timeoutMs = 1000;
 /** Many times the size of a status. */
 const maxResponseBytes = 16_384;
 
-/** Returns whether the streamer at the pod's address takes viewers and its game runs. Throws when it does not respond within a second. */
-export async function askStreamer(podIp: string, signal: AbortSignal): Promise<boolean> {
+/** A streamer in its pod, and the ticket that it shows its status for. */
+export interface AskedStreamer {
+  podIp: string;
+  ticket: string;
+}
+
+/** Returns what the streamer says of itself: a claim, for a game may have broken into it. Throws when it does not respond within a second. */
+export async function askStreamer({ podIp, ticket }: AskedStreamer, signal: AbortSignal): Promise<StreamerStatus> {
   const url = `http://${isIPv6(podIp) ? `[${podIp}]` : podIp}:${signalPort}/status`;
-  const response = await fetch(url, { redirect: "error", signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
-  const { ready, game } = StreamerStatus.parse(JSON.parse(await readBounded(response)));
-  return ready && game === "running";
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${ticket}` }, redirect: "error", signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+  });
+  return StreamerStatus.parse(JSON.parse(await readBounded(response)));
 }
 
 async function readBounded({ body }: Response): Promise<string> {

@@ -1,0 +1,48 @@
+import { bearerTicket } from "#contracts/streamTicket.ts";
+import type { StreamGrant, StreamTickets } from "../auth/streamTickets.ts";
+import type { UserDeps } from "../auth/requireUser.ts";
+import { userAccess } from "../auth/userRoute.ts";
+import { forbidden } from "../errors.ts";
+import type { Access } from "../http/access.ts";
+import type { AppContext } from "../http/appContext.ts";
+import { applyRateLimits } from "../http/applyRateLimits.ts";
+import { HttpError } from "../http/httpError.ts";
+import { toRoute, type Definition, type Route } from "../http/route.ts";
+
+/** What routes of a session's stream need to check who wants to see it. */
+export interface ViewerDeps extends UserDeps {
+  streamTickets: StreamTickets;
+}
+
+/** What handlers get of the viewer: a signed-in player plays, and a ticket says what its holder may do. */
+interface ViewerCaller {
+  viewer: Pick<StreamGrant, "userId" | "role">;
+}
+
+/** Signed-in players may call, and who has a ticket to the session in the path; both are counted by the player's id. */
+const viewerAccess: Access<ViewerDeps, ViewerCaller> = {
+  name: "viewer",
+  refusesStrayQuery: true,
+  admit: async (ctx, limits) => {
+    const { authorization = [] } = ctx.req.headersDistinct;
+    const ticket = authorization.length === 1 ? bearerTicket(authorization[0]) : undefined;
+    if (ticket !== undefined) return { viewer: await requireTicket(ctx, ticket, limits) };
+    const { user } = await userAccess.admit(ctx, limits);
+    return { viewer: { userId: user.id, role: "play" } };
+  },
+};
+
+/** Browsers add no ticket by themselves, so that the page that sends one may be of any site. */
+async function requireTicket(ctx: AppContext<ViewerDeps>, ticket: string, limits: Parameters<typeof applyRateLimits>[1]): Promise<StreamGrant> {
+  const grant = ctx.deps.streamTickets.read(ticket);
+  if (grant === undefined) throw new HttpError("unauthorized", { headers: { "WWW-Authenticate": 'Bearer realm="joypod streams"' } });
+  ctx.state.principal = { kind: "user", id: grant.userId };
+  if (ctx.params.sessionId !== grant.sessionId) throw forbidden("This ticket is for another session.");
+  await applyRateLimits(ctx, limits, grant.userId);
+  return grant;
+}
+
+/** Returns a function that makes routes for players and holders of tickets, and whose handlers use `D`. */
+export function viewerRouteFor<D>() {
+  return <Params, Query, Body>(definition: Definition<D & ViewerDeps, ViewerCaller, Params, Query, Body>): Route<D & ViewerDeps> => toRoute(viewerAccess, definition);
+}

@@ -1,0 +1,93 @@
+import { Gauge, type Registry } from "prom-client";
+import PQueue from "p-queue";
+import type { StreamerStatus } from "#contracts/stream.ts";
+import type { Pod } from "#kube/builtin.ts";
+import type { ObjectCache } from "#kube/cache.ts";
+import { isDeleting } from "#kube/finalizers.ts";
+import type { Stored } from "#kube/object.ts";
+import { isReady, isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";
+import type { AskedStreamer } from "./askStreamer.ts";
+import type { OperatorTickets } from "./operatorTickets.ts";
+
+/** Each that does not respond holds its place for a second. */
+const askedAtOnce = 16;
+
+/** What a stream is measured by: its value of a streamer's status, and which of two values is the worse one. */
+const figures = {
+  joypod_stream_frames_per_second: { help: "Frames encoded a second.", worst: Math.min, of: ({ fps }) => fps },
+  joypod_stream_bits_per_second: { help: "Bits of video encoded a second.", worst: Math.min, of: ({ kbps }) => kbps * 1_000 },
+  joypod_stream_target_bits_per_second: { help: "Bitrate that the rate controller chose.", worst: Math.min, of: ({ connection }) => times(connection?.targetKbps, 1_000) },
+  joypod_stream_round_trip_seconds: { help: "Time to the viewer and back.", worst: Math.max, of: ({ connection }) => times(connection?.roundTripMs, 1 / 1_000) },
+  joypod_stream_queue_delay_seconds: { help: "Queueing delay on the way to the viewer.", worst: Math.max, of: ({ connection }) => times(connection?.queueMs, 1 / 1_000) },
+  joypod_stream_loss_ratio: { help: "Share of packets lost in the last second, 0 to 1.", worst: Math.max, of: ({ connection }) => connection?.loss },
+} satisfies Record<string, { help: string; worst: (...values: number[]) => number; of: (status: StreamerStatus) => number | undefined }>;
+
+/** What asking all streamers needs. */
+export interface StreamFiguresDeps {
+  pods: Pick<ObjectCache<Pod>, "list">;
+  tickets: OperatorTickets;
+  askStreamer: (streamer: AskedStreamer, signal: AbortSignal) => Promise<StreamerStatus>;
+  registry: Registry;
+}
+
+/**
+ * The figures of all streams with a viewer, as gauges by node: the mean and the worst of its streams. A gauge by session would grow without
+ * an end; which stream it is says the streamer's own status.
+ */
+export class StreamFigures {
+  readonly #deps: StreamFiguresDeps;
+  readonly #streams: Gauge;
+  readonly #unanswered: Gauge;
+  readonly #gauges: ReadonlyMap<string, Gauge>;
+
+  constructor(deps: StreamFiguresDeps) {
+    this.#deps = deps;
+    const registers = [deps.registry];
+    this.#streams = new Gauge({ name: "joypod_streams", help: "Streams with a viewer, by node.", labelNames: ["node"], registers });
+    this.#unanswered = new Gauge({ name: "joypod_streamers_unanswered", help: "Streamers of running sessions that did not say how they are, by node.", labelNames: ["node"], registers });
+    this.#gauges = new Map(Object.entries(figures).map(([name, { help }]) => [
+      name, new Gauge({ name, help: `${help} The mean and the worst of a node's streams with a viewer.`, labelNames: ["node", "statistic"], registers }),
+    ]));
+  }
+
+  /** Asks every running streamer once, and sets the gauges to what they said; nodes without one have none. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const running = Map.groupBy(this.#deps.pods.list().filter(isStreaming), (pod) => nodeOfPod(pod) ?? "");
+    const queue = new PQueue({ concurrency: askedAtOnce });
+    const asked = [...running].map(async ([node, pods]) => ({
+      node, statuses: await Promise.all(pods.map((pod) => queue.add(() => this.#statusOf(pod, signal)))),
+    }));
+    const nodes = await Promise.all(asked);
+    signal.throwIfAborted();
+    for (const gauge of [this.#streams, this.#unanswered, ...this.#gauges.values()]) gauge.reset();
+    for (const { node, statuses } of nodes) this.#show(node, statuses);
+  }
+
+  #show(node: string, statuses: readonly (StreamerStatus | undefined)[]): void {
+    const seen = statuses.filter((status) => status !== undefined);
+    const viewed = seen.filter(({ viewers }) => viewers > 0);
+    this.#streams.set({ node }, viewed.length);
+    this.#unanswered.set({ node }, statuses.length - seen.length);
+    for (const [name, { worst, of }] of Object.entries(figures)) {
+      const values = viewed.map(of).filter((value) => value !== undefined);
+      if (values.length === 0) continue;
+      this.#gauges.get(name)?.set({ node, statistic: "mean" }, values.reduce((sum, value) => sum + value, 0) / values.length);
+      this.#gauges.get(name)?.set({ node, statistic: "worst" }, worst(...values));
+    }
+  }
+
+  async #statusOf({ metadata: { name }, status }: Stored<Pod>, signal: AbortSignal): Promise<StreamerStatus | undefined> {
+    const { askStreamer, tickets } = this.#deps;
+    const podIp = status?.podIP;
+    if (podIp === undefined || signal.aborted) return undefined;
+    return askStreamer({ podIp, ticket: tickets.sign(name) }, signal).catch(() => undefined); // The gauge of unanswered counts it.
+  }
+}
+
+function isStreaming(pod: Stored<Pod>): boolean {
+  return isSessionPod(pod) && isReady(pod) && !isDeleting(pod);
+}
+
+function times(value: number | null | undefined, factor: number): number | undefined {
+  return value === null || value === undefined ? undefined : value * factor;
+}

@@ -1,0 +1,179 @@
+import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { StreamTickets } from "#api/auth/streamTickets.ts";
+import { newGameSessionId } from "#api/gameSessions/id.ts";
+import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import { limits } from "#contracts/limits.ts";
+import { bearerTicket, readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
+import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
+import { aGameSessionSpec } from "../../factories/gameSession.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { startReplica, stopReplica } from "../../support/http/replica.ts";
+import { sendTraffic } from "../../support/http/traffic.ts";
+import { FakeStreamer, type SeenRequest } from "../../support/session/fakeStreamer.ts";
+import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
+
+/** A loopback address that stands for the pods. */
+const podIp = "127.77.0.4";
+const sdp = { "content-type": "application/sdp" };
+
+describe("tickets to streams", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let operator: FakeOperator;
+  let streamer: FakeStreamer;
+  let owner: TestUser;
+  let id: string;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true });
+    operator = operatorOf(api);
+    await operator.addNode(100);
+    await eventually(() => api.deps.cluster.gameNodes.cache.size > 0);
+    streamer = await FakeStreamer.at(podIp);
+  });
+  beforeEach(async () => {
+    streamer.reset();
+    owner = await aUser(api.deps);
+    id = await launched(owner);
+  });
+  after(async () => {
+    streamer.stop();
+    await operator.removeNodes();
+    await api.stop();
+  });
+
+  async function launched(user: TestUser): Promise<string> {
+    const { slug } = await aGame(api.deps);
+    const { sessionId } = (await api.as(user).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    await operator.makeReady(sessionId, { podIp });
+    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status === "running");
+    return sessionId;
+  }
+
+  function offer(user: TestUser, headers: Record<string, string> = {}): Promise<ApiResponse> {
+    return api.as(user).post(`/api/stream/${id}`, "v=0 offer", { ...sdp, ...headers });
+  }
+
+  /** What a request's ticket says to a streamer that knows the key in its session's spec. */
+  async function ticketOf(request: SeenRequest | undefined, sessionId: string): Promise<TicketClaims | undefined> {
+    const { ticketPublicKey } = (await operator.session(sessionId)).spec;
+    const ticket = bearerTicket(request?.headers.authorization);
+    return ticket === undefined || ticketPublicKey === undefined ? undefined : readTicket(ticket, ticketVerifyingKey(ticketPublicKey), new Date());
+  }
+
+  it("are put on the offers and hang-ups of signed-in players on their way to the pod", async () => {
+    expect((await operator.session(id)).spec.ticketPublicKey).to.equal(api.deps.streamTickets.publicKey);
+    expect((await offer(owner)).status).to.equal(201);
+    streamer.response = { status: 200, headers: {}, body: "" };
+    expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
+    expect(streamer.seen.map(({ method }) => method)).to.deep.equal(["POST", "DELETE"]);
+    for (const request of streamer.seen) {
+      expect(await ticketOf(request, id)).to.include({ aud: id, sub: owner.id, role: "play" });
+      expect(request.headers).to.not.have.any.keys("cookie");
+    }
+  });
+
+  it("that a streamer refuses do not tell the page to sign in again, but the log", async () => {
+    for (const [status, error] of [[401, "unauthorized"], [403, "forbidden"]] as const) {
+      streamer.response = { status, headers: { "content-type": "application/json" }, body: JSON.stringify({ error, message: "No." }) };
+      expectErrorResponse(await offer(owner), 503, "unavailable");
+    }
+    expect(api.logLines.filter((line) => line.includes(id) && line.includes("refused the API's ticket"))).to.have.length(2);
+  });
+
+  it("are left out where the session's streamer asks for none", async () => {
+    const [player, game] = [await aUser(api.deps), await aGame(api.deps)];
+    const older = newGameSessionId();
+    await operator.sessions.create({ metadata: { name: older, namespace: api.kube!.sessionsNamespace }, spec: aGameSessionSpec({ userId: player.id }) });
+    await operator.makeReady(older, { podIp });
+    await aGameSessionRow(api.deps, { user: player, game }, { id: older });
+    const offerTo = async (): Promise<ApiResponse> => api.as(player).post(`/api/stream/${older}`, "v=0 offer", sdp);
+    await eventually(async () => (await offerTo()).status === 201, { what: "the session of an earlier version to be known" });
+    expect(streamer.seen.at(-1)!.headers).to.not.have.any.keys("authorization");
+  });
+
+  describe("instead of a cookie", () => {
+    async function ticketFor(user: TestUser, body: Record<string, string>): Promise<StreamTicketResponse> {
+      const response = await api.as(user).post("/api/game/stream-ticket", body);
+      expect(response.status, response.text).to.equal(200);
+      return response.json<StreamTicketResponse>();
+    }
+    const bearing = (ticket: string): Record<string, string> => ({ authorization: `Bearer ${ticket}` });
+    const offerWith = (ticket: string, path = `/api/stream/${id}`): Promise<ApiResponse> => api.anonymous().post(path, "v=0 offer", { ...sdp, ...bearing(ticket) });
+
+    it("plays and hangs up, and signs nobody in", async () => {
+      const { ticket, role, expiresAt, url } = await ticketFor(owner, { sessionId: id });
+      expect({ role, url }).to.deep.equal({ role: "play", url: `${api.url}/api/stream/${id}` });
+      expect(Date.parse(expiresAt) - Date.now()).to.be.within(590_000, 600_000);
+      const response = await offerWith(ticket);
+      expect(response.status, response.text).to.equal(201);
+      expect(response.setCookies).to.deep.equal([]);
+      streamer.response = { status: 200, headers: {}, body: "" };
+      expect((await api.anonymous().delete(new URL(response.headers.get("location")!).pathname, bearing(ticket))).status).to.equal(200);
+      expect(streamer.seen.map(({ method }) => method)).to.deep.equal(["POST", "DELETE"]);
+      for (const request of streamer.seen) expect(await ticketOf(request, id)).to.include({ aud: id, sub: owner.id, role: "play" });
+      expectErrorResponse(await api.anonymous().get("/api/game/sessions", bearing(ticket)), 401, "unauthorized");
+    });
+
+    it("watches by a ticket to watch, beside the owner's cookie as well", async () => {
+      const { ticket } = await ticketFor(owner, { sessionId: id, role: "watch" });
+      expect((await offerWith(ticket)).status).to.equal(201);
+      expect((await api.as(owner).post(`/api/stream/${id}`, "v=0 offer", { ...sdp, ...bearing(ticket) })).status).to.equal(201);
+      for (const request of streamer.seen) expect(await ticketOf(request, id)).to.include({ role: "watch" });
+    });
+
+    it("may come from a page of any site, because browsers add no ticket by themselves", async () => {
+      const { ticket } = await ticketFor(owner, { sessionId: id });
+      const elsewhere = { ...sdp, "origin": "https://player.test", "sec-fetch-site": "cross-site" };
+      expect((await api.anonymous().post(`/api/stream/${id}`, "v=0 offer", { ...elsewhere, ...bearing(ticket) })).status).to.equal(201);
+      expectErrorResponse(await offer(owner, elsewhere), 403, "forbidden");
+    });
+
+    it("is refused when it is forged or expired, and for another session", async () => {
+      const forged = new StreamTickets(new Map([["other", Buffer.alloc(32, 7)]]), api.deps.clock);
+      const old = new StreamTickets(api.deps.config.auth.signingKeys, { ...api.deps.clock, now: () => new Date(Date.now() - 1_260_000) });
+      const grant = { sessionId: id, userId: owner.id, role: "play" } as const;
+      for (const tickets of [forged, old]) {
+        const response = await offerWith(tickets.issue(grant, 600, tickets.publicKey)!.ticket);
+        expectErrorResponse(response, 401, "unauthorized");
+        expect(response.headers.get("www-authenticate")).to.match(/^Bearer /);
+      }
+      const other = await aUser(api.deps);
+      const { ticket } = await ticketFor(other, { sessionId: await launched(other) });
+      expectErrorResponse(await offerWith(ticket), 403, "forbidden");
+      expectErrorResponse(await api.anonymous().delete(`/api/stream/${id}/connection-1`, bearing(ticket)), 403, "forbidden");
+      expect(streamer.seen).to.have.length(0);
+    });
+
+    it("is given to the owner of an active session only, so many times a minute", async () => {
+      const stranger = api.as(await aUser(api.deps));
+      expectErrorResponse(await api.anonymous().post("/api/game/stream-ticket", { sessionId: id }), 401, "unauthorized");
+      expectErrorResponse(await stranger.post("/api/game/stream-ticket", { sessionId: id }), 404, "not_found");
+      expectErrorResponse(await api.as(owner).post("/api/game/stream-ticket", { sessionId: id, role: "operate" }), 400, "invalid_request");
+      await operator.finish(id);
+      await eventually(async () => (await api.as(owner).post("/api/game/stream-ticket", { sessionId: id })).status === 409, { what: "the end to be known" });
+      const { statuses } = await sendTraffic(limits.streamTicket.perMinute + 1, () => stranger.post("/api/game/stream-ticket", { sessionId: id }));
+      expect(statuses[429], JSON.stringify(statuses)).to.be.above(0);
+    });
+
+    it("still opens sessions that were launched before the signing key changed", async () => {
+      const rotated = await startReplica(api, { env: { SIGNING_KEYS: `new:${randomBytes(32).toString("base64")},${keysOf(api)}` } });
+      try {
+        expect(rotated.deps.streamTickets.publicKey).to.not.equal(api.deps.streamTickets.publicKey);
+        expect((await rotated.as(owner).post(`/api/stream/${id}`, "v=0 offer", sdp)).status).to.equal(201);
+        expect(await ticketOf(streamer.seen[0], id)).to.include({ aud: id, role: "play" });
+        const { ticket } = (await rotated.as(owner).post("/api/game/stream-ticket", { sessionId: id })).json<StreamTicketResponse>();
+        expect((await offerWith(ticket)).status, "at a process that does not have the new key yet").to.equal(201);
+      } finally {
+        await stopReplica(rotated);
+      }
+    });
+  });
+});
+
+function keysOf({ deps }: TestApi): string {
+  return [...deps.config.auth.signingKeys].map(([kid, key]) => `${kid}:${key.toString("base64")}`).join();
+}
