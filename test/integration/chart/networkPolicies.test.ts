@@ -74,7 +74,7 @@ describe("the chart's network policies, where they are enforced", function () {
     const test = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-network-test");
     programs.set("joypod-network-test", aPod("joypod", test?.metadata.labels ?? {}));
     expect([...programs.keys()]).to.have.members(
-      ["api", "operator", "node-agent", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys"].map((name) => `joypod-${name}`));
+      ["api", "operator", "node-agent", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
   });
 
   function program(name: string): NetworkEnd {

@@ -11,8 +11,8 @@ import { repositoryRoot } from "../../../support/processes/programs.ts";
 
 const chart = join(repositoryRoot, "charts/joypod");
 const bundled = ["--values", join(chart, "ci/bundled-values.yaml")];
-const external = ["--values", join(chart, "ci/external-values.yaml"), "--set", "api.existingSecret="];
-const made = ["api", "postgres", "redis", "s3", "api-store", "node-agent-store"].map((name) => `joypod-${name}`);
+const external = ["--values", join(chart, "ci/external-values.yaml"), "--set", "api.existingSecret=,operator.existingSecret="];
+const made = ["api", "operator", "postgres", "redis", "s3", "api-store", "node-agent-store"].map((name) => `joypod-${name}`);
 
 /** The chart with secrets of its own, as its earlier version rendered them. */
 async function formerChart(secrets: Record<string, Record<string, string>>): Promise<string> {
