@@ -12,7 +12,7 @@ import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type NewGameSession } from "./launchQueries.ts";
-import { lockLaunches } from "../saves/launchLock.ts";
+import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";

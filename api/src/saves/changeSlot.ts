@@ -28,7 +28,7 @@ export async function restoreSave(deps: RestoreDeps, slotOf: SlotOf, versionId: 
   });
 }
 
-/** Gives a slot a name of the player's own, or the first one back for an empty one, and returns the slot. It may be in use. Throws not_found. */
+/** Renames a slot, back to its first name for an empty one, and returns the slot. It may be in use. Throws not_found. */
 export async function renameSlot(deps: SlotChangeDeps, slotOf: SlotOf, label: string): Promise<SlotHistory> {
   const { pool } = deps.postgres;
   const { slot } = await findSlotHistory(deps, pool, slotOf);

@@ -30,6 +30,6 @@ export async function copySlot(deps: ImportDeps, slotOf: SlotOf, alsoWithin?: Al
 }
 
 function labelOfCopy(label: string): string {
-  const kept = [...label].slice(0, limits.save.labelMaxLength - suffix.length).join("").trimEnd();
+  const kept = Array.from(label).slice(0, limits.save.labelMaxLength - suffix.length).join("").trimEnd();
   return kept.endsWith(suffix) ? kept : kept + suffix;
 }

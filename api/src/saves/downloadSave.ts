@@ -28,7 +28,7 @@ function gated(logger: Logger, source: Readable, version: SaveVersion): Readable
   const gate = createDigestGate(version);
   pipeline(source, gate, (error) => {
     // Clients that go away are nothing to report.
-    if (error != null && error.code !== "ERR_STREAM_PREMATURE_CLOSE") logger.warn({ err: error, objectKey: version.objectKey }, "A download of a save was cut.");
+    if (error && error.code !== "ERR_STREAM_PREMATURE_CLOSE") logger.warn({ err: error, objectKey: version.objectKey }, "A download of a save was cut.");
   });
   return gate;
 }

@@ -79,7 +79,7 @@ export async function insertSlot(transaction: Queryable, { id, userId, gameId, n
   });
 }
 
-/** Gives a slot a name of the player's own; null gives the first one back. */
+/** Renames a slot; null stands for its first name. */
 export async function updateSlotLabel(db: Queryable, slotId: string, label: string | null): Promise<void> {
   await db.query({
     name: "rename-slot",

@@ -1,6 +1,6 @@
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import { lockLaunches } from "./launchLock.ts";
+import { lockLaunches } from "./launchLockQueries.ts";
 import type { SavesGame, SlotOf, SlotsOf } from "./playerSlotQueries.ts";
 import { lockSlot } from "./saveVersionQueries.ts";
 import { noSuchSlot, requireFree, requireListed } from "./slotErrors.ts";

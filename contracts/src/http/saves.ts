@@ -56,7 +56,7 @@ export type RestoreSaveRequest = z.infer<typeof RestoreSaveRequest>;
 /** The label comes trimmed and in NFC; it may be empty. */
 export const RenameSaveSlotRequest = z.strictObject({
   label: line(4 * limits.save.labelMaxLength).normalize("NFC").trim()
-    .refine((text) => [...text].length <= limits.save.labelMaxLength, `must have at most ${limits.save.labelMaxLength} characters`)
+    .refine((text) => Array.from(text).length <= limits.save.labelMaxLength, `must have at most ${limits.save.labelMaxLength} characters`)
     .meta({ description: `At most ${limits.save.labelMaxLength} characters; an empty one gives the first label back.`, examples: ["Before the last boss"] }),
 }).meta({ id: "RenameSaveSlotRequest" });
 export type RenameSaveSlotRequest = z.infer<typeof RenameSaveSlotRequest>;

@@ -158,7 +158,7 @@ describe("transfers of saves", function () {
     expectErrorResponse(await upload(archive, `/api/games/${(await aGame(fixture.api.deps)).slug}/saves/${slotId}/archive`), 404, "not_found");
   });
 
-  it("answer 503 while the object store is away, and change nothing", async () => {
+  it("answer 503 while the object store is unavailable, and change nothing", async () => {
     const { id } = await fixture.aVersion(slotId, "one");
     const before = await fixture.saves();
     await fixture.minio.stop();

@@ -69,7 +69,7 @@ describe("scrubSaves", function () {
     expect(performance.now() - startedMs).to.be.at.least(490);
   });
 
-  it("blames no save while the object store is away, and tries again within the hour", async () => {
+  it("blames no save while the object store is unavailable, and tries again within the hour", async () => {
     const { prisma } = fixture.api.deps.postgres;
     await fixture.aVersion(slotId, "one");
     await fixture.minio.stop();

@@ -85,10 +85,16 @@ function errorsOf(route: Route, shared: Shared): Record<`4${string}`, ZodOpenApi
   return Object.fromEntries([...errorCodesByStatus(route)].map(([status, codes]) => [String(status), errorResponse(route, status, codes, shared)]));
 }
 
+/** Returns the name of a response that routes share: those with other headers have another one. */
+function responseId({ access, limits }: Route, status: number, name: string): string {
+  if (access === "public" && limits.length === 0) return `${name}Uncounted`;
+  return access === "viewer" && status === 401 ? `Viewer${name}` : name;
+}
+
 function errorResponse(route: Route, status: number, codes: readonly ErrorCode[], shared: Shared): ZodOpenApiResponseObject {
   const kind = errorKindOf(route);
   const name = errorName(kind, codes);
-  const id = route.access === "public" && route.limits.length === 0 ? `${name}Uncounted` : name;
+  const id = responseId(route, status, name);
   const headers = errorHeaders(route, status);
   const schema = shared.bodies.get(name) ?? errorBody(kind, codes);
   const response = shared.errorResponses.get(id) ?? {
