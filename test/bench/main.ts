@@ -1,6 +1,6 @@
 // Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
-// `ONLY=launch` (or writes, streams, spool, copy, A1 … A6, C3; several with commas) measures that alone, and what does not name the running
+// `ONLY=launch` (or stops, writes, streams, spool, copy, A1 … A6, C3; several with commas) measures that alone, and what does not name the running
 // platform needs none; launches are also told step by step. `ROUNDS` is the number of launches.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -12,6 +12,7 @@ import { Players } from "#test/e2e/support/players.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { measureApi } from "./api.ts";
+import { measureEarlyStops } from "./earlyStops.ts";
 import { measureBarePod, type BarePodTimes } from "./barePod.ts";
 import { sessionWrites } from "./kubeWrites.ts";
 import { measureCatalogClient, measureCatalogPages } from "./catalogPages.ts";
@@ -19,7 +20,7 @@ import { measureNodeCopy } from "./nodeCopy.ts";
 import { measureUpload } from "./uploadArchive.ts";
 import { measureLoopbackFirstFrame, measureLoopbackPhoton, measureStreamPhoton } from "./photon.ts";
 import { measureSpooling } from "./spooling.ts";
-import { atLeastRow, atMostRow, countRow, median, table, type BenchRow } from "./row.ts";
+import { atLeastRow, atMostRow, belowRow, countRow, median, percentile, table, type BenchRow } from "./row.ts";
 import { LaunchTimeline } from "./launchTimeline.ts";
 import { beginLaunch, keepAlive, launch, stop, whenRunning } from "./session.ts";
 
@@ -44,7 +45,7 @@ async function measureAll(): Promise<void> {
   if (isWanted("C3")) rows.push(...await measureUpload());
   if (isWanted("A4")) rows.push(await measureCatalogClient());
   if (isWanted("A5")) rows.push(...await measureCatalogPages());
-  if (["launch", "writes", "streams"].some(isWanted)) await measurePlatform();
+  if (["launch", "stops", "writes", "streams"].some(isWanted)) await measurePlatform();
   if (isWanted("spool")) rows.push(await measureSpooling());
   if (isWanted("copy")) {
     const { agentSeconds, peerSeconds } = await measureNodeCopy({ rounds: 3 });
@@ -60,6 +61,7 @@ async function measurePlatform(): Promise<void> {
   try {
     const { game: { page } } = await players.signIn({ isTraced: false });
     if (isWanted("launch")) rows.push(...await launches(page, installed, slug));
+    if (isWanted("stops")) rows.push(belowRow("stop during a launch → 200 p99 of 100", percentile(await measureEarlyStops(installed, slug), 0.99), 15_000));
     if (isWanted("writes")) rows.push(...await writes(page, installed, slug));
     if (isWanted("streams")) rows.push(...await streams(page, slug));
   } finally {
