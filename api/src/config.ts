@@ -120,6 +120,8 @@ const Variables = z.object({
   SAVE_VERSIONS_KEPT: whole(10, 1, 1000),
   SAVE_DAILY_VERSIONS_DAYS: whole(30, 0, 3650),
   SAVE_RETENTION_DAYS: whole(7, 0, 3650),
+  SAVE_CHANGES_PER_MINUTE: whole(limits.save.changesPerMinute, 1, 100_000),
+  SAVE_TRANSFERS_PER_HOUR: whole(limits.save.transfersPerHour, 1, 100_000),
   SAVE_SCRUB_HOURS: whole(24, 0, 8760),
   SAVE_SCRUB_BYTES_PER_SECOND: whole(8 * 2 ** 20, 1024, 2 ** 40),
   MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
@@ -208,6 +210,8 @@ export function readConfig(environment: Environment) {
       retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000,
       versionsKept: env.SAVE_VERSIONS_KEPT,
       dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS,
+      changesPerMinute: env.SAVE_CHANGES_PER_MINUTE,
+      transfersPerHour: env.SAVE_TRANSFERS_PER_HOUR,
       /** How often each kept save is read again, and how fast; undefined for never. */
       scrub: env.SAVE_SCRUB_HOURS === 0 ? undefined : { intervalSeconds: env.SAVE_SCRUB_HOURS * 3600, bytesPerSecond: env.SAVE_SCRUB_BYTES_PER_SECOND },
     },
@@ -244,6 +248,22 @@ export function configWarnings({ isSecure, trustedProxies, auth: { bcryptCost } 
     warnings.push(`BCRYPT_COST is ${bcryptCost}: passwords from a stolen database would be guessed too fast. Set it to ${limits.auth.bcryptCost} or more.`);
   }
   return warnings;
+}
+
+/** Returns what the command line needs for players' saves besides. Throws one error that names every wrong variable. */
+export function readCliSavesConfig(environment: Environment) {
+  const { S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS } = Variables.shape;
+  const env = readEnvironment(z.object({
+    S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS,
+  }), environment, "command line");
+  return {
+    objectStore: {
+      endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY, timeoutMs: env.S3_TIMEOUT_MS,
+    },
+    saves: { versionsKept: env.SAVE_VERSIONS_KEPT, dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS, retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000 },
+    /** An admin's file may come from a slow line. */
+    partner: { uploadPace: { idleMs: 600_000, windowMs: 600_000, minBytesPerWindow: 1 } },
+  };
 }
 
 /**

@@ -8,6 +8,8 @@ export class Metrics {
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #signIns: Counter<"outcome">;
   readonly #saveConflicts: Counter;
+  readonly #saveChecks: Counter<"found">;
+  readonly #unreadableSaves: Gauge;
 
   constructor() {
     const registers = [this.registry];
@@ -17,6 +19,8 @@ export class Metrics {
       labelNames: ["method", "route", "status"], buckets: seconds, registers,
     });
     this.#signIns = new Counter({ name: "joypod_sign_ins_total", help: "Sign-in attempts by outcome.", labelNames: ["outcome"], registers });
+    this.#saveChecks = new Counter({ name: "joypod_save_checks_total", help: "Kept saves that were read to check them, by how they were found.", labelNames: ["found"], registers });
+    this.#unreadableSaves = new Gauge({ name: "joypod_saves_unreadable", help: "Kept saves that are missing or damaged.", registers });
     this.#saveConflicts = new Counter({
       name: "joypod_save_conflicts_total", help: "Saves that were kept as conflict copies, as their session did not own the slot any longer.", registers,
     });
@@ -29,6 +33,16 @@ export class Metrics {
 
   signInDone(outcome: "succeeded" | "failed" | "locked" | "limited" | "csrf"): void {
     this.#signIns.inc({ outcome });
+  }
+
+  /** One save that the scrub has read. */
+  saveChecked(found: "whole" | "missing" | "damaged"): void {
+    this.#saveChecks.inc({ found });
+  }
+
+  /** How many kept saves are known to be unreadable; told by the process that leads, the others say 0. */
+  setUnreadableSaves(count: number): void {
+    this.#unreadableSaves.set(count);
   }
 
   /** One save that was kept as a conflict copy. */

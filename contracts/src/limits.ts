@@ -109,10 +109,8 @@ export const limits = {
     entries: 20_000,
     /** Characters of a player's own name for a slot. */
     labelMaxLength: 40,
-    /** Restores, copies, renamings and deletions of a player. */
+    /** Restores, copies, renamings, deletions and wishes to save of a player. */
     changesPerMinute: 30,
-    /** Saves that a player asks for while playing. */
-    requestsPerMinute: 6,
     /** Uploads and downloads of a player. */
     transfersPerHour: 60,
   },

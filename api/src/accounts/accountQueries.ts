@@ -7,6 +7,12 @@ export async function findUserIdByEmail(prisma: PrismaClient, email: string): Pr
   return id;
 }
 
+/** Returns the id of the user of a normalised e-mail address; undefined when there is none. */
+export async function findUserId(db: Queryable, email: string): Promise<string | undefined> {
+  const { rows: [user] } = await db.query<{ id: string }>("SELECT id FROM users WHERE email = $1", [email]);
+  return user?.id;
+}
+
 /** Locks the user of a normalised e-mail address until the transaction ends and returns the id; undefined when there is none. */
 export async function lockUserByEmail(transaction: Queryable, email: string): Promise<string | undefined> {
   const { rows: [user] } = await transaction.query<{ id: string }>("SELECT id FROM users WHERE email = $1 FOR UPDATE", [email]);

@@ -8,11 +8,12 @@ import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
 import { freePlayers, releaseSlots, type ReleaseSlotsDeps } from "../gameSessions/recorder/releaseSlots.ts";
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
+import { scrubSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
 import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 
 /** What the work needs, all of it together. */
-export type LeaderWorkDeps = RecorderDeps & ReleaseSlotsDeps & RelayDeps & SyncGameCachesDeps & SweeperDeps & SweepSavesDeps & {
+export type LeaderWorkDeps = RecorderDeps & ReleaseSlotsDeps & RelayDeps & SyncGameCachesDeps & SweeperDeps & SweepSavesDeps & ScrubSavesDeps & {
   config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
   kube: KubeTransport;
 };
@@ -95,11 +96,14 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
         this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
         this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
+        this.#repeat("save checks", remains, signal, () => scrubSaves(deps, signal)),
         this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),
       ]);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
+      // The next leader tells it.
+      deps.metrics.setUnreadableSaves(0);
       await recorder.stop();
     }
   }

@@ -5,10 +5,13 @@ import { Passwords } from "../auth/passwords.ts";
 import { announceOnce } from "./announceOnce.ts";
 import { exitCodes, toCliError } from "./cliError.ts";
 import { createProgram } from "./program.ts";
-import { readCliConfig, secretLogKeys } from "../config.ts";
+import { readCliConfig, readCliSavesConfig, secretLogKeys } from "../config.ts";
 import { invalidRequest } from "../errors.ts";
+import { systemClock } from "#runtime/clock.ts";
 import { createLogger } from "#runtime/createLogger.ts";
 import { Audit } from "../audit/audit.ts";
+import { SaveUploads } from "../saves/saveUploads.ts";
+import { connectObjectStore } from "../stores/objectStore.ts";
 import { connectPostgres } from "../stores/postgres.ts";
 
 const asJson = process.argv.includes("--json");
@@ -16,11 +19,17 @@ const logger = createLogger({ program: "api", level: "error", secretKeys: secret
 let postgres: ReturnType<typeof connectPostgres> | undefined;
 let passwords: Passwords | undefined;
 
+const stores = (): { postgres: ReturnType<typeof connectPostgres>; audit: Audit } => {
+  postgres ??= connectPostgres({ ...readCliConfig(process.env).postgres, logger });
+  return { postgres, audit: new Audit(postgres, logger) };
+};
+
 const program = createProgram({
   databaseUrl: () => readCliConfig(process.env).postgres.url,
-  stores: () => {
-    postgres ??= connectPostgres({ ...readCliConfig(process.env).postgres, logger });
-    return { postgres, audit: new Audit(postgres, logger) };
+  stores,
+  saves: () => {
+    const { objectStore, ...config } = readCliSavesConfig(process.env);
+    return { ...stores(), config, logger, clock: systemClock, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1) };
   },
   passwords: () => {
     const { pepper, bcryptCost: cost } = readCliConfig(process.env);
@@ -31,6 +40,8 @@ const program = createProgram({
     const { redisUrl, tokenLifetimeSeconds } = readCliConfig(process.env);
     return redisUrl !== undefined && await announceOnce({ url: redisUrl, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
   },
+  input: () => process.stdin,
+  output: () => process.stdout,
   readStdin: () => text(process.stdin),
   readLines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
   bcryptCost: () => readCliConfig(process.env).bcryptCost,

@@ -13,7 +13,7 @@ export interface CliError {
 }
 
 const words: Partial<Record<ErrorCode, CliError["error"]>> = {
-  invalid_request: "invalid", conflict: "exists", not_found: "not_found", session_active: "in_use",
+  invalid_request: "invalid", conflict: "exists", not_found: "not_found", session_active: "in_use", slot_in_use: "in_use", no_empty_slot: "in_use", invalid_archive: "invalid", payload_too_large: "invalid",
 };
 
 /** Returns what the command line tells of an error; one that nobody foresaw has failed. */

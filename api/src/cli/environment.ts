@@ -1,7 +1,13 @@
+import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Audit } from "../audit/audit.ts";
+import type { RestoreDeps } from "../saves/changeSlot.ts";
+import type { UploadSaveDeps } from "../saves/uploadSave.ts";
 import type { Postgres } from "../stores/postgres.ts";
+
+/** What works with players' saves. */
+export type CliSaves = RestoreDeps & UploadSaveDeps & { audit: Audit };
 
 /** What the commands work with; opened when one needs it. */
 export interface CliEnvironment {
@@ -11,6 +17,11 @@ export interface CliEnvironment {
   /** Tells running API servers which sign-ins are over; false when they could not be told. */
   announce: (authSessionIds: readonly string[]) => Promise<boolean>;
   readStdin(): Promise<string>;
+  /** The same as it comes, and standard output, for archives. */
+  input(): Readable;
+  output(): Writable;
+  /** What works with players' saves needs; throws when the object store is not configured. */
+  saves(): CliSaves;
   /** The same line by line. */
   readLines(): AsyncIterable<string>;
   /** Of new password hashes. */

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { migrate, waitForDatabase } from "../stores/migrations.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { addPartnerCommands } from "./partnerCommands.ts";
+import { addSaveCommands } from "./saveCommands.ts";
 import { addUserCommands } from "./userCommands.ts";
 
 const json = ["--json", "answer with one JSON object"] as const;
@@ -23,6 +24,7 @@ export function createProgram(environment: CliEnvironment): Command {
 
   addUserCommands(command, program, environment);
   addPartnerCommands(command, program, environment);
+  addSaveCommands(command, program, environment);
   return program;
 }
 

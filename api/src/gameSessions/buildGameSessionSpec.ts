@@ -23,7 +23,7 @@ export interface SpecSource {
   userId: string;
   slug: string;
   context: LaunchContext;
-  slot: Omit<Slot, "isPending">;
+  slot: Omit<Slot, "isPending" | "isUnreadable">;
   settings: GameSessionSettings;
   now: Date;
 }

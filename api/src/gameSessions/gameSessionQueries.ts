@@ -17,12 +17,14 @@ export interface GameSessionRow {
   cpuSeconds: number | null;
   peakMemoryMb: number | null;
   saveNotice: string | null;
+  /** A FailureReason of the GameSession kind, or one of the recorder's. */
+  failureReason: string | null;
 }
 
 const columns = `
   s.id, s.status, g.slug AS "gameSlug", g.title AS "gameTitle", s.started_at AS "startedAt", s.ready_at AS "readyAt",
   s.expires_at AS "expiresAt", s.stop_reason AS "stopReason", s.duration_seconds AS "durationSeconds",
-  s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice"`;
+  s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice", s.failure_reason AS "failureReason"`;
 
 /** Returns the user's session of that id, as long as an ended one can be read; undefined when there is none. */
 export async function findGameSession(db: Queryable, id: string, userId: string): Promise<GameSessionRow | undefined> {

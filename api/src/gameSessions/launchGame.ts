@@ -12,6 +12,8 @@ import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotCho
 import { offeredSlots } from "../cluster/capacity.ts";
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type NewGameSession } from "./launchQueries.ts";
 import { lockLaunches } from "../saves/launchLock.ts";
+import { unreadableSave } from "../saves/saveVersion.ts";
+import { listSaveVersions } from "../saves/saveVersionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";
@@ -33,7 +35,7 @@ export interface Launch extends SlotWish {
 
 /**
  * Stores a new game session, creates its object in the cluster and returns its id. Throws not_found, session_active, no_empty_slot,
- * conflict (also for a game that needs the internet where the site does not allow it) and no_servers, in this order of precedence. A
+ * unreadable_save, conflict (also for a game that needs the internet where the site does not allow it) and no_servers, in this order of precedence. A
  * process that dies in between leaves a row that the relay goes on with. `alsoWithin` runs in the transaction that stores the session.
  */
 export async function launchGame(
@@ -47,6 +49,7 @@ export async function launchGame(
     if (choice.kind === "unknown") throw notFound("There is no such save slot.");
     if (context.activeSessionId !== null) throw sessionActive(context.activeSessionId);
     const slot = slotOf(choice);
+    if (choice.kind === "continue" && choice.slot.isUnreadable) throw await unreadable(transaction, choice.slot);
     if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
     if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
     const source = { userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, now: deps.clock.now() };
@@ -55,7 +58,7 @@ export async function launchGame(
     const stored = {
       id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
     };
-    if (!await insertGameSession(transaction, stored)) throw await refusalOf(transaction, userId);
+    if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
     await alsoWithin?.(stored.id, transaction);
     return stored;
   });
@@ -76,9 +79,15 @@ function noServers(message: string, cause?: unknown): DomainError {
 }
 
 /** Why the session could not be stored, although nothing spoke against it a moment before. */
-async function refusalOf(transaction: Queryable, userId: string): Promise<DomainError> {
+async function launchErrorOf(transaction: Queryable, userId: string): Promise<DomainError> {
   const isActive = await hasActiveGameSession(transaction, userId);
   return isActive ? new DomainError("session_active", { message: sessionActiveMessage }) : slotInUse();
+}
+
+/** Another launch would fail like the one that found it: the player has to restore a version before. */
+async function unreadable(transaction: Queryable, { id, objectKey }: Slot): Promise<DomainError> {
+  const versions = await listSaveVersions(transaction, [id]);
+  return unreadableSave({ versions }, versions.find((version) => version.objectKey === objectKey));
 }
 
 function slotInUse(): DomainError {
@@ -87,7 +96,7 @@ function slotInUse(): DomainError {
   });
 }
 
-interface ChosenSlot extends Omit<Slot, "isPending"> {
+interface ChosenSlot extends Omit<Slot, "isPending" | "isUnreadable"> {
   isNew: boolean;
 }
 

@@ -48,7 +48,8 @@ export async function findLaunchContext(transaction: Queryable, slug: string, us
         (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions",
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
-            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
+            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL),
+            'isUnreadable', EXISTS (SELECT FROM save_versions u WHERE u.slot_id = s.id AND u.object_key = s.object_key AND u.unreadable_at IS NOT NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
           FROM save_slots s WHERE s.user_id = $2 AND s.game_id = g.id) AS "slots"
       FROM games g JOIN game_versions v ON v.id = g.current_version_id
       WHERE g.slug = $1 AND g.status = 'active' AND g.deleted_at IS NULL

@@ -31,7 +31,7 @@ export function presentGameSession(row: GameSessionRow, cluster: ClusterView, ba
     startedAt: row.startedAt.toISOString(),
     ...(status === "starting" ? presentLaunchProgress(launchProgressOf(gameSession, (name) => cluster.gameNode(name))) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
-    ...(hasEnded ? publicEndOf(stopReason, wasReady(row, gameSession)) : {}),
+    ...(hasEnded ? publicEndOf(stopReason, wasReady(row, gameSession), row.failureReason ?? gameSession?.status?.failure?.reason) : {}),
     ...presentSaveNotice(row, gameSession, hasEnded),
   };
 }

@@ -29,7 +29,7 @@ const launch = route({
   limits: ["launch", "launchHourly"],
   body: LaunchRequest,
   responses: { 202: LaunchResponse },
-  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "no_servers"],
+  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "unreadable_save", "no_servers"],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
     const remember = remembering(ctx, 202);
@@ -113,7 +113,7 @@ const save = route({
   name: "saveGameSession",
   summary: "Save what is played",
   description: "A version of its own is kept of it, besides the saves that are made by themselves.",
-  limits: ["saveRequests"],
+  limits: ["saves"],
   body: GameSessionRequest,
   responses: { 202: SaveRequestedResponse },
   errors: ["not_found", "not_running"],

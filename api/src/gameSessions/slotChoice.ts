@@ -14,6 +14,8 @@ export interface Slot {
   unpackedBytes: number | null;
   /** Whether a session owns the slot: its last save has not come yet. */
   isPending: boolean;
+  /** Whether the stored save was found missing or damaged. */
+  isUnreadable: boolean;
 }
 
 /** The slot that the player asked for; neither field means the most recently played one. */

@@ -1,4 +1,5 @@
 import { StopReason } from "#contracts/crd/gameSession.ts";
+import { restoreReasons } from "#contracts/crd/reasons.ts";
 import type { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 
 /** How a stop reason of the cluster appears to the player. */
@@ -42,17 +43,21 @@ const stopCauses: Record<StopReason, StopCause> = {
   },
 };
 
+const unreadableReasons: readonly string[] = [restoreReasons.checksumMismatch, restoreReasons.saveMissing];
+const unreadableMessage = "The save of this slot is missing or damaged: restore the version before it on the game's page.";
+
 /** An end as the player sees it. */
 export interface PublicEnd {
   endReason: GameSessionEndReason;
   message?: string;
 }
 
-/** Returns how a stop reason appears to the player; undefined when there is none yet. */
-export function publicEndOf(stopReason: string | null, wasReady: boolean): PublicEnd | undefined {
+/** Returns how a stop reason, and the failure behind it, appear to the player; undefined when there is none yet. */
+export function publicEndOf(stopReason: string | null, wasReady: boolean, failureReason: string | null = null): PublicEnd | undefined {
   const reason = StopReason.safeParse(stopReason).data;
   if (reason === undefined) return undefined;
   const { endReason, messages } = stopCauses[reason];
-  const message = wasReady ? messages.running : messages.starting;
+  const isSaveBad = !wasReady && failureReason !== null && unreadableReasons.includes(failureReason);
+  const message = isSaveBad ? unreadableMessage : wasReady ? messages.running : messages.starting;
   return { endReason, ...(message === undefined ? {} : { message }) };
 }

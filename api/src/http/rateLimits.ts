@@ -14,13 +14,14 @@ export interface RateLimitPolicy {
 export interface RateLimitConfig {
   catalog: { requestsPerMinute: number };
   gameSession: { launchesPerMinute: number; launchesPerHour: number; pollsPerMinute: number };
+  saves: { changesPerMinute: number; transfersPerHour: number };
   partner: { requestsPerMinute: number; uploadsPerHour: number };
 }
 
 /** Returns every limit there is, by name. */
 export function policiesOf(config: RateLimitConfig) {
   const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
-  const { auth, gameSession, save } = limits;
+  const { auth, gameSession } = limits;
   return {
     authReads: minute(auth.readsPerIpPerMinute),
     authPosts: minute(auth.postsPerIpPerMinute),
@@ -32,9 +33,8 @@ export function policiesOf(config: RateLimitConfig) {
     stop: minute(gameSession.stopsPerMinute),
     signalling: minute(gameSession.pollsPerMinute),
     partner: minute(config.partner.requestsPerMinute),
-    saves: minute(save.changesPerMinute),
-    saveRequests: minute(save.requestsPerMinute),
-    saveTransfers: { points: save.transfersPerHour, windowSeconds: 3600 },
+    saves: minute(config.saves.changesPerMinute),
+    saveTransfers: { points: config.saves.transfersPerHour, windowSeconds: 3600 },
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
   } satisfies Record<string, RateLimitPolicy>;
 }

@@ -6,8 +6,8 @@ import type { SlotOf } from "./playerSlotQueries.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import { currentVersion } from "./saveVersion.ts";
 import type { AlsoWithin } from "./slotChange.ts";
-import { emptySlotNumber, noSuchSlot, requireFree, requireListed } from "./slotErrors.ts";
-import { findGameSaves, type SlotHistory } from "./slotHistory.ts";
+import { emptySlotNumber, requireFree, requireListed } from "./slotErrors.ts";
+import { findSlotHistory, type SlotHistory } from "./slotHistory.ts";
 
 const suffix = " (copy)";
 
@@ -16,9 +16,7 @@ const suffix = " (copy)";
  * slot without a save, unreadable_save and unavailable.
  */
 export async function copySlot(deps: ImportDeps, slotOf: SlotOf, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
-  const { game, slots } = await findGameSaves(deps, deps.postgres.pool, slotOf);
-  const slot = slots.find(({ id }) => id === slotOf.slotId);
-  if (slot === undefined) throw noSuchSlot();
+  const { game, slot, slots } = await findSlotHistory(deps, deps.postgres.pool, slotOf);
   requireListed(game);
   requireFree(slot);
   emptySlotNumber(slots);

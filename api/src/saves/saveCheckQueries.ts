@@ -6,14 +6,15 @@ export interface CheckedObject extends SavedObject {
   slotId: string;
 }
 
-/** Notes whether an object is whole, in all versions that name it. Writes nothing where that is known. */
-export async function updateObjectReadable(db: Queryable, { slotId, objectKey }: CheckedObject, isReadable: boolean): Promise<void> {
-  await db.query({
+/** Notes whether an object is whole, in all versions that name it. Returns whether that is news. */
+export async function updateObjectReadable(db: Queryable, { slotId, objectKey }: Pick<CheckedObject, "slotId" | "objectKey">, isReadable: boolean): Promise<boolean> {
+  const { rowCount } = await db.query({
     name: "note-object-readable",
-    text: `UPDATE save_versions SET unreadable_at = CASE WHEN $3 THEN NULL ELSE now() END
+    text: `UPDATE save_versions SET unreadable_at = CASE WHEN $3 THEN NULL ELSE now() END, check_due_at = LEAST(check_due_at, now())
       WHERE slot_id = $1 AND object_key = $2 AND (unreadable_at IS NULL) <> $3`,
     values: [slotId, objectKey, isReadable],
   });
+  return rowCount !== 0;
 }
 
 /** Returns the object whose check is due the longest; undefined when none is. */
@@ -32,6 +33,28 @@ export async function updateCheckDue(db: Queryable, { slotId, objectKey }: Check
     text: "UPDATE save_versions SET check_due_at = now() + make_interval(secs => $3) WHERE slot_id = $1 AND object_key = $2",
     values: [slotId, objectKey, seconds],
   });
+}
+
+/** A version that was found missing or damaged, and whose it is; both are null for a slot that is gone. */
+export interface UnreadableSave {
+  email: string | null;
+  slug: string | null;
+  slotNumber: number | null;
+  versionId: string;
+  objectKey: string;
+  unreadableAt: Date;
+}
+
+/** Returns versions that were found missing or damaged, the latest finds first, at most `limit`. */
+export async function listUnreadable(db: Queryable, limit: number): Promise<UnreadableSave[]> {
+  const { rows } = await db.query<UnreadableSave>({
+    name: "list-unreadable-saves",
+    text: `SELECT u.email, g.slug, s.number AS "slotNumber", v.id AS "versionId", v.object_key AS "objectKey", v.unreadable_at AS "unreadableAt"
+      FROM save_versions v LEFT JOIN save_slots s ON s.id = v.slot_id LEFT JOIN users u ON u.id = s.user_id LEFT JOIN games g ON g.id = s.game_id
+      WHERE v.unreadable_at IS NOT NULL ORDER BY v.unreadable_at DESC, v.id LIMIT $1`,
+    values: [limit],
+  });
+  return rows;
 }
 
 /** Returns how many kept versions were found missing or damaged. */

@@ -21,9 +21,9 @@ export function versionOf({ versions }: SlotHistory, versionId: string): SaveVer
 }
 
 /** Returns the error for a version that is missing or damaged, which names the newest one before it that can be read. */
-export function unreadableSave({ versions }: Pick<SlotHistory, "versions">, version: SaveVersion): DomainError {
-  const earlier = versions.slice(versions.findIndex(({ id }) => id === version.id) + 1);
-  const before = earlier.find(({ unreadableAt, objectKey }) => unreadableAt === null && objectKey !== version.objectKey);
+export function unreadableSave({ versions }: Pick<SlotHistory, "versions">, version: SaveVersion | undefined): DomainError {
+  const earlier = versions.slice(versions.findIndex(({ id }) => id === version?.id) + 1);
+  const before = earlier.find(({ unreadableAt, objectKey }) => unreadableAt === null && objectKey !== version?.objectKey);
   const advice = before === undefined ? "There is no earlier one." : "Take the version before it.";
   return new DomainError("unreadable_save", {
     message: `This save is missing or damaged. ${advice}`, ...before !== undefined && { extra: { versionId: before.id } },

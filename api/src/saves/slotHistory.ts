@@ -24,19 +24,25 @@ export interface GameSaves {
 }
 
 /** Returns the player's saves of a game, which may be gone. Throws not_found. */
-export async function findGameSaves({ config, clock }: SlotHistoryDeps, db: Queryable, slotsOf: SlotsOf): Promise<GameSaves> {
+export async function findGameSaves(deps: SlotHistoryDeps, db: Queryable, slotsOf: SlotsOf): Promise<GameSaves> {
+  const saves = await findSaves(deps, db, slotsOf);
+  if (saves === undefined) throw notFound("There is no such game.");
+  return saves;
+}
+
+async function findSaves({ config, clock }: SlotHistoryDeps, db: Queryable, slotsOf: SlotsOf): Promise<GameSaves | undefined> {
   const game = await findSavesGame(db, slotsOf);
-  if (game === undefined) throw notFound("There is no such game.");
+  if (game === undefined) return undefined;
   const slots = await listPlayerSlots(db, slotsOf.userId, game.id);
   const versions = slots.length === 0 ? [] : await listSaveVersions(db, slots.map(({ id }) => id));
   const bySlot = Map.groupBy(versions, ({ slotId }) => slotId);
   return { game, slots: slots.map((slot) => ({ ...slot, versions: keptVersions(bySlot.get(slot.id) ?? [], config.saves, clock.now()) })) };
 }
 
-/** Returns one of them. Throws not_found for a slot that is unknown, or somebody else's. */
-export async function findSlotHistory(deps: SlotHistoryDeps, db: Queryable, slotOf: SlotOf): Promise<{ game: SavesGame; slot: SlotHistory }> {
-  const { game, slots } = await findGameSaves(deps, db, slotOf);
-  const slot = slots.find(({ id }) => id === slotOf.slotId);
-  if (slot === undefined) throw noSuchSlot();
-  return { game, slot };
+/** Returns the same with one of the slots. Throws not_found for a slot that is unknown, or somebody else's, in the same words for any game. */
+export async function findSlotHistory(deps: SlotHistoryDeps, db: Queryable, slotOf: SlotOf): Promise<GameSaves & { slot: SlotHistory }> {
+  const saves = await findSaves(deps, db, slotOf);
+  const slot = saves?.slots.find(({ id }) => id === slotOf.slotId);
+  if (saves === undefined || slot === undefined) throw noSuchSlot();
+  return { ...saves, slot };
 }

@@ -41,7 +41,7 @@ export function planSweep(objects: readonly StoredSaveObject[], record: SlotReco
   const removed = new Set([...superseded, ...foreign].map(({ key }) => key));
   const unrecorded = [...new Set(ofAgents.map(({ gameSession }) => gameSession))].filter((id) => id !== record.owner)
     .flatMap((id) => newestSaveOf(ofAgents, id) ?? [])
-    .filter((save) => !recordedPositions(save, record).some((position) => isEarlier(save, position)));
+    .filter((save) => !removed.has(save.key) && !recordedPositions(save, record).some((position) => isEarlier(save, position)));
   return {
     superseded: [...removed],
     unrecorded: unrecorded.toSorted((a, b) => a.storedAt.getTime() - b.storedAt.getTime()),

@@ -10,8 +10,8 @@ import type { SavesGame, SlotsOf } from "./playerSlotQueries.ts";
 import { saveBytesMaxOf } from "./present.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import type { SaveUploads } from "./saveUploads.ts";
-import { emptySlotNumber, noSuchSlot, requireFree, requireListed } from "./slotErrors.ts";
-import { findGameSaves, type SlotHistory } from "./slotHistory.ts";
+import { emptySlotNumber, requireFree, requireListed } from "./slotErrors.ts";
+import { findGameSaves, findSlotHistory, type GameSaves, type SlotHistory } from "./slotHistory.ts";
 
 /** What an upload needs. */
 export interface UploadSaveDeps extends ImportDeps {
@@ -46,9 +46,7 @@ export function packedBytesMaxOf(game: Pick<SavesGame, "saveLimitMb">): number {
  * checksum_mismatch, invalid_request for a body that is cut off, request_timeout and unavailable.
  */
 export async function uploadSave(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget, bodyFor: (game: SavesGame) => ArchiveBody): Promise<SlotHistory> {
-  const { game, slots } = await findGameSaves(deps, deps.postgres.pool, slotsOf);
-  const slot = slotId === undefined ? undefined : slots.find(({ id }) => id === slotId);
-  if (slotId !== undefined && slot === undefined) throw noSuchSlot();
+  const { game, slots, slot } = await findTarget(deps, { ...slotsOf, slotId });
   requireListed(game);
   if (slot === undefined) emptySlotNumber(slots);
   else requireFree(slot);
@@ -62,6 +60,11 @@ export async function uploadSave(deps: UploadSaveDeps, { slotId, ...slotsOf }: U
     await body.drain();
     throw error;
   }
+}
+
+async function findTarget(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget): Promise<GameSaves & { slot?: SlotHistory }> {
+  const { pool } = deps.postgres;
+  return slotId === undefined ? findGameSaves(deps, pool, slotsOf) : findSlotHistory(deps, pool, { ...slotsOf, slotId });
 }
 
 function storeOf({ objectStore, logger, config }: UploadSaveDeps, body: ArchiveBody, { packedBytesMax, unpackedBytesMax }: UploadLimits): StoreSave {

@@ -18,7 +18,7 @@ export function isTerminalReason(reason: string | undefined): reason is Terminal
 }
 
 /** Reasons of `status.failure`. */
-export type FailureReason = OwnFailureReason | ScheduledReason | TerminalReason;
+export type FailureReason = OwnFailureReason | ScheduledReason | TerminalReason | typeof restoreReasons.checksumMismatch;
 
 /** The reasons that the operator may give each of its conditions. */
 export interface OperatorReasons extends Record<OperatorConditionType, string> {

@@ -71,7 +71,7 @@ export const StopResponse = z.object({
   duration: z.number().min(0).meta({ description: "Seconds.", examples: [1834.5] }),
   cpuSeconds: z.number().min(0).meta({ examples: [912.25] }),
   peakMemoryMb: z.number().min(0).meta({ examples: [743] }),
-}).meta({ id: "StoppedSession", description: "What the session used; all 0 when it was stopped before it ran. The same at every asking." });
+}).meta({ id: "StoppedSession", description: "What the session used; all 0 when it was stopped before it ran. The same at every asking, from when the cluster has ended it: that may take longer than its player is kept." });
 export type StopResponse = z.infer<typeof StopResponse>;
 
 /** Answer 202 of a stop whose end takes longer than the server waits: ask again, or poll the status. */

@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import { aGame, aGameSessionRow, aUser } from "../../factories/catalog.ts";
+import { aCondition } from "../../factories/gameSession.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 import { expectErrorResponse } from "../../support/http/apiClient.ts";
 import { SavesFixture } from "../../support/fixtures/savesFixture.ts";
 
@@ -174,7 +176,7 @@ describe("a player's saves", function () {
       const copy = response.json<{ id: string; slotNumber: number; label: string; versions: { id: string; kind: string; isCurrent: boolean }[] }>();
       expect(copy).to.include({ slotNumber: 2, label: "Before the boss (copy)" });
       expect(copy.versions.map(({ kind, isCurrent }) => [kind, isCurrent])).to.deep.equal([["imported", true]]);
-      expect(await fixture.api.deps.postgres.prisma.saveSweep.count({ where: { slotId: copy.id } })).to.equal(0);
+      expect(await fixture.api.deps.postgres.prisma.saveSweep.count({ where: { slotId: copy.id, slotDeletedAt: { not: null } } })).to.equal(0);
       expect((await fixture.player.delete(`${fixture.path}/${slotId}`)).status).to.equal(204);
       await fixture.minio.client.removeObjects(fixture.minio.bucket, await fixture.objects(`saves/${slotId}/`));
       expect((await fixture.player.get(`${fixture.path}/${copy.id}/versions/${copy.versions[0]!.id}/archive`)).status).to.equal(200);
@@ -196,6 +198,27 @@ describe("a player's saves", function () {
       await own("running");
       expectErrorResponse(await fixture.player.post(`${fixture.path}/${slotId}/copy`), 409, "slot_in_use");
     });
+  });
+
+  it("are launched again after a launch found the slot's save damaged, from the version before it", async () => {
+    const earlier = await fixture.aVersion(slotId, "one");
+    const damaged = await fixture.aVersion(slotId, "two", { stored: Buffer.from("rotten") });
+    const { operator } = fixture.launches;
+    const session = await fixture.launches.launched({ saveSlotId: slotId });
+    await operator.report(session, { conditions: [aCondition("SaveRestored", { status: "False", reason: "ChecksumMismatch" })] });
+    await operator.finish(session, { stopReason: "Failed", failure: { reason: "ChecksumMismatch", message: "Damaged." } });
+    await fixture.launches.ended(session);
+    const status = (await fixture.player.get(`/api/game/session-status?sessionId=${session}`)).json();
+    expect(status).to.include({ status: "error", endReason: "failed" });
+    expect(status.message).to.contain("restore the version before it");
+    await eventually(async () => (await fixture.slot(slotId)).state === "free", { what: "the slot to be free" });
+    expect((await fixture.slot(slotId)).versions.map(({ id, isReadable }) => [id, isReadable])).to.deep.equal([[damaged.id, false], [earlier.id, true]]);
+    const refused = await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId: slotId });
+    expectErrorResponse(refused, 422, "unreadable_save");
+    expect(refused.json()).to.include({ versionId: earlier.id });
+    expect((await fixture.player.post(`${fixture.path}/${slotId}/restore`, { versionId: earlier.id })).status).to.equal(200);
+    const { spec } = await operator.session(await fixture.launches.launched({ saveSlotId: slotId }));
+    expect(spec.saveSlot.objectKey).to.equal(earlier.objectKey);
   });
 
   it("are nobody else's: neither slots nor versions, under any address", async () => {

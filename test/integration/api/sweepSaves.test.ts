@@ -166,11 +166,12 @@ describe("sweepSaves", function () {
       await lockSlot(transaction, slotId);
       await insertSlotVersion(transaction, slotId, { ...earlier, kind: "restored" });
     });
-    for (const { name } of await versions()) await age(name, 10);
-    await postgres.pool.query("UPDATE save_versions SET stored_at = stored_at - interval '40 days' WHERE id = $1", [earlier.id]);
+    const last = await save(5, "d", 1);
+    await own();
+    await postgres.pool.query("UPDATE save_versions SET stored_at = stored_at - interval '40 days', superseded_at = superseded_at - interval '40 days' WHERE slot_id = $1 AND kind = 'played' AND superseded_at IS NOT NULL", [slotId]);
     await sweep(2 * hourMs);
-    expect((await versions()).map(({ kind }) => kind)).to.deep.equal(["restored", "played"]);
-    expect(await saves()).to.include(old).and.to.have.length(2);
+    expect((await versions()).map(({ kind, name }) => [kind, name])).to.deep.equal([["played", last], ["restored", old]]);
+    expect(await saves()).to.deep.equal([old, last]);
   });
 
   it("keeps what nobody recorded as a conflict copy, when its session does not own the slot", async () => {

@@ -1,8 +1,9 @@
 import { createServer, type Server } from "node:http";
-import { aGame, aPartner, aUser, type TestUser } from "../../factories/catalog.ts";
+import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
-import { anArchive, archivedGame } from "../fixtures/archives.ts";
+import { aTarGz } from "../../factories/tarArchive.ts";
+import { anArchive, archivedGame, sha256Of } from "../fixtures/archives.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";
 import { unknownNames } from "./interfaceFixture.ts";
@@ -16,7 +17,9 @@ export interface Sender {
   goodBody?: unknown;
 }
 
-const platformRoutes = ["isReady", "launchGame", "uploadArchive", "offerStream", "hangUpStream"] as const;
+const platformRoutes = [
+  "isReady", "launchGame", "uploadArchive", "offerStream", "hangUpStream", "saveGameSession", "uploadNewSave", "uploadSave", "restoreSave", "copySaveSlot", "downloadSave",
+] as const;
 type PlatformRoute = (typeof platformRoutes)[number];
 
 /** Whether a route can only do its work with more than the database. */
@@ -73,13 +76,37 @@ export class FakePlatform {
         const { slug } = await aGame(deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
         return { client: () => Promise.resolve(this.#api.asPartner(partner)), known: { slug }, goodBody: await anArchive() };
       }
+      case "uploadNewSave":
+      case "uploadSave":
+      case "restoreSave":
+      case "copySaveSlot":
+      case "downloadSave": {
+        const { user, known } = await this.#storedSave();
+        const isUpload = route === "uploadNewSave" || route === "uploadSave";
+        return { client: () => Promise.resolve(this.#api.as(user)), known, ...isUpload && { goodBody: aTarGz([{ name: "slot.dat", body: "two" }]) } };
+      }
+      case "saveGameSession":
       case "offerStream":
       case "hangUpStream": {
         const user = await aUser(deps);
         const sessionId = await this.#runningSession(user);
-        return { client: () => Promise.resolve(this.#api.as(user)), known: { sessionId, connectionId: "connection-1" }, goodBody: "v=0 offer" };
+        return { client: () => Promise.resolve(this.#api.as(user)), known: { sessionId, connectionId: "connection-1" }, ...route !== "saveGameSession" && { goodBody: "v=0 offer" } };
       }
     }
+  }
+
+  /** A player's slot with a save that is really stored. */
+  async #storedSave(): Promise<{ user: TestUser; known: KnownValues }> {
+    const { deps, minio } = this.#api;
+    const { prisma } = deps.postgres;
+    const [user, game] = await Promise.all([aUser(deps), aGame(deps)]);
+    const { id: slotId } = await aSaveSlot(deps, { user, game });
+    const archive = aTarGz([{ name: "slot.dat", body: "one" }]);
+    const save = { objectKey: `saves/${slotId}/1-gs-a-1.tar.gz`, sha256: sha256Of(archive), bytes: BigInt(archive.length), generation: 1 };
+    await minio?.client.putObject(minio.bucket, save.objectKey, archive);
+    await prisma.saveSlot.update({ where: { id: slotId }, data: save });
+    const { id: versionId } = await prisma.saveVersion.create({ data: { ...save, slotId, kind: "played" } });
+    return { user, known: { ...unknownNames, slug: game.slug, slotId, versionId } };
   }
 
   async #runningSession(user: TestUser): Promise<string> {

@@ -1,4 +1,4 @@
-import { aGame, aGameSessionRow, aPartner, aUser, type TestGame, type TestPartner, type TestUser } from "../../factories/catalog.ts";
+import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestPartner, type TestUser } from "../../factories/catalog.ts";
 import type { TestApi } from "../http/api.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 
@@ -13,7 +13,7 @@ export interface Owned {
 
 /** The same names where nothing is behind them. */
 export const unknownNames: KnownValues = {
-  slug: "no-such-game", gameSlug: "no-such-game", gameId: "no-such-game", sessionId: "gs-none", connectionId: "connection-1", provider: "none",
+  slug: "no-such-game", gameSlug: "no-such-game", gameId: "no-such-game", sessionId: "gs-none", connectionId: "connection-1", provider: "none", slotId: "no-such-slot", versionId: "no-such-version",
 };
 
 /** New rows, so that what a request does to them is nobody else's business. */
@@ -23,8 +23,12 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
   const { prisma } = deps.postgres;
   await prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { rootFiles: ["run.sh"], rootDirectories: ["engine"] } });
   const { id } = await aGameSessionRow(deps, { user, game });
+  const { id: slotId } = await aSaveSlot(deps, { user, game, number: 2 });
+  const { id: versionId } = await prisma.saveVersion.create({
+    data: { slotId, kind: "played", objectKey: `saves/${slotId}/1-gs-a-1.tar.gz`, sha256: "a".repeat(64), bytes: 1n, generation: 1 },
+  });
   return {
     user, partner, game,
-    known: { ...unknownNames, launcher: "run.sh", engineDir: "engine", slug: game.slug, gameSlug: game.slug, gameId: game.id, sessionId: id, email: user.email, password: user.password },
+    known: { ...unknownNames, launcher: "run.sh", engineDir: "engine", slug: game.slug, gameSlug: game.slug, gameId: game.id, sessionId: id, slotId, versionId, email: user.email, password: user.password },
   };
 }

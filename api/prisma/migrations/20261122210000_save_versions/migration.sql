@@ -42,10 +42,11 @@ CREATE INDEX "save_versions_check_due_at_idx" ON "save_versions"("check_due_at")
 -- A session has one version that moves with its saves, and one more for those that came when the slot was not its own any longer.
 CREATE UNIQUE INDEX "save_versions_of_session" ON "save_versions"("slot_id", "game_session", "kind") WHERE "kind" IN ('played', 'conflict');
 
--- Sessions that have ended own their slot no longer, but for those whose last save is awaited.
-UPDATE "game_sessions" SET "slot_released_at" = COALESCE("ended_at", now())
-WHERE "slot_id" IS NOT NULL AND "status" IN ('stopped', 'error')
-  AND NOT EXISTS (SELECT 1 FROM "save_slots" s WHERE s."pending_session" = "game_sessions"."id");
+-- Sessions that have ended own their slot no longer, but for those whose last save is awaited and whose slot nobody plays.
+UPDATE "game_sessions" ended SET "slot_released_at" = COALESCE(ended."ended_at", now())
+WHERE ended."status" IN ('stopped', 'error') AND NOT EXISTS (
+  SELECT 1 FROM "save_slots" s WHERE s."id" = ended."slot_id" AND s."pending_session" = ended."id" AND NOT EXISTS (
+    SELECT 1 FROM "game_sessions" active WHERE active."slot_id" = s."id" AND active."status" IN ('starting', 'running', 'stopping')));
 
 -- One session at a time owns a slot: whoever stores a session has claimed its slot, or fails.
 CREATE UNIQUE INDEX "game_sessions_slot_owner" ON "game_sessions"("slot_id") WHERE "slot_released_at" IS NULL;

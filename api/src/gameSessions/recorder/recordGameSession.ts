@@ -14,6 +14,7 @@ import { isSaveUnreported, stopReasonOf } from "./stopReason.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
 import { recordRequestedSave } from "./recordRequestedSave.ts";
+import { recordUnreadableSave } from "./recordUnreadableSave.ts";
 import { recordVanished } from "./recordVanished.ts";
 
 /**
@@ -28,6 +29,7 @@ export async function recordGameSession(deps: RecorderDeps, id: string): Promise
   if (row.crCreatedAt === null) await updateGameSessionCreated(deps.postgres.pool, id);
   await recordSave(deps, row, gameSession);
   await recordRequestedSave(deps, row, gameSession.status?.save);
+  if (row.recordedAt === null) await recordUnreadableSave(deps, row.id, gameSession);
   if (isFinished(gameSession)) return recordResult(deps, row, gameSession);
   await recordProgress(deps, row, gameSession);
   await repeatStop(deps, await findRecordedGameSession(deps.postgres.pool, id) ?? row, gameSession);

@@ -1,8 +1,8 @@
 import { limits } from "#contracts/limits.ts";
 import type { Condition } from "#contracts/crd/condition.ts";
-import { type FailureReason, isTerminalReason } from "#contracts/crd/conditionReasons.ts";
+import { type FailureReason, isTerminalReason, type TerminalReason } from "#contracts/crd/conditionReasons.ts";
 import type { StopReason } from "#contracts/crd/gameSession.ts";
-import { failureReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
+import { failureReasons, restoreReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
@@ -107,15 +107,23 @@ function deadlineCause(world: SessionWorld): StopCause | undefined {
 
 /** Returns whether the node has not made files and save ready in time, or reports a reason that waiting does not cure. Another node may still do it. */
 export function hasContentFailed(world: SessionWorld): boolean {
-  return isPast(deadlinesOf(world).download, world.now) || isTerminalReason(unreadyContent(world)?.reason);
+  return isPast(deadlinesOf(world).download, world.now) || terminalReasonOf(unreadyContent(world)) !== undefined;
 }
 
 /** Returns the cause for a session whose files or save its node could not make ready. */
 export function contentFailed(world: SessionWorld): StopCause {
   const condition = unreadyContent(world);
   const nodeName = world.session.status?.nodeName ?? "";
-  if (condition && isTerminalReason(condition.reason)) return failed(condition.reason, `Node ${nodeName} cannot make the game ready: ${condition.message}`);
+  const terminalReason = terminalReasonOf(condition);
+  if (condition && terminalReason !== undefined) return failed(terminalReason, `Node ${nodeName} cannot make the game ready: ${condition.message}`);
   return failed(failureReasons.downloadTimedOut, `Node ${nodeName} did not get the game's files in time: ${condition?.message ?? "no word from its agent"}`);
+}
+
+/** A damaged archive of a game may be uploaded again; a save is stored once, so that a damaged one stays so. */
+function terminalReasonOf(condition: Condition | undefined): TerminalReason | typeof restoreReasons.checksumMismatch | undefined {
+  if (condition === undefined) return undefined;
+  if (condition.type === "SaveRestored" && condition.reason === restoreReasons.checksumMismatch) return restoreReasons.checksumMismatch;
+  return isTerminalReason(condition.reason) ? condition.reason : undefined;
 }
 
 function unreadyContent({ session: { status } }: SessionWorld): Condition | undefined {

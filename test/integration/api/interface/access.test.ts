@@ -9,7 +9,7 @@ import { ownedThings, unknownNames, type Owned } from "../../../support/openapi/
 import { sampleRequest, type KnownValues } from "../../../support/openapi/sampleRequest.ts";
 
 /** Names of things that belong to somebody: for anybody else they do not exist. */
-const ownNames: Record<"user" | "partner", readonly string[]> = { user: ["sessionId", "saveSlotId"], partner: ["slug"] };
+const ownNames: Record<"user" | "partner", readonly string[]> = { user: ["sessionId", "saveSlotId", "slotId"], partner: ["slug"] };
 
 describe("access to routes:", function () {
   this.timeout(60_000);

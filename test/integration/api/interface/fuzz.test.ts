@@ -21,7 +21,7 @@ const runs = Number(process.env.JOYPOD_FUZZ_RUNS ?? 12);
 const many = "100000";
 const env = {
   CATALOG_REQUESTS_PER_MINUTE: many, PARTNER_REQUESTS_PER_MINUTE: many, LAUNCHES_PER_MINUTE: many, LAUNCHES_PER_HOUR: many,
-  PARTNER_UPLOADS_PER_HOUR: many, TRUSTED_PROXIES: "1", STOP_WAIT_SECONDS: "1",
+  PARTNER_UPLOADS_PER_HOUR: many, SAVE_CHANGES_PER_MINUTE: many, SAVE_TRANSFERS_PER_HOUR: many, TRUSTED_PROXIES: "1", STOP_WAIT_SECONDS: "1",
 };
 
 describe("generated requests", function () {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { chooseSlot, type Slot } from "#api/gameSessions/slotChoice.ts";
 
 function aSlot(number: number): Slot {
-  return { id: `slot-${number}`, number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isPending: false };
+  return { id: `slot-${number}`, number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isPending: false, isUnreadable: false };
 }
 
 describe("chooseSlot", () => {

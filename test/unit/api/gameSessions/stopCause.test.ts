@@ -19,6 +19,11 @@ describe("publicEndOf", () => {
     expect(publicEndOf("Failed", false)!.message).not.to.equal(publicEndOf("Failed", true)!.message);
   });
 
+  it("says what can be done about a save that could not be restored", () => {
+    for (const reason of ["ChecksumMismatch", "SaveMissing"]) expect(publicEndOf("Failed", false, reason)!.message).to.contain("restore the version before it");
+    expect(publicEndOf("Failed", true, "SaveMissing")).to.deep.equal(publicEndOf("Failed", true));
+  });
+
   it("says nothing before there is an end", () => {
     expect(publicEndOf(null, true)).to.be.undefined;
     expect(publicEndOf("Nonsense", true)).to.be.undefined;

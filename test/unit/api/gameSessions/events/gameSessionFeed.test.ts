@@ -17,7 +17,7 @@ describe("GameSessionFeed", () => {
     clock = new FakeClock(started);
     row = {
       id: "gs-a", status: "starting", gameSlug: "game", gameTitle: "Game", startedAt: started, readyAt: null, expiresAt: null, stopReason: null,
-      durationSeconds: null, cpuSeconds: null, peakMemoryMb: null, saveNotice: null,
+      durationSeconds: null, cpuSeconds: null, peakMemoryMb: null, saveNotice: null, failureReason: null,
     };
     shown = { stage: "scheduling" };
     feed = openFeed();

@@ -31,6 +31,8 @@ const full = aCondition("ContentReady", { status: "False", reason: "Insufficient
 const refused = aCondition("ContentReady", { status: "False", reason: "ArchiveRefused" });
 const noStore = aCondition("SaveRestored", { status: "False", reason: "StoreUnreachable" });
 const badSave = aCondition("SaveRestored", { status: "False", reason: "SaveMissing" });
+const damagedSave = aCondition("SaveRestored", { status: "False", reason: "ChecksumMismatch" });
+const damagedContent = aCondition("ContentReady", { status: "False", reason: "ChecksumMismatch" });
 const pending = { phase: "Pending" };
 const unschedulable = (message: string) => ({
   ...pending, conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime: createdAt }],
@@ -59,6 +61,9 @@ describe("planFor", () => {
     ["moves a session with a waiting pod when its save cannot be restored", { status: aPlacedStatus({ conditions: [badSave] }), pod: {}, isContentCached: true }, ["moveToAnotherNode"]],
     ["stops a session and its pod when no node can restore the save",
       { status: aPlacedStatus({ conditions: [badSave], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: {} }, toEnd, "SaveMissing"],
+    ["stops a session at once when a second node finds its save damaged",
+      { status: aPlacedStatus({ conditions: [damagedSave], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: {} }, toEnd, "ChecksumMismatch"],
+    ["waits for an archive that arrived damaged to be fetched again", { status: aPlacedStatus({ conditions: [damagedContent] }) }, ["awaitContent"]],
     ["moves a session away from a node that cannot fetch the save in time", { status: aPlacedStatus({ conditions: [noStore] }), pod: {}, isContentCached: true, now: after(60) }, ["moveToAnotherNode"]],
     ["keeps a session on a node whose pod is slow to restore the save", { status: aPlacedStatus(), pod: {}, isContentCached: true, now: after(60) }, ["createPod", "reportReadiness"]],
     ["stops a session with a waiting pod when its node is lost", { status: aPlacedStatus(), pod: {}, nodeHealth: "Lost" }, ["finish"], "NodeLost"],

@@ -1,0 +1,97 @@
+import { readdir, readFile } from "node:fs/promises";
+import { expect } from "chai";
+import pg from "pg";
+import { fileURLToPath } from "node:url";
+import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
+import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
+import { aGameSessionSpec } from "../../factories/gameSession.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { expectErrorResponse } from "../../support/http/apiClient.ts";
+import { operatorOf } from "../../support/cluster/fakeOperator.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { createEmptyDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+
+const migrations = fileURLToPath(new URL("../../../api/prisma/migrations", import.meta.url));
+const versionsMigration = "20261122210000_save_versions";
+
+/** A database of the release before versions, with a player who has a save, one that is awaited, and a game that runs. */
+const formerRows = `
+  INSERT INTO users (id, email, name) VALUES ('player', 'player@example.test', 'Player');
+  INSERT INTO partners (id, name) VALUES ('partner', 'Partner');
+  INSERT INTO games (id, partner_id, slug, title, developer, launcher, engine_dir) VALUES ('game', 'partner', 'the-game', 'Game', 'Us', 'run.sh', 'engine');
+  INSERT INTO game_versions (id, game_id, object_key, sha256, size_bytes, unpacked_size_bytes) VALUES ('v1', 'game', 'archives/game/v1.tar.gz', repeat('a', 64), 1, 1);
+  UPDATE games SET status = 'active', current_version_id = 'v1';
+  INSERT INTO save_slots (id, user_id, game_id, number, label, object_key, sha256, bytes, generation, saved_by_session, sequence, attempt, pending_session) VALUES
+    ('saved', 'player', 'game', 1, 'Playthrough 1', 'saves/saved/4-gs-before-7.2.tar.gz', repeat('b', 64), 100, 4, 'gs-before', 7, 2, NULL),
+    ('awaited', 'player', 'game', 2, 'Playthrough 2', NULL, NULL, NULL, 0, NULL, 0, 0, 'gs-awaited'),
+    ('played', 'player', 'game', 3, 'New playthrough', NULL, NULL, NULL, 0, NULL, 0, 0, NULL);
+  INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, status, spec, idle_timeout_seconds, cr_created_at, ready_at, ended_at, recorded_at) VALUES
+    ('gs-before', 'gs-before', 'player', 'game', 'v1', 'saved', 'stopped', '{}', 1800, now(), now(), now() - interval '1 day', now()),
+    ('gs-awaited', 'gs-awaited', 'player', 'game', 'v1', 'awaited', 'stopped', '{}', 1800, now(), now(), now(), now()),
+    ('gs-failed', 'gs-failed', 'player', 'game', 'v1', NULL, 'error', '{}', 1800, now(), NULL, now() - interval '1 day', now()),
+    ('gs-played', 'gs-played', 'player', 'game', 'v1', 'played', 'running', '{}', 1800, now(), now(), NULL, NULL);`;
+
+describe("a database of the release before versions", function () {
+  this.timeout(60_000);
+  let database: TestDatabase;
+  let client: pg.Client;
+  let api: TestApi;
+
+  before(async () => {
+    database = await createEmptyDatabase();
+    client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const names = (await readdir(migrations)).filter((name) => name < versionsMigration).toSorted();
+    for (const name of names) await apply(name);
+    await client.query(formerRows);
+    await apply(versionsMigration);
+    api = await TestApi.start({ kube: true, isLed: true, minio: true, database });
+  });
+  after(async () => {
+    await operatorOf(api).removeNodes();
+    await api.stop();
+    await client.end();
+    await database.drop();
+  });
+
+  async function apply(name: string): Promise<void> {
+    await client.query(await readFile(`${migrations}/${name}/migration.sql`, "utf8"));
+  }
+
+  async function owners(): Promise<string[]> {
+    const { rows } = await client.query<{ id: string }>("SELECT id FROM game_sessions WHERE slot_released_at IS NULL ORDER BY id");
+    return rows.map(({ id }) => id);
+  }
+
+  it("has each slot's save as its first version, and owners where a game runs or a save is awaited", async () => {
+    const [version, ...others] = await listSaveVersions(api.deps.postgres.pool, ["saved", "awaited", "played"]);
+    expect(version).to.include({
+      slotId: "saved", kind: "played", gameSession: "gs-before", objectKey: "saves/saved/4-gs-before-7.2.tar.gz", bytes: 100, generation: 4, sequence: 7, attempt: 2,
+      supersededAt: null,
+    });
+    expect(others).to.be.empty;
+    expect(await owners()).to.include.members(["gs-awaited", "gs-played"]).and.not.include.members(["gs-before", "gs-failed"]);
+  });
+
+  it("goes on beside processes of that release: what they launch owns its slot, and what they end gives it back", async () => {
+    const [user, spec] = [{ id: "player", name: "Player", email: "player@example.test" }, JSON.stringify(aGameSessionSpec())];
+    const operator = operatorOf(api);
+    const node = await operator.addNode(10);
+    await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ metadata, status }) => metadata.name === node && status?.capacity !== undefined));
+    const end = `UPDATE game_sessions SET status = 'stopped', ended_at = now(), recorded_at = now() WHERE id = $1`;
+    await client.query(end, ["gs-played"]);
+    await client.query(`INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds, cr_created_at)
+      VALUES ('gs-former', 'gs-former', 'player', 'game', 'v1', 'saved', $1, 1800, now())
+      ON CONFLICT (user_id) WHERE status IN ('starting', 'running', 'stopping') DO NOTHING`, [spec]);
+    expect(await owners()).to.include("gs-former");
+    await client.query(end, ["gs-former"]);
+    const launch = { gameSlug: "the-game", saveSlotId: "saved" };
+    expectErrorResponse(await api.as(user).post("/api/game/launch", launch), 409, "conflict");
+    await releaseSlots(api.deps);
+    expect(await owners()).to.deep.equal([]);
+    const response = await api.as(user).post("/api/game/launch", launch);
+    expect(response.status, response.text).to.equal(202);
+    const { sessionId } = response.json<{ sessionId: string }>();
+    expect((await operator.session(sessionId)).spec.saveSlot).to.include({ objectKey: "saves/saved/4-gs-before-7.2.tar.gz", generation: 4 });
+  });
+});
