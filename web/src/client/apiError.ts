@@ -12,12 +12,17 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** With `session_active`: the session that has to end first. */
   readonly activeSessionId: string | undefined;
+  /** With `unreadable_save`: the newest version before it that can be read. */
+  readonly readableVersionId: string | undefined;
 
-  constructor(code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; readableVersionId?: string; cause?: unknown } = {},
+  ) {
     super(message, { cause: details.cause });
     this.code = code;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.activeSessionId = details.activeSessionId;
+    this.readableVersionId = details.readableVersionId;
   }
 }
 
@@ -39,7 +44,13 @@ export function sentenceFor(error: unknown): string {
     case "rate_limited": return `That was too often in a short time. Try again ${wait}.`;
     case "not_found": return "This does not exist, or no longer.";
     case "no_servers": return `All game servers are busy. Try again ${wait}.`;
-    case "no_empty_slot": return "All save slots of this game are in use. Continue one of them.";
+    case "no_empty_slot": return "All save slots of this game are in use. Continue one of them, or replace one.";
+    case "slot_in_use": return `This slot is being played, or its last save is still on its way. Stop the game, or try again ${wait}.`;
+    case "not_running": return "The game is not running, so there is nothing to save.";
+    case "payload_too_large": return "This file is too large.";
+    case "invalid_archive": return "This file is not a save. Choose one that was downloaded here (.tar.gz).";
+    case "unreadable_save": return "This save is missing or damaged. Restore an earlier one of its slot.";
+    case "request_timeout": return "This took too long. Check your connection and try again.";
     case "conflict": return `Your last save is still being stored. Try again ${wait}.`;
     case "session_active": return "You are already playing a game.";
     case "csrf": return "This page was open for too long. Reload it and try again.";
