@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
-import { aGameSessionRow } from "../../factories/catalog.ts";
+import { aCondition } from "../../factories/gameSession.ts";
 import { aTarGz } from "../../factories/tarArchive.ts";
 import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
 import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
@@ -124,7 +124,7 @@ describe("the saves on a game's page", function () {
     expect(await labels()).to.deep.equal(["Slot 1", "Slot 2", "Slot 3"]);
     await replace.click();
     await page.waitForURL("**/play/**");
-    expect(await labels()).to.deep.equal(["Slot 1", "Playthrough 2", "Slot 3"]);
+    expect(await labels()).to.deep.equal(["Slot 1", "New playthrough", "Slot 3"]);
   });
 
   it("are copied, deleted after a question, and renamed in place", async () => {
@@ -168,21 +168,24 @@ describe("the saves on a game's page", function () {
   });
 
   it("say what a slot in use waits for, and follow it by themselves", async () => {
-    const { prisma } = fixture.api.deps.postgres;
+    const { launches } = fixture;
     const [playing, other] = [await fixture.aSlot(1), await fixture.aSlot(2)];
     await fixture.aVersion(playing, "one");
     await fixture.aVersion(other, "one");
-    const { id } = await aGameSessionRow(fixture.api.deps, { user: fixture.user, game: fixture.game }, { slotId: playing });
+    const id = await launches.launched({ saveSlotId: playing });
+    await launches.makeReady(id);
     await open();
     await card(1).getByText("This slot is being played.").waitFor();
     expect(await card(1).getByRole("link", { name: "Resume slot 1" }).getAttribute("href")).to.equal(`/play/${id}?game=kept`);
+    await openSaves(1);
     expect(await button("Delete slot 1").count()).to.equal(0);
-    await prisma.gameSession.update({ where: { id }, data: { status: "stopped", endedAt: new Date() } });
+    await launches.operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "Unknown" })] });
     await card(1).getByText("The last save of this slot is still on its way from the game server.").waitFor();
     expect(await button("Continue slot 1").count()).to.equal(0);
     expect(await button("Continue slot 2").isEnabled()).to.equal(true);
-    await prisma.gameSession.update({ where: { id }, data: { slotReleasedAt: new Date() } });
+    await fixture.api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { slotReleasedAt: new Date() } });
     await button("Continue slot 1").waitFor();
+    await button("Delete slot 1").waitFor();
   });
 
   it("are made while playing when the player asks, who hears when it is done", async () => {
