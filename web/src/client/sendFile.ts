@@ -25,10 +25,10 @@ export function sendFile<Schema extends z.ZodType>(schema: Schema, path: string,
   for (const end of ["error", "timeout", "abort"] as const) sending.addEventListener(end, fail);
   sending.addEventListener("load", () => {
     const body = jsonOf(sending.responseText);
-    if (sending.status < 200 || sending.status > 299) return reject(responseError(sending.status, sending.getResponseHeader("retry-after"), body));
     const parsed = schema.safeParse(body);
-    if (parsed.success) return resolve(parsed.data);
-    return reject(new ApiError("unexpected", `The response of ${path} does not match its contract.`, { cause: parsed.error }));
+    if (sending.status < 200 || sending.status > 299) reject(responseError(sending.status, sending.getResponseHeader("retry-after"), body));
+    else if (parsed.success) resolve(parsed.data);
+    else reject(new ApiError("unexpected", `The response of ${path} does not match its contract.`, { cause: parsed.error }));
   });
   signal.addEventListener("abort", () => sending.abort(), { once: true });
   sending.send(file);

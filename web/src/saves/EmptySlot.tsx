@@ -1,5 +1,5 @@
 import { Icon } from "../components/Icon.tsx";
-import type { SlotActions } from "./SaveSlots.tsx";
+import type { SlotActions } from "./slotActions.ts";
 import { UploadSave } from "./UploadSave.tsx";
 
 /** A slot without anything. A new game, and an upload, take the first empty one, so only that one has the buttons for it. */

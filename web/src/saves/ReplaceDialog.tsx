@@ -2,7 +2,7 @@ import { useId, useState } from "react";
 import { sentenceFor } from "../client/apiError.ts";
 import { deleteSlot } from "../client/saves.ts";
 import { Dialog } from "../components/Dialog.tsx";
-import type { SlotActions } from "./SaveSlots.tsx";
+import type { SlotActions } from "./slotActions.ts";
 import { lastPlayedText, savesCountText, slotName, type UsedSlot } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
 

@@ -5,18 +5,10 @@ import { LoadFailure, Spinner } from "../components/Notice.tsx";
 import { useNow } from "../components/useNow.ts";
 import { EmptySlot } from "./EmptySlot.tsx";
 import { ReplaceDialog } from "./ReplaceDialog.tsx";
+import type { SlotActions } from "./slotActions.ts";
 import { SlotCard } from "./SlotCard.tsx";
 import { isUsed } from "./slotText.ts";
 import { useSaves } from "./useSaves.ts";
-
-/** What the slots need of the page. */
-export interface SlotActions {
-  slug: string;
-  /** Whether a launch is under way. */
-  isBusy: boolean;
-  onContinue: (saveSlotId: string) => void;
-  onFresh: () => void;
-}
 
 /** A game's save slots with their histories, and everything that the player can do with them. */
 export function SaveSlots(actions: SlotActions) {

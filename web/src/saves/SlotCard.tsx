@@ -6,7 +6,7 @@ import { momentText } from "../components/timeText.ts";
 import { playPath } from "../launch/playPath.ts";
 import { useActiveGameSession } from "../launch/useActiveGameSession.ts";
 import { RestoreDialog } from "./RestoreDialog.tsx";
-import type { SlotActions } from "./SaveSlots.tsx";
+import type { SlotActions } from "./slotActions.ts";
 import { SlotNameForm } from "./SlotNameForm.tsx";
 import { currentVersion, hasLateCopy, lastPlayedText, readableBefore, type UsedSlot } from "./slotText.ts";
 import { SlotTools } from "./SlotTools.tsx";

@@ -18,7 +18,10 @@ export function UploadSave({ slug, slotNumber, slotId, saveBytesMax, announce }:
   // An upload that nobody sees any more must not change the slot.
   useEffect(() => () => controller.current?.abort(), []);
   const upload = (file: File): void => {
-    if (isTooLarge(file.size, saveBytesMax)) return setProblem(tooLargeText(saveBytesMax));
+    if (isTooLarge(file.size, saveBytesMax)) {
+      setProblem(tooLargeText(saveBytesMax));
+      return;
+    }
     const { signal } = controller.current = new AbortController();
     setProblem(undefined);
     setPercent(0);

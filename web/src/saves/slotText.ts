@@ -75,7 +75,7 @@ export function uploadProblem(error: unknown, saveBytesMax: number): string {
 
 /** Returns what is wrong with a slot's new name, if anything. */
 export function labelProblem(label: string): string | undefined {
-  return [...label.normalize("NFC").trim()].length > limits.save.labelMaxLength ? `A name may have at most ${limits.save.labelMaxLength} characters.` : undefined;
+  return Array.from(label.normalize("NFC").trim()).length > limits.save.labelMaxLength ? `A name may have at most ${limits.save.labelMaxLength} characters.` : undefined;
 }
 
 /** Returns how many saves a slot has, such as `its 3 saves`. */

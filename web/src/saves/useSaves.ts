@@ -29,7 +29,9 @@ export interface SavesChange {
 /** Returns a mutation that changes the saves of a game. It ends when the changed ones are on the page, which `announce` then tells. */
 export function useSavesChange(slug: string, announce: (text: string) => void): UseMutationResult<void, Error, SavesChange> {
   return useMutation({
-    mutationFn: async ({ work }: SavesChange) => void await work(),
+    mutationFn: async ({ work }: SavesChange) => {
+      await work();
+    },
     onSuccess: (_result, { done }) => announce(done),
     onSettled: async (_result, _error, _change, _before, { client }) => {
       await Promise.all([["saves", slug], ["game", slug]].map((queryKey) => client.invalidateQueries({ queryKey })));

@@ -51,8 +51,8 @@ describe("saveAndWait", () => {
   });
 
   it("throws why a save was refused", async () => {
-    const refusal = new ApiError("not_running", "");
-    expect(await run([[]], refusal).catch((error: unknown) => error)).to.equal(refusal);
+    const notRunning = new ApiError("not_running", "");
+    expect(await run([[]], notRunning).catch((error: unknown) => error)).to.equal(notRunning);
   });
 });
 
