@@ -18,13 +18,15 @@ export const sessionUserId = 10_001;
 
 /**
  * What node agent and packer leave each other in the session's folder (see spool.ts). The folder and the two files of the order are the
- * agent's alone to write; the packer writes below `packed/`.
+ * agent's alone to write, as is a request; the packer writes below `packed/`.
  */
 export const spoolNames = {
   /** Says what is to be restored; appears complete, after the archive that it names. */
   order: "restore.json",
   /** The slot's save, verified. */
   orderedArchive: "restore.tar.gz",
+  /** Asks for a save of the present state. */
+  request: "save.json",
   /** The packer's own folder, which belongs to the session's user. */
   packed: "packed",
   /** What became of the order. */

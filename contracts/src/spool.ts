@@ -28,6 +28,10 @@ export const RestoreReport = z.strictObject({
 });
 export type RestoreReport = z.infer<typeof RestoreReport>;
 
+/** Agent → packer: the player asked for a save; the next scan that begins after this answers it. */
+export const SaveRequest = z.strictObject({ version: z.literal(1), uid, requestedAt: timestamp });
+export type SaveRequest = z.infer<typeof SaveRequest>;
+
 /** One pack of the save directory. */
 export const PackedSave = z.strictObject({
   /** Counts the session's packs upward, through all runs of the packer. */
@@ -57,6 +61,8 @@ export const SpoolManifest = z.strictObject({
   final: z.boolean(),
   /** The newest good pack; absent before the first one. */
   save: PackedSave.optional(),
+  /** The request that the last scan began after; only for an agent that asked. */
+  answered: timestamp.optional(),
   /** Why the save directory, as it was at the last scan, could not be packed; absent when `save` is that state. */
   refused: z.strictObject({ reason: reasonName, message }).optional(),
 });

@@ -7,7 +7,7 @@ import { nextScanDelayMs } from "./scanInterval.ts";
 import { restorePaths, type RestorePaths } from "./restore/restorePaths.ts";
 import { finishRestore, restoreSave, type Restored } from "./restore/restoreSave.ts";
 import { SaveError } from "./errors.ts";
-import { readReport } from "./spool/earlierRun.ts";
+import { readReport, readRequest } from "./spool/earlierRun.ts";
 import { awaitOrder } from "./spool/restoreOrder.ts";
 import { openSpool } from "./spool/spool.ts";
 
@@ -28,7 +28,9 @@ export async function runPacker(options: PackerOptions): Promise<void> {
   report({ t: "restored" });
   if (restored.error) return awaitEnd(ended);
   const spool = await openSpool(config.spool, config.uid);
-  const packer = createSavePacker({ saveDirectory: paths.saveDirectory, spool, log, restored: restored.signature });
+  const packer = createSavePacker({
+    saveDirectory: paths.saveDirectory, spool, log, restored: restored.signature, requestedAt: () => readRequest(paths.spool, config.uid),
+  });
   await packUntil(ended, packer, config.spoolMs);
   await packer.finish();
 }

@@ -78,6 +78,6 @@ function conditionsAfter({ metadata }: Stored<GameSession>, before: Condition[],
 
 function isSame(left: Said, right: Said): boolean {
   const words = ({ conditions, save }: Said): string =>
-    JSON.stringify([conditions.map(({ type, status, reason, message }) => [type, status, reason, message]), save?.objectKey, save?.sequence, save?.final]);
+    JSON.stringify([conditions.map(({ type, status, reason, message }) => [type, status, reason, message]), save?.objectKey, save?.sequence, save?.final, save?.requestedAt]);
   return words(left) === words(right);
 }

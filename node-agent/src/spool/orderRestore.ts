@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { chmod, chown, mkdir, open, rename, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { limits } from "#contracts/limits.ts";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
-import type { RestoreOrder } from "#contracts/spool.ts";
+import type { RestoreOrder, SaveRequest } from "#contracts/spool.ts";
 import type { Clock } from "#runtime/clock.ts";
 import { ChecksumMismatch, ObjectStoreError } from "../objectStore/errors.ts";
 import type { ObjectLocation, ObjectStore } from "../objectStore/objectStore.ts";
@@ -38,6 +38,16 @@ export async function orderRestore(options: OrderOptions): Promise<void> {
   const draft = `${sessionFolder}/${spoolNames.order}.new`;
   await writeReadable(draft, async (write) => write(Buffer.from(`${JSON.stringify(order)}\n`)));
   await rename(draft, `${sessionFolder}/${spoolNames.order}`);
+}
+
+/** Asks the packer for a save of the state after `requestedAt`; asking the same again changes nothing. */
+export async function requestSave(sessionFolder: string, uid: string, requestedAt: string): Promise<void> {
+  const path = `${sessionFolder}/${spoolNames.request}`;
+  const request: SaveRequest = { version: 1, uid, requestedAt };
+  const text = `${JSON.stringify(request)}\n`;
+  if (await readFile(path, "utf8").catch(() => undefined) === text) return;
+  await writeReadable(`${path}.new`, async (write) => write(Buffer.from(text)));
+  await rename(`${path}.new`, path);
 }
 
 async function fetchArchive({ sessionFolder, objectStore, clock, random, signal }: OrderOptions, { location, sha256 }: NonNullable<OrderOptions["save"]>): Promise<number> {

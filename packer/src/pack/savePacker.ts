@@ -13,6 +13,8 @@ export interface SavePackerOptions {
   log: Logger;
   /** Signature of the save directory that needs no pack: what the session started from. */
   restored?: string | undefined;
+  /** Resolves with when a save was last asked for; undefined when none was. */
+  requestedAt?: (() => Promise<string | undefined>) | undefined;
 }
 
 /** Packs a save directory when it has changed, and writes to the manifest why it could not. */
@@ -36,7 +38,7 @@ interface PackedState {
 }
 
 /** Returns a packer of one save directory into one spool. */
-export function createSavePacker({ saveDirectory, spool, log, restored }: SavePackerOptions): SavePacker {
+export function createSavePacker({ saveDirectory, spool, log, restored, requestedAt }: SavePackerOptions): SavePacker {
   let packed: PackedState | undefined = restored === undefined ? undefined : { signature: restored };
   let failedSignature: string | undefined;
   let lastReason: string | undefined;
@@ -44,7 +46,9 @@ export function createSavePacker({ saveDirectory, spool, log, restored }: SavePa
   let unstablePacks = 0;
 
   async function tryPack(isFinal: boolean, signal: AbortSignal): Promise<"soon" | "later"> {
+    const asked = await requestedAt?.();
     const scan = scanSave(saveDirectory);
+    if (asked !== undefined) spool.answer(asked);
     if (!isFinal && scan.signature === failedSignature) return "later";
     if (await isUnchanged(scan, isFinal)) {
       publish(isFinal);

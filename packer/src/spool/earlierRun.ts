@@ -22,6 +22,15 @@ export async function readManifest(spool: string, uid: string): Promise<SpoolMan
   return manifest.success && manifest.data.uid === uid ? manifest.data : undefined;
 }
 
+/** Returns when the agent last asked for a save of this session; undefined when it did not. A request that cannot be read counts as none. */
+export async function readRequest(spool: string, uid: string): Promise<string | undefined> {
+  const text = readSmallFile(`${spool}/${spoolNames.request}`);
+  if (text === undefined) return undefined;
+  const { SaveRequest } = await import("#contracts/spool.ts");
+  const request = SaveRequest.safeParse(parseJson(text));
+  return request.success && request.data.uid === uid ? request.data.requestedAt : undefined;
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

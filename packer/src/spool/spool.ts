@@ -12,6 +12,8 @@ export interface Spool {
   readonly attempt: number;
   /** Returns the newest good pack. */
   save(): PackedSave | undefined;
+  /** Has all that is written from now on say that it answers this request. */
+  answer(requestedAt: string): void;
   /** Returns the number of the next pack. */
   nextSequence(): number;
   /** Returns the path to write a pack to before it is committed. */
@@ -29,6 +31,7 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
   const attempt = (earlier?.attempt ?? 0) + 1;
   let written: SpoolManifest | undefined;
   let save = earlier?.save;
+  let answered = earlier?.answered;
 
   function write(manifest: SpoolManifest): void {
     if (isDeepStrictEqual(manifest, written)) return;
@@ -49,17 +52,20 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
   const spool: Spool = {
     attempt,
     save: () => save,
+    answer(requestedAt) {
+      answered = requestedAt;
+    },
     nextSequence: () => (save?.sequence ?? 0) + 1,
     draftPath: (sequence) => `${packed}/${packedArchiveName({ attempt, sequence })}.new`,
     commit(kept, isFinal) {
       const path = `${packed}/${packedArchiveName(kept)}`;
       moveDurably(`${path}.new`, path);
-      write({ version: 1, uid, attempt, final: isFinal, save: kept });
+      write({ version: 1, uid, attempt, final: isFinal, save: kept, ...answered !== undefined && { answered } });
       removeOthers(packed, kept);
     },
     publish({ error, isFinal, save: same = save }) {
       write({
-        version: 1, uid, attempt, final: isFinal, ...same && { save: same },
+        version: 1, uid, attempt, final: isFinal, ...same && { save: same }, ...answered !== undefined && { answered },
         ...error && { refused: { reason: error.reason, message: error.message } },
       });
     },

@@ -5,14 +5,13 @@ import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { readGame } from "../client/catalog.ts";
 import { Icon } from "../components/Icon.tsx";
 import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
-import { useNow } from "../components/useNow.ts";
 import { useTitle } from "../components/useTitle.ts";
 import { LaunchConflict } from "../launch/LaunchConflict.tsx";
 import { useLaunch, type Launch } from "../launch/useLaunch.ts";
+import { SaveSlots } from "../saves/SaveSlots.tsx";
 import { FavoriteButton } from "./FavoriteButton.tsx";
 import { GameArt } from "./GameArt.tsx";
 import { GameFacts } from "./GameFacts.tsx";
-import { SaveSlots } from "./SaveSlots.tsx";
 import { Screenshots } from "./Screenshots.tsx";
 
 /** One game: its description, and the player's slots to continue or begin it. */
@@ -32,7 +31,6 @@ export function GamePage() {
 }
 
 function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
-  const now = useNow(60_000);
   return (
     <article className="game">
       <div className="game-backdrop" aria-hidden="true"><GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager /></div>
@@ -52,8 +50,7 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
       <section className="game-slots" aria-labelledby="slots-title">
         <h2 id="slots-title">Your saves</h2>
         <SaveSlots
-          slots={game.saveSlots}
-          now={now}
+          slug={game.slug}
           isBusy={launch.isLaunching}
           onContinue={(saveSlotId) => launch.start({ gameSlug: game.slug, saveSlotId })}
           onFresh={() => launch.start({ gameSlug: game.slug, fresh: true })}

@@ -12,12 +12,17 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** With `session_active`: the session that has to end first. */
   readonly activeSessionId: string | undefined;
+  /** With `unreadable_save`: the newest version before it that can be read. */
+  readonly readableVersionId: string | undefined;
 
-  constructor(code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; readableVersionId?: string; cause?: unknown } = {},
+  ) {
     super(message, { cause: details.cause });
     this.code = code;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.activeSessionId = details.activeSessionId;
+    this.readableVersionId = details.readableVersionId;
   }
 }
 
@@ -26,28 +31,38 @@ export function isApiError(error: unknown, ...codes: ApiErrorCode[]): error is A
   return error instanceof ApiError && (codes.length === 0 || codes.includes(error.code));
 }
 
+/** Sentences that need no wait. */
+const sentences: Partial<Record<ApiErrorCode, string>> = {
+  unreachable: "Joypod did not answer. Check your connection and try again.",
+  provider_unavailable: signInErrorSentences.OAuthSignin,
+  unauthorized: "You are signed out. Sign in again to go on.",
+  invalid_credentials: signInErrorSentences.CredentialsSignin,
+  not_found: "This does not exist, or no longer.",
+  no_empty_slot: "All save slots of this game are in use. Continue one of them, or replace one.",
+  not_running: "The game is not running, so there is nothing to save.",
+  payload_too_large: "This file is too large.",
+  invalid_archive: "This file is not a save. Choose one that was downloaded here (.tar.gz).",
+  unreadable_save: "This save is missing or damaged. Restore an earlier one of its slot.",
+  request_timeout: "This took too long. Check your connection and try again.",
+  session_active: "You are already playing a game.",
+  reauthentication_required: "That is not your password.",
+  common_password: "That password is one of the most common ones, which are guessed first. Choose another.",
+  csrf: "This page was open for too long. Reload it and try again.",
+  not_implemented: "This Joypod cannot do that yet.",
+};
+
 /** Returns a sentence for the player: what went wrong and what to do about it. */
 export function sentenceFor(error: unknown): string {
   if (!(error instanceof ApiError)) return "Something went wrong in this page. Reload it and try again.";
   const wait = error.retryAfterSeconds === undefined ? "in a moment" : `in ${waitText(error.retryAfterSeconds)}`;
   switch (error.code) {
-    case "unreachable": return "Joypod did not answer. Check your connection and try again.";
-    case "provider_unavailable": return signInErrorSentences.OAuthSignin;
-    case "unauthorized": return "You are signed out. Sign in again to go on.";
-    case "invalid_credentials": return signInErrorSentences.CredentialsSignin;
     case "locked": return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
     case "rate_limited": return `That was too often in a short time. Try again ${wait}.`;
-    case "not_found": return "This does not exist, or no longer.";
     case "no_servers": return `All game servers are busy. Try again ${wait}.`;
-    case "no_empty_slot": return "All save slots of this game are in use. Continue one of them.";
+    case "slot_in_use": return `This slot is being played, or its last save is still on its way. Stop the game, or try again ${wait}.`;
     case "conflict": return `Your last save is still being stored. Try again ${wait}.`;
-    case "session_active": return "You are already playing a game.";
-    case "reauthentication_required": return "That is not your password.";
-    case "common_password": return "That password is one of the most common ones, which are guessed first. Choose another.";
-    case "csrf": return "This page was open for too long. Reload it and try again.";
     case "unavailable": return `Joypod is not available just now. Try again ${wait}.`;
-    case "not_implemented": return "This Joypod cannot do that yet.";
-    default: return "Something went wrong on our side. Try again in a moment.";
+    default: return sentences[error.code] ?? "Something went wrong on our side. Try again in a moment.";
   }
 }
 

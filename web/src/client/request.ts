@@ -8,9 +8,9 @@ const requestTimeoutMs = 15_000;
 const maxRetries = 2;
 const retryPauseMs = 1_000;
 
-/** A request with a body (`json` or `form`) is a POST, any other a GET, unless `method` says otherwise. */
+/** Without a method, a request with a body (`json` or `form`) is a POST, any other a GET. */
 export interface RequestOptions {
-  method?: "PUT" | "DELETE";
+  method?: "POST" | "PUT" | "PATCH" | "DELETE";
   json?: unknown;
   form?: Record<string, string>;
   idempotencyKey?: string;
@@ -22,15 +22,17 @@ export interface RequestOptions {
 export async function request<Schema extends z.ZodType>(schema: Schema, path: string, options: RequestOptions = {}): Promise<z.infer<Schema>> {
   const response = await send(path, options);
   const body = await readJson(response);
-  if (!response.ok) throw responseError(response, body);
+  if (!response.ok) throw responseError(response.status, response.headers.get("retry-after"), body);
   const parsed = schema.safeParse(body);
   if (!parsed.success) throw new ApiError("unexpected", `The response of ${path} does not match its contract.`, { cause: parsed.error });
   return parsed.data;
 }
 
 /** Posts what must not happen twice. A request without a response is sent again under the same idempotency key. Throws ApiError. */
-export async function requestOnce<Schema extends z.ZodType>(schema: Schema, path: string, json: unknown): Promise<z.infer<Schema>> {
-  const options = { json, idempotencyKey: randomId() };
+export async function requestOnce<Schema extends z.ZodType>(
+  schema: Schema, path: string, json: unknown, { timeoutMs = requestTimeoutMs }: Pick<RequestOptions, "timeoutMs"> = {},
+): Promise<z.infer<Schema>> {
+  const options = { method: "POST", json, idempotencyKey: randomId(), timeoutMs } as const;
   for (let retriesLeft = maxRetries; ; retriesLeft--) {
     try {
       return await request(schema, path, options);
@@ -70,12 +72,14 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-function responseError(response: Response, body: unknown): ApiError {
+/** Returns the error that an error response stands for. `retryAfterText` is its Retry-After, `body` what its JSON says, if anything. */
+export function responseError(status: number, retryAfterText: string | null, body: unknown): ApiError {
   const parsed = ErrorBody.safeParse(body).data;
-  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return new ApiError(parsed?.error ?? codeForStatus(response.status), parsed?.message ?? `Status ${response.status}.`, {
+  const retryAfter = Number(retryAfterText ?? Number.NaN);
+  return new ApiError(parsed?.error ?? codeForStatus(status), parsed?.message ?? `Status ${status}.`, {
     ...(Number.isFinite(retryAfter) && { retryAfterSeconds: retryAfter }),
     ...(parsed?.sessionId !== undefined && { activeSessionId: parsed.sessionId }),
+    ...(parsed?.versionId !== undefined && { readableVersionId: parsed.versionId }),
   });
 }
 

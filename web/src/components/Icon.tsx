@@ -16,6 +16,7 @@ const paths = {
   leave: "M14 5H6v14h8M11 12h9M17 8.5l3.5 3.5-3.5 3.5",
   menu: "M5 12h.01M12 12h.01M19 12h.01",
   warning: "M12 4 2.5 20h19L12 4ZM12 10v4M12 17h.01",
+  save: "M5 4h11l3 3v13H5V4ZM8.5 4v5h6V4M8.5 20v-6h7v6",
   link: "M10 6H6v12h12v-4M13 5h6v6M19 5l-9 9",
 } as const;
 

@@ -9,6 +9,11 @@ export function timeAgo(moment: string, now: number): string {
   return new Date(moment).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric" });
 }
 
+/** Returns a moment as the player's clock shows it, such as `Mar 10, 2026, 21:40`. */
+export function momentText(moment: string): string {
+  return new Date(moment).toLocaleString("en", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+}
+
 /** Returns a duration such as `1 h 5 min`, `5 min 3 s` or `3 s`. */
 export function durationText(seconds: number): string {
   const whole = Math.round(seconds);

@@ -19,12 +19,15 @@ interface PlayControlsProps {
   isHidden: boolean;
   playback: VideoPlayback;
   hasStatistics: boolean;
+  /** False while the game does not run, or is just being saved. */
+  canSave: boolean;
+  onSave: () => void;
   onStatistics: () => void;
   onStop: () => void;
 }
 
 /** The bar of controls at the top edge. It opens when the pointer is at the edge or the keyboard focus is in it. */
-export function PlayControls({ menuRef, root, surface, title, isHidden, playback, hasStatistics, onStatistics, onStop }: PlayControlsProps) {
+export function PlayControls({ menuRef, root, surface, title, isHidden, playback, hasStatistics, canSave, onSave, onStatistics, onStop }: PlayControlsProps) {
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
   const [problem, setProblem] = useState<string>();
@@ -53,6 +56,10 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
           onStatistics();
           surface.current?.focus({ preventScroll: true });
         }} />
+        <Control icon="save" name="Save now" hint="Keeps the save files of this moment in the slot's history" isDisabled={!canSave} onClick={() => {
+          onSave();
+          surface.current?.focus({ preventScroll: true });
+        }} />
         <Control icon="stop" name="Stop" isDanger onClick={onStop} />
         <span className="controls-chord">{menuChord}</span>
       </div>
@@ -63,12 +70,13 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
   );
 }
 
-function Control({ buttonRef, icon, name, hint, isPressed, isDanger = false, onClick }: {
+function Control({ buttonRef, icon, name, hint, isPressed, isDisabled = false, isDanger = false, onClick }: {
   buttonRef?: RefObject<HTMLButtonElement | null>;
   icon: IconName;
   name: string;
   hint?: string;
   isPressed?: boolean;
+  isDisabled?: boolean;
   isDanger?: boolean;
   onClick: () => void;
 }) {
@@ -80,6 +88,7 @@ function Control({ buttonRef, icon, name, hint, isPressed, isDanger = false, onC
       aria-label={name}
       title={hint ?? name}
       aria-pressed={isPressed}
+      disabled={isDisabled}
       onClick={onClick}
     >
       <Icon name={icon} />

@@ -10,6 +10,7 @@ import { StopDialog } from "./StopDialog.tsx";
 import { StreamOverlay } from "./StreamOverlay.tsx";
 import { useIsPointerLocked } from "./useDocumentFlag.ts";
 import type { GameSessionView } from "./useGameSession.ts";
+import { useSaveNow } from "./useSaveNow.ts";
 import type { GameStreamView } from "./useGameStream.ts";
 import { useVideoPlayback } from "./useVideoPlayback.ts";
 
@@ -32,6 +33,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const [hasStatistics, setHasStatistics] = useState(false);
   const isLocked = useIsPointerLocked();
   const playback = useVideoPlayback(video, media);
+  const saving = useSaveNow(session.sessionId, gameSlug);
   const isLaunching = Boolean(launch);
   const isPlaying = state.phase === "connected" && !isLaunching;
 
@@ -72,6 +74,8 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
             isHidden={isLocked}
             playback={playback}
             hasStatistics={hasStatistics}
+            canSave={session.status === "running" && !saving.isSaving}
+            onSave={saving.save}
             onStatistics={() => setHasStatistics((shown) => !shown)}
             onStop={() => {
               // Closing the dialog gives the focus back to the element that has it now.
@@ -80,6 +84,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
             }}
           />
           <ExpiryWarning expiresAt={view.expiresAt} />
+          <p className={saving.notice?.isProblem === true ? "save-word save-word-problem" : "save-word"} role="status">{saving.notice?.text}</p>
           {session.saveNotice !== undefined && <p className="save-notice" role="alert">{session.saveNotice}</p>}
           {isAsking && <StopDialog title={session.gameTitle} onStop={view.stop} onDismiss={() => setIsAsking(false)} />}
         </>

@@ -1,5 +1,7 @@
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
+import type { SpoolManifest } from "#contracts/spool.ts";
+import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
@@ -7,20 +9,24 @@ import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/er
 import { isStored, storePack } from "./storeSave.ts";
 import type { Step, StepContext } from "./step.ts";
 
-/** Stores the packer's newest pack while the game is played, at most one each interval. */
+/** Stores the packer's newest pack while the game is played: at most one each interval, and at once the one that the player asked for. */
 export const keepStored: Step = async (context) => {
   const { deps, record, world: { spool: { manifest } }, session, signal } = context;
   const again = { requeueAfterMs: deps.saveIntervalMs };
   if (manifest === undefined) return again;
   // An earlier pass may have stored it when the API server took no report.
-  if (record.stored !== undefined && session.status?.save?.objectKey !== record.stored.objectKey) await reportStored(context, record.stored);
+  if (record.stored !== undefined && isNotReported(record.stored, session.status?.save)) await reportStored(context, record.stored);
   if (manifest.refused !== undefined) await deps.reporter.report(session, [notFinal(manifest.refused.reason, manifest.refused.message)], undefined, signal);
-  if (manifest.save === undefined || isStored(record, manifest.save)) return again;
-  const dueInMs = dueMs(context) - deps.clock.now().getTime();
+  const answered = await answeredRequest(context, manifest);
+  if (manifest.save === undefined || isStored(record, manifest.save)) {
+    if (answered !== undefined && record.stored !== undefined) await markRequested(context, record.stored, answered);
+    return again;
+  }
+  const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
   if (dueInMs > 0) return { requeueAfterMs: dueInMs };
   let next: SessionRecord | undefined;
   try {
-    next = await storePack(context, manifest.save, false);
+    next = await storePack(context, manifest.save, false, answered);
   } catch (error) {
     await reportSaveFailure(context, error);
     if (error instanceof SpoolUnreadable) return again; // Nothing gets better before the packer writes anew.
@@ -31,6 +37,26 @@ export const keepStored: Step = async (context) => {
   await reportStored(context, next.stored);
   return again;
 };
+
+function isNotReported(stored: StoredSave, reported: StoredSave | undefined): boolean {
+  return reported?.objectKey !== stored.objectKey || reported.requestedAt !== stored.requestedAt;
+}
+
+/** Passes the player's request on to the packer; returns it once the packer has answered it, and undefined when its save is marked already. */
+async function answeredRequest({ deps, record, session }: StepContext, { answered }: SpoolManifest): Promise<string | undefined> {
+  const { saveRequestedAt } = session.spec;
+  if (saveRequestedAt === undefined || record.stored?.requestedAt === saveRequestedAt) return undefined;
+  if (answered === saveRequestedAt) return answered;
+  await requestSave(deps.files.folder(record.gameSession), record.uid, saveRequestedAt);
+  return undefined;
+}
+
+/** Says of a save that is stored already that it is what the player asked for. */
+async function markRequested(context: StepContext, stored: StoredSave, requestedAt: string): Promise<void> {
+  const next = { ...context.record, stored: { ...stored, requestedAt } };
+  await context.deps.files.write(next);
+  await reportStored(context, next.stored);
+}
 
 async function reportStored({ deps, session, world: { spool: { manifest } }, signal }: StepContext, stored: StoredSave): Promise<void> {
   const findings = manifest?.refused === undefined ? [notFinal(saveReasons.playing, `Save ${stored.sequence} is stored; the game goes on.`)] : [];

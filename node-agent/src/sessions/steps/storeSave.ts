@@ -15,9 +15,9 @@ export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }:
 
 /**
  * Stores a pack; returns the record as it is on disk afterwards, or undefined when a newer pack has taken its place. The key names the pack,
- * so that storing it twice, or by two agents, is one and the same. Throws SpoolUnreadable or ObjectStoreError, with everything as it was.
+ * so that storing it twice, or by two agents, is one and the same. `answered` is the player's request that it answers. Throws SpoolUnreadable or ObjectStoreError, with everything as it was.
  */
-export async function storePack({ deps, record, signal }: RecordContext, save: PackedSave, isFinal: boolean): Promise<SessionRecord | undefined> {
+export async function storePack({ deps, record, signal }: RecordContext, save: PackedSave, isFinal: boolean, answered?: string): Promise<SessionRecord | undefined> {
   const { files, objectStore, bucket, clock } = deps;
   const path = `${files.packedFolder(record.gameSession)}/${packedArchiveName(save)}`;
   const pack = await verifyPacked(path, save, signal);
@@ -32,9 +32,15 @@ export async function storePack({ deps, record, signal }: RecordContext, save: P
   }
   const stored: StoredSave = {
     objectKey, sha256: save.sha256, bytes: save.bytes, unpackedBytes: save.unpackedBytes, generation, sequence,
-    persistedAt: toApiTime(clock.now()), final: isFinal,
+    persistedAt: toApiTime(clock.now()), final: isFinal, ...requestOf(record, answered),
   };
   const next = { ...record, stored };
   await files.write(next);
   return next;
+}
+
+/** Later saves repeat which request was the last that was answered. */
+function requestOf({ stored }: SessionRecord, answered: string | undefined): Pick<StoredSave, "requestedAt"> {
+  const requestedAt = answered ?? stored?.requestedAt;
+  return requestedAt === undefined ? {} : { requestedAt };
 }

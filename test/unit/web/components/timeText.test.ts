@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { countdownText, dateText, durationText, timeAgo } from "#web/components/timeText.ts";
+import { countdownText, dateText, durationText, momentText, timeAgo } from "#web/components/timeText.ts";
 
 describe("timeText", () => {
   it("says how long ago a moment was", () => {
@@ -11,6 +11,11 @@ describe("timeText", () => {
     expect(ago("2026-03-09T11:00:00.000Z")).to.equal("1 day ago");
     expect(ago("2025-12-24T12:00:00.000Z")).to.equal("December 24, 2025");
     expect(ago("2026-03-10T12:00:05.000Z"), "a clock ahead of ours").to.equal("just now");
+  });
+
+  it("writes a moment by the player's clock", () => {
+    expect(momentText(new Date(2026, 2, 10, 21, 4).toISOString())).to.equal("Mar 10, 2026, 21:04");
+    expect(momentText(new Date(2026, 2, 10, 0, 4).toISOString()), "midnight").to.equal("Mar 10, 2026, 00:04");
   });
 
   it("writes durations and countdowns", () => {

@@ -1,0 +1,230 @@
+import { expect } from "chai";
+import type { Browser, Locator, Page } from "playwright-core";
+import { aCondition } from "../../factories/gameSession.ts";
+import { aTarGz } from "../../factories/tarArchive.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
+import { buildWeb } from "../../support/browser/web.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { aSave, SavesFixture } from "../../support/fixtures/savesFixture.ts";
+
+const mebibyte = 2 ** 20;
+
+describe("the saves on a game's page", function () {
+  this.timeout(60_000);
+  let fixture: SavesFixture;
+  let browser: Browser;
+  let tab: TestWindow;
+  let page: Page;
+
+  before(async function () {
+    this.timeout(120_000);
+    fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept" } });
+    await fixture.api.deps.postgres.prisma.game.update({ where: { id: fixture.game.id }, data: { saveLimitMb: 16 } });
+    browser = await launchBrowser();
+  });
+  beforeEach(async function () {
+    await fixture.launches.newPlayer();
+    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "saves" });
+    ({ page } = tab);
+  });
+  afterEach(async function () {
+    await tab.close({ failed: this.currentTest?.state === "failed" });
+  });
+  after(async () => {
+    await browser.close();
+    await fixture.stop();
+  });
+
+  async function open(): Promise<void> {
+    await page.goto("/games/kept");
+    await signInAs(page, fixture.user);
+    await page.getByRole("list", { name: "Save slots" }).waitFor();
+  }
+
+  const card = (number: number): Locator => page.getByRole("list", { name: "Save slots" }).locator(":scope > li").nth(number - 1);
+  const button = (name: string): Locator => page.getByRole("button", { name, exact: true });
+  const said = (text: string): Promise<void> => page.getByRole("status").getByText(text).waitFor();
+  const openSaves = (number: number): Promise<void> => card(number).locator("summary").click();
+  const versions = (number: number): Locator => page.getByRole("list", { name: `Saves of slot ${number}` }).getByRole("listitem");
+  const focused = (locator: Locator): Promise<boolean> => locator.and(page.locator(":focus")).isVisible();
+  const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
+  const labels = async (): Promise<(string | null)[]> => (await fixture.saves()).slots.map(({ label }) => label);
+  const choose = (number: number, buffer: Buffer): Promise<void> =>
+    page.getByLabel(`Upload a save into slot ${number}`).setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer });
+
+  it("show each one's time, size and reason, and what came late from elsewhere", async () => {
+    const slotId = await fixture.aSlot();
+    await fixture.aVersion(slotId, "one", { kind: "requested", storedAt: daysAgo(3) });
+    await fixture.aVersion(slotId, "two", { storedAt: daysAgo(2) });
+    await fixture.aVersion(slotId, "elsewhere", { kind: "conflict", storedAt: daysAgo(1) });
+    await open();
+    await card(1).getByText("A save from another device or server came late.").waitFor();
+    await openSaves(1);
+    await eventually(async () => await versions(1).count() === 3);
+    const texts = await versions(1).allInnerTexts();
+    expect(texts[0]).to.match(/From another device or server, came late · 1 day ago · 1 KB/).and.to.contain("Restore").and.not.contain("Current");
+    expect(texts[1]).to.match(/Current\s[\s\S]*Played · 2 days ago/).and.not.contain("Restore");
+    expect(texts[2]).to.match(/You asked for it · 3 days ago/).and.to.contain("Restore");
+    const [download] = await Promise.all([page.waitForEvent("download"), versions(1).nth(2).getByRole("link", { name: /^Download the save of/ }).click()]);
+    expect(download.suggestedFilename()).to.match(/^kept-slot1-.*\.tar\.gz$/);
+    expect(await download.failure()).to.equal(null);
+  });
+
+  it("are restored after a question that says what is replaced, and the focus comes back", async () => {
+    const slotId = await fixture.aSlot();
+    const first = await fixture.aVersion(slotId, "one", { storedAt: daysAgo(3) });
+    await fixture.aVersion(slotId, "two", { storedAt: daysAgo(2) });
+    await open();
+    await openSaves(1);
+    const restore = versions(1).nth(1).getByRole("button", { name: /^Restore the save of/ });
+    await restore.click();
+    const current = await versions(1).nth(0).locator("time").innerText();
+    const dialog = page.getByRole("dialog", { name: "Restore this save?" });
+    await dialog.getByText(`It replaces the current save of ${current}, which stays in the list.`).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(await focused(restore)).to.equal(true);
+    expect((await fixture.slot(slotId)).versions).to.have.length(2);
+    await restore.press("Enter");
+    await button("Restore it").click();
+    await said("is again the save of slot 1");
+    await eventually(async () => await versions(1).count() === 3);
+    expect(await versions(1).nth(0).innerText()).to.match(/Current[\s\S]*Restored · just now/);
+    const row = await fixture.api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } });
+    expect(row.objectKey).to.equal(first.objectKey);
+  });
+
+  it("say which ones cannot be read, and offer the version before", async () => {
+    const slotId = await fixture.aSlot();
+    const first = await fixture.aVersion(slotId, "one", { storedAt: daysAgo(3) });
+    await fixture.aVersion(slotId, "two", { storedAt: daysAgo(2), stored: Buffer.from("rotten") });
+    await fixture.aVersion(slotId, "three", { storedAt: daysAgo(1) });
+    await open();
+    await openSaves(1);
+    await versions(1).nth(1).getByRole("button", { name: /^Restore the save of/ }).click();
+    await button("Restore it").click();
+    await page.getByRole("alert").getByText("That save is missing or damaged. The one before it can be read.").waitFor();
+    await versions(1).nth(1).getByText("This save is missing or damaged.").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: /^Restore the save of/ }).click();
+    await said("is again the save of slot 1");
+    const row = await fixture.api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } });
+    expect(row.objectKey).to.equal(first.objectKey);
+  });
+
+  it("make room for a new game when all slots are full", async () => {
+    for (const number of [1, 2, 3]) await fixture.aVersion(await fixture.aSlot(number), `save ${number}`);
+    await open();
+    await button("Replace a slot…").click();
+    const dialog = page.getByRole("dialog", { name: "Which slot do you want to replace?" });
+    const replace = dialog.getByRole("button", { name: "Delete it and start a new game" });
+    expect(await replace.isDisabled()).to.equal(true);
+    await dialog.getByRole("radio", { name: /Slot 2/ }).check();
+    await dialog.getByText("You lose slot 2, “Slot 2”, with its save.").waitFor();
+    expect(await labels()).to.deep.equal(["Slot 1", "Slot 2", "Slot 3"]);
+    await replace.click();
+    await page.waitForURL("**/play/**");
+    expect(await labels()).to.deep.equal(["Slot 1", "New playthrough", "Slot 3"]);
+  });
+
+  it("are copied, deleted after a question, and renamed in place", async () => {
+    await fixture.aVersion(await fixture.aSlot(), "one");
+    await open();
+    await openSaves(1);
+    await button("Rename slot 1").click();
+    const name = page.getByLabel("Name of slot 1");
+    expect(await focused(name)).to.equal(true);
+    await name.fill("x".repeat(41));
+    await page.getByRole("alert").getByText("at most 40 characters").waitFor();
+    await name.fill("Before the boss");
+    await name.press("Enter");
+    await card(1).getByText("Before the boss", { exact: true }).waitFor();
+    await eventually(() => focused(button("Rename slot 1")));
+    await button("Copy slot 1 to an empty slot").click();
+    await card(2).getByText("Before the boss (copy)", { exact: true }).waitFor();
+    await button("Delete slot 1").click();
+    expect(await labels()).to.deep.equal(["Before the boss", "Before the boss (copy)", null]);
+    await button("Delete it").click();
+    await said("Slot 1 was deleted and is empty now.");
+    await card(1).getByText("Empty slot").waitFor();
+    expect(await labels()).to.deep.equal([null, "Before the boss (copy)", null]);
+    expect(await focused(page.getByText("Slot 1 was deleted and is empty now."))).to.equal(true);
+  });
+
+  it("are uploaded, and refused in words", async () => {
+    await fixture.aVersion(await fixture.aSlot(), "one");
+    await open();
+    await openSaves(1);
+    await choose(1, Buffer.from("this is no archive"));
+    await card(1).getByRole("alert").getByText("This file is not a save.").waitFor();
+    await choose(1, aTarGz([{ name: "zeros", body: Buffer.alloc(16 * mebibyte + 1) }]));
+    await card(1).getByRole("alert").getByText("may have at most 16 MB").waitFor();
+    await choose(1, aSave("uploaded"));
+    await said("The upload is now the save of slot 1.");
+    await eventually(async () => /Current[\s\S]*Uploaded or copied/.test(await versions(1).nth(0).innerText()));
+    await choose(2, aSave("uploaded"));
+    await said("The upload is now the save of slot 2.");
+    await card(2).getByRole("button", { name: "Continue slot 2" }).waitFor();
+  });
+
+  it("say what a slot in use waits for, and follow it by themselves", async () => {
+    const { launches } = fixture;
+    const [playing, other] = [await fixture.aSlot(1), await fixture.aSlot(2)];
+    await fixture.aVersion(playing, "one");
+    await fixture.aVersion(other, "one");
+    const id = await launches.launched({ saveSlotId: playing });
+    await launches.makeReady(id);
+    await open();
+    await card(1).getByText("This slot is being played.").waitFor();
+    expect(await card(1).getByRole("link", { name: "Resume slot 1" }).getAttribute("href")).to.equal(`/play/${id}?game=kept`);
+    await openSaves(1);
+    expect(await button("Delete slot 1").count()).to.equal(0);
+    await launches.operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "Unknown" })] });
+    await card(1).getByText("The last save of this slot is still on its way from the game server.").waitFor();
+    expect(await button("Continue slot 1").count()).to.equal(0);
+    expect(await button("Continue slot 2").isEnabled()).to.equal(true);
+    await fixture.api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { slotReleasedAt: new Date() } });
+    await button("Continue slot 1").waitFor();
+    await button("Delete slot 1").waitFor();
+  });
+
+  it("are made while playing when the player asks, who hears when it is done", async () => {
+    await open();
+    await button("Play").click();
+    await page.waitForURL("**/play/**");
+    const id = sessionIdOf(page);
+    const { operator } = fixture.launches;
+    await fixture.launches.makeReady(id);
+    await button("Save now").press("Enter");
+    await page.getByRole("status").getByText("Saving…").waitFor();
+    expect(await button("Save now").isDisabled()).to.equal(true);
+    await eventually(async () => (await operator.session(id)).spec.saveRequestedAt !== undefined, { what: "the wish to reach the node" });
+    const { saveRequestedAt } = (await operator.session(id)).spec;
+    const { slotId } = await fixture.launches.rowOf(id);
+    await operator.report(id, {
+      save: {
+        objectKey: `saves/${slotId}/1-${id}-1.1.tar.gz`, sha256: "a".repeat(64), bytes: 10, unpackedBytes: 4096, generation: 1, sequence: 1, final: false,
+        persistedAt: new Date().toISOString(), ...(saveRequestedAt !== undefined && { requestedAt: saveRequestedAt }),
+      },
+    });
+    await page.getByRole("status").getByText("Saved", { exact: true }).waitFor();
+    await operator.finish(id);
+  });
+
+  it("fit a narrow window, and can be read again after a failure", async () => {
+    await page.setViewportSize({ width: 375, height: 800 });
+    const slotId = await fixture.aSlot();
+    await fixture.aVersion(slotId, "one");
+    await fixture.aVersion(slotId, "elsewhere", { kind: "conflict" });
+    let isFailing = true;
+    await page.route("**/api/games/kept/saves", (route) => (isFailing ? route.fulfill({ status: 502, contentType: "text/html", body: "" }) : route.continue()));
+    await page.goto("/games/kept");
+    await signInAs(page, fixture.user);
+    await page.getByRole("alert").getByText("Your saves could not be loaded").waitFor();
+    isFailing = false;
+    await button("Try again").click();
+    await openSaves(1);
+    await versions(1).first().waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).to.equal(375);
+  });
+});

@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import type { SavesResponse } from "#contracts/http/saves.ts";
+import { ApiError } from "#web/client/apiError.ts";
+import { saveAndWait, type SaveOutcome } from "#web/play/requestedSave.ts";
+
+/** Answers of the list, one for each time it is read; an Error fails that reading, and the last one stays. */
+type Readings = (readonly string[] | Error)[];
+
+describe("saveAndWait", () => {
+  let clock = 0;
+  let asked = 0;
+
+  beforeEach(() => {
+    clock = 0;
+    asked = 0;
+  });
+
+  function run(readings: Readings, requestError?: Error): Promise<SaveOutcome> {
+    let reads = 0;
+    return saveAndWait({
+      readSaves: () => {
+        const reading = readings[Math.min(reads++, readings.length - 1)] ?? [];
+        return reading instanceof Error ? Promise.reject(reading) : Promise.resolve(savesWith(reading));
+      },
+      requestSave: () => {
+        asked += 1;
+        return requestError === undefined ? Promise.resolve() : Promise.reject(requestError);
+      },
+      pause: (ms) => {
+        clock += ms;
+        return Promise.resolve();
+      },
+      now: () => clock,
+    });
+  }
+
+  it("ends when a version is there that was not before, also after a look that failed", async () => {
+    expect(await run([["old"], ["old"], new ApiError("unreachable", ""), ["new", "old"]])).to.equal("saved");
+    expect(asked).to.equal(1);
+    expect(clock).to.be.below(20_000);
+  });
+
+  it("ends after 20 seconds without one", async () => {
+    expect(await run([["old"]])).to.equal("later");
+    expect(clock).to.be.within(20_000, 22_000);
+  });
+
+  it("asks once, and does not wait, when nobody can see what is there before", async () => {
+    expect(await run([new ApiError("unreachable", ""), ["new"]])).to.equal("later");
+    expect([asked, clock]).to.deep.equal([1, 0]);
+  });
+
+  it("throws why a save was refused", async () => {
+    const notRunning = new ApiError("not_running", "");
+    expect(await run([[]], notRunning).catch((error: unknown) => error)).to.equal(notRunning);
+  });
+});
+
+/** A list whose first slot has requested versions of these ids beside a played one. */
+function savesWith(ids: readonly string[]): SavesResponse {
+  const common = { savedAt: "2026-03-10T12:00:00.000Z", bytes: 1, isCurrent: false, isReadable: true };
+  const versions = [...ids.map((id) => ({ ...common, id, kind: "requested" as const })), { ...common, id: `played-${ids.length}`, kind: "played" as const }];
+  return { slots: [{ id: "slot", slotNumber: 1, label: null, lastPlayedAt: null, state: "playing", versions }], saveBytesMax: 1 };
+}

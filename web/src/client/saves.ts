@@ -1,0 +1,63 @@
+/** The API's calls about saves. All of them throw ApiError and nothing else. */
+import { z } from "zod";
+import { SaveRequestedResponse, SaveSlotHistory, SavesResponse } from "#contracts/http/saves.ts";
+import { request, requestOnce } from "./request.ts";
+import { sendFile, type SendFileOptions } from "./sendFile.ts";
+
+/** The API reads the whole save before it answers. */
+const saveTimeoutMs = 60_000;
+
+/** A slot of a game. */
+export interface SlotAddress {
+  slug: string;
+  slotId: string;
+}
+
+/** Returns the player's slots of a game with their histories. */
+export function listSaves(slug: string, signal?: AbortSignal): Promise<SavesResponse> {
+  return request(SavesResponse, savesPath(slug), { signal });
+}
+
+/** Makes a version the slot's save again; returns the slot. Errors: slot_in_use, unreadable_save (with the id of the one before). */
+export function restoreSave(slot: SlotAddress, versionId: string): Promise<SaveSlotHistory> {
+  return requestOnce(SaveSlotHistory, `${slotPath(slot)}/restore`, { versionId }, { timeoutMs: saveTimeoutMs });
+}
+
+/** Copies a slot's save into an empty slot, which is returned. Errors: slot_in_use, no_empty_slot, unreadable_save. */
+export function copySlot(slot: SlotAddress): Promise<SaveSlotHistory> {
+  return requestOnce(SaveSlotHistory, `${slotPath(slot)}/copy`, undefined, { timeoutMs: saveTimeoutMs });
+}
+
+/** Names a slot; an empty name gives the first one back. */
+export function renameSlot(slot: SlotAddress, label: string): Promise<SaveSlotHistory> {
+  return request(SaveSlotHistory, slotPath(slot), { method: "PATCH", json: { label } });
+}
+
+/** Deletes a slot with its saves. Errors: slot_in_use. */
+export async function deleteSlot(slot: SlotAddress): Promise<void> {
+  await request(z.undefined(), slotPath(slot), { method: "DELETE" });
+}
+
+/** Uploads a save into a slot, or into an empty one where none is named; returns the slot. Errors: slot_in_use, no_empty_slot, payload_too_large, invalid_archive. */
+export function uploadSave({ slug, slotId }: { slug: string; slotId: string | undefined }, file: File, options: SendFileOptions): Promise<SaveSlotHistory> {
+  const path = slotId === undefined ? savesPath(slug) : `${slotPath({ slug, slotId })}/archive`;
+  return sendFile(SaveSlotHistory, path, file, options);
+}
+
+/** Returns where a version's archive is downloaded. */
+export function saveArchivePath(slot: SlotAddress, versionId: string): string {
+  return `${slotPath(slot)}/versions/${encodeURIComponent(versionId)}/archive`;
+}
+
+/** Asks for a save of what is played: it becomes a version when it is stored. Errors: not_running. */
+export async function requestSave(sessionId: string): Promise<void> {
+  await request(SaveRequestedResponse, "/api/game/save", { json: { sessionId } });
+}
+
+function savesPath(slug: string): string {
+  return `/api/games/${encodeURIComponent(slug)}/saves`;
+}
+
+function slotPath({ slug, slotId }: SlotAddress): string {
+  return `${savesPath(slug)}/${encodeURIComponent(slotId)}`;
+}

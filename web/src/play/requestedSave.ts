@@ -1,0 +1,37 @@
+import type { SavesResponse } from "#contracts/http/saves.ts";
+
+/** What came of a wish to save: the version is there, or it is not yet and will show in the slot's history. */
+export type SaveOutcome = "saved" | "later";
+
+const pauseMs = 1_500;
+/** After this the player is not kept waiting for the word. */
+const waitMs = 20_000;
+
+export interface RequestedSaveDeps {
+  readSaves: () => Promise<SavesResponse>;
+  requestSave: () => Promise<void>;
+  pause: (ms: number) => Promise<void>;
+  now: () => number;
+}
+
+/** Asks for a save and waits until a version of that kind is there that was not before. Throws what asking throws; a failed look only means to look again. */
+export async function saveAndWait({ readSaves, requestSave, pause, now }: RequestedSaveDeps): Promise<SaveOutcome> {
+  const known = await requestedIds(readSaves);
+  const deadline = now() + waitMs;
+  await requestSave();
+  while (known !== undefined && now() < deadline) {
+    await pause(pauseMs);
+    const present = await requestedIds(readSaves);
+    if (present?.some((id) => !known.includes(id)) === true) return "saved";
+  }
+  return "later";
+}
+
+async function requestedIds(readSaves: RequestedSaveDeps["readSaves"]): Promise<string[] | undefined> {
+  try {
+    const { slots } = await readSaves();
+    return slots.flatMap(({ versions }) => versions.filter(({ kind }) => kind === "requested").map(({ id }) => id));
+  } catch {
+    return undefined; // The save itself may get through all the same.
+  }
+}

@@ -1,0 +1,67 @@
+import { useId, useState } from "react";
+import { sentenceFor } from "../client/apiError.ts";
+import { deleteSlot } from "../client/saves.ts";
+import { Dialog } from "../components/Dialog.tsx";
+import type { SlotActions } from "./slotActions.ts";
+import { lastPlayedText, savesCountText, slotName, type UsedSlot } from "./slotText.ts";
+import { useSavesChange } from "./useSaves.ts";
+
+/** Asks which slot a new game is to replace, or which one is only to be deleted. Slots in use cannot be chosen. */
+export function ReplaceDialog({ slots, now, actions, announce, onDismiss }: {
+  slots: readonly UsedSlot[];
+  now: number;
+  actions: SlotActions;
+  announce: (text: string) => void;
+  onDismiss: () => void;
+}) {
+  const [chosenId, setChosenId] = useState<string>();
+  const { mutate, isPending, error } = useSavesChange(actions.slug, announce);
+  const chosen = slots.find(({ id, state }) => id === chosenId && state === "free");
+  const remove = (onDone: () => void): void => {
+    if (chosen === undefined) return;
+    mutate({
+      work: () => deleteSlot({ slug: actions.slug, slotId: chosen.id }), done: `Slot ${chosen.slotNumber} was deleted and is empty now.`,
+    }, { onSuccess: onDone });
+  };
+  const replace = (): void => remove(() => {
+    onDismiss();
+    actions.onFresh();
+  });
+  return (
+    <Dialog
+      title="Which slot do you want to replace?"
+      onDismiss={onDismiss}
+      actions={(
+        <>
+          <button type="button" className="button button-danger" disabled={isPending || chosen === undefined} onClick={replace}>
+            {isPending ? "Deleting…" : "Delete it and start a new game"}
+          </button>
+          <button type="button" className="button" disabled={isPending || chosen === undefined} onClick={() => remove(onDismiss)}>Only delete it</button>
+          <button type="button" className="button button-quiet" disabled={isPending} onClick={onDismiss}>Cancel</button>
+        </>
+      )}
+    >
+      <fieldset className="choices">
+        <legend className="visually-hidden">Slot to replace</legend>
+        {slots.map((slot) => (
+          <SlotChoice key={slot.id} slot={slot} now={now} isChosen={slot === chosen} onChoose={() => setChosenId(slot.id)} />
+        ))}
+      </fieldset>
+      <p role="status">{chosen !== undefined && <>You lose <strong>{slotName(chosen)}</strong>, with {savesCountText(chosen)}. Download first what you may want again.</>}</p>
+      {error !== null && <p className="message message-problem" role="alert">{sentenceFor(error)}</p>}
+    </Dialog>
+  );
+}
+
+function SlotChoice({ slot, now, isChosen, onChoose }: { slot: UsedSlot; now: number; isChosen: boolean; onChoose: () => void }) {
+  const id = useId();
+  return (
+    <div className="choice">
+      <input id={id} type="radio" name="slot" checked={isChosen} disabled={slot.state !== "free"} onChange={onChoose} />
+      <label htmlFor={id}>
+        <strong>Slot {slot.slotNumber}: {slot.label}</strong>
+        <span>{slot.state === "playing" ? "Is being played" : slot.state === "storing" ? "Its last save is still on its way" : lastPlayedText(slot, now)}</span>
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { useMutation, useQuery, type UseMutationResult, type UseQueryResult } from "@tanstack/react-query";
+import type { SavesResponse } from "#contracts/http/saves.ts";
+import { listSaves } from "../client/saves.ts";
+
+/** How often the saves are read while a slot is in use: its state ends by itself. */
+const pollMs = 5_000;
+
+/** Returns the player's saves of a game. They are read again by themselves only while a slot is in use. */
+export function useSaves(slug: string): UseQueryResult<SavesResponse> {
+  return useQuery({
+    queryKey: ["saves", slug],
+    queryFn: ({ signal }) => listSaves(slug, signal),
+    refetchInterval: ({ state: { data } }) => savesPauseMs(data),
+    refetchOnWindowFocus: true,
+  });
+}
+
+/** Returns in how many milliseconds the saves are to be read again; false for not by themselves. */
+export function savesPauseMs(saves: SavesResponse | undefined): number | false {
+  return saves?.slots.some(({ state }) => state === "playing" || state === "storing") === true ? pollMs : false;
+}
+
+/** A change of the player's saves, and the sentence that tells of its success. */
+export interface SavesChange {
+  work: () => Promise<unknown>;
+  done: string;
+}
+
+/** Returns a mutation that changes the saves of a game. It ends when the changed ones are on the page, which `announce` then tells. */
+export function useSavesChange(slug: string, announce: (text: string) => void): UseMutationResult<void, Error, SavesChange> {
+  return useMutation({
+    mutationFn: async ({ work }: SavesChange) => {
+      await work();
+    },
+    onSuccess: (_result, { done }) => announce(done),
+    onSettled: async (_result, _error, _change, _before, { client }) => {
+      await Promise.all([["saves", slug], ["game", slug]].map((queryKey) => client.invalidateQueries({ queryKey })));
+    },
+  });
+}
