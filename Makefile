@@ -57,6 +57,11 @@ soak: ready built prerequisites ## what takes many minutes by its nature: the lo
 	@tools/fromSource/programs/build.sh etcd kube-apiserver minio
 	@npm run --silent soak
 
+.PHONY: test-long
+test-long: ready prerequisites ## what `make test` leaves out: hundreds of histories of saves, nodes, agents and stores
+	@tools/fromSource/programs/build.sh etcd kube-apiserver minio
+	@npm run --silent test:long
+
 .PHONY: e2e
 e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_HELM_VALUES=test/e2e/values.yaml make up`
 	@npm run --silent e2e
