@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
-import { activeSession, ownerOf, slotsOf, type ModelSlot, type SavesModel } from "./savesModel.ts";
+import { activeSession, keptKeys, ownerOf, slotsOf, type ModelSlot, type SavesModel } from "./savesModel.ts";
 import type { SavesWorld } from "./savesWorld.ts";
 
 interface StoredSlot {
@@ -39,11 +39,10 @@ export class SavesCheck {
   }
 
   /** Whether the object store has every save that is kept. */
-  async checkObjects({ slots }: SavesModel): Promise<void> {
-    for (const slot of slots) {
+  async checkObjects(model: SavesModel): Promise<void> {
+    for (const slot of model.slots) {
       const objects = await this.#world.objects(slot.id);
-      const kept = new Set(slot.versions.filter(({ mayBeMissing }) => !mayBeMissing).map(({ key }) => key));
-      for (const key of kept) expect(objects.has(key), `the object ${key} of ${slotName(slot)} is kept`).to.equal(true);
+      for (const key of keptKeys(model, slot)) expect(objects.has(key), `the object ${key} of ${slotName(slot)} is kept`).to.equal(true);
     }
   }
 

@@ -92,9 +92,12 @@ export function addVersion(slot: ModelSlot, version: ModelVersion): void {
   slot.versions = [...others, version];
 }
 
-/** What a sweep so much later finds, and what it need not keep. */
-export function sweepModel(model: SavesModel, laterHours: number): void {
-  const unrecorded = model.sessions.filter(({ slot, ownsSlot, stored }) => !slot.isDeleted && !ownsSlot && stored !== undefined);
+/**
+ * What a sweep so much later need not keep, and what it has found: saves of which nobody was told. These it may find, as `found` tells, and
+ * must not remove.
+ */
+export function sweepModel(model: SavesModel, laterHours: number, found: ReadonlySet<string>): void {
+  const unrecorded = model.sessions.filter(({ slot, ownsSlot, stored }) => !slot.isDeleted && !ownsSlot && stored !== undefined && found.has(stored.key));
   for (const session of unrecorded.toSorted((a, b) => (a.stored?.order ?? 0) - (b.stored?.order ?? 0))) {
     if (session.stored !== undefined) learn(session, session.stored);
   }
@@ -105,6 +108,12 @@ export function sweepModel(model: SavesModel, laterHours: number): void {
     }
     if (slot.isDeleted && isRetentionOver) slot.versions = [];
   }
+}
+
+/** Keys that the object store must have of a slot: what is kept, and the newest save of each session of which nobody was told yet. */
+export function keptKeys({ sessions }: SavesModel, slot: ModelSlot): Set<string> {
+  const untold = sessions.filter((session) => session.slot === slot && !slot.isDeleted && session.stored !== session.known).flatMap(({ stored }) => stored?.key ?? []);
+  return new Set([...slot.versions.filter(({ mayBeMissing }) => !mayBeMissing).map(({ key }) => key), ...untold]);
 }
 
 function isLater(save: ModelSave, other: ModelSave): boolean {

@@ -133,6 +133,11 @@ export class SavesWorld {
     await expectUp(isStoreUp, () => sweepSaves({ ...deps, clock: { ...deps.clock, now: () => until } }));
   }
 
+  /** Keys of all versions of the slots. */
+  async recordedKeys(slotIds: readonly string[]): Promise<Set<string>> {
+    return new Set((await listSaveVersions(this.fixture.api.deps.postgres.pool, slotIds)).map(({ objectKey }) => objectKey));
+  }
+
   /** Makes a version the slot's own again, unless a session owns the slot; returns it, and whether that was so. */
   async restore(slotId: string, nth: number): Promise<{ isOwned: boolean; version: SaveVersion | undefined }> {
     return this.fixture.api.deps.postgres.transaction(async (transaction) => {
