@@ -67,7 +67,7 @@ e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_H
 	@npm run --silent e2e
 
 .PHONY: bench
-bench: ready built prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone
+bench: ready built prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone, LONG=1: R5 too
 	@npm run --silent bench
 
 ##@ Make parts
