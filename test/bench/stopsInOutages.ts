@@ -16,7 +16,7 @@ const freeMsMax = 60_000;
 const recoveryTimeoutMs = 300_000;
 
 /**
- * Stops sessions while the object store is away for up to a minute and the operator or a node agent is killed. Each session adds a line to
+ * Stops sessions while the object store is unavailable for up to a minute and the operator or a node agent is killed. Each session adds a line to
  * its save: a line that the last save of a slot lacks is a save that was lost.
  */
 export async function measureStopsInOutages(): Promise<BenchRow[]> {
@@ -29,7 +29,7 @@ export async function measureStopsInOutages(): Promise<BenchRow[]> {
     const kept = await Promise.all(signedIn.map((player) => countLines(installed, player, slug)));
     const lost = outages * players - kept.reduce((sum, lines) => sum + lines, 0);
     return [
-      countRow(`R5 saves lost of ${outages * players} stops, store away for 0–${outageSecondsMax} s, operator or agent killed`, lost, 0),
+      countRow(`R5 saves lost of ${outages * players} stops, store unavailable for 0–${outageSecondsMax} s, operator or agent killed`, lost, 0),
       belowRow("R5 stop → player free p99, the same stops", percentile(freeMs, 0.99), freeMsMax),
     ];
   } finally {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aGame, type TestGame } from "../../factories/catalog.ts";
-import { FakeOperator, operatorOf } from "../cluster/fakeOperator.ts";
+import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";
 import { startFaultProxy, type FaultProxy } from "../cluster/faultProxy.ts";
 import { FaultyApi } from "../cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "../cluster/kubeApiServer.ts";

@@ -144,7 +144,7 @@ export class SavesWorld {
       const slot = await lockSlot(transaction, slotId);
       const versions = await listSaveVersions(transaction, [slotId]);
       const version = versions[nth % Math.max(1, versions.length)];
-      const isOwned = slot?.owner != null;
+      const isOwned = slot !== undefined && slot.owner !== null;
       if (version !== undefined && !isOwned && version.objectKey !== slot?.objectKey) await insertSlotVersion(transaction, slotId, { ...version, kind: "restored" });
       return { isOwned, version };
     });
@@ -183,7 +183,7 @@ function storedSaveOf({ key, sequence }: ModelSave): StoredSave {
   return { objectKey: key, sha256: createHash("sha256").update(content).digest("hex"), bytes: content.length, generation, sequence, persistedAt: new Date().toISOString(), final: false };
 }
 
-/** What needs the object store fails while that is away, or has nothing to do. */
+/** What needs the object store fails while that is unavailable, or has nothing to do. */
 async function expectUp(isUp: boolean, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
