@@ -44,10 +44,10 @@ const launch = fc.tuple(player, fc.constantFrom(1, 1, 1, 2, 3)).map(([by, number
     const response = await world.launch(by, wished?.id);
     const active = activeSession(model, by);
     const isOwned = wished !== undefined && ownerOf(model, wished) !== undefined;
-    const refusal = active !== undefined ? sessionActive : isOwned ? slotOwned : model.isClusterWritable ? undefined : noServers;
-    expectStatus(response, refusal?.status ?? 202);
-    if (refusal !== undefined) {
-      expect(response.json<{ error: string }>().error).to.equal(refusal.error);
+    const expected = active !== undefined ? sessionActive : isOwned ? slotOwned : model.isClusterWritable ? undefined : noServers;
+    expectStatus(response, expected?.status ?? 202);
+    if (expected !== undefined) {
+      expect(response.json<{ error: string }>().error).to.equal(expected.error);
       return;
     }
     const { sessionId: id } = response.json<{ sessionId: string }>();
