@@ -58,7 +58,7 @@ soak: ready built prerequisites ## what takes many minutes by its nature: the lo
 	@npm run --silent soak
 
 .PHONY: test-long
-test-long: ready prerequisites ## what `make test` leaves out: Schemathesis, from a Python environment in the cache, over all of /openapi.json
+test-long: ready prerequisites ## what `make test` leaves out: hundreds of histories of saves, and Schemathesis (from a Python environment in the cache) over /openapi.json
 	@tools/fromSource/programs/build.sh etcd kube-apiserver minio
 	@npm run --silent test:long
 
@@ -67,7 +67,7 @@ e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_H
 	@npm run --silent e2e
 
 .PHONY: bench
-bench: ready built prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone
+bench: ready built prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone, LONG=1: R5 too
 	@npm run --silent bench
 
 ##@ Make parts

@@ -11,6 +11,8 @@ export interface Fault {
   bytesPerSecond?: number;
   /** Answered instead of asking the server. */
   status?: number;
+  /** The connection is closed instead, as by a server that is not there. */
+  isCut?: boolean;
   /** The headers are held back until this resolves. */
   holdUntil?: Promise<unknown>;
 }
@@ -50,6 +52,10 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     proxy.requests.push(seen);
     const fault = proxy.fault?.(seen) ?? {};
     await fault.holdUntil;
+    if (fault.isCut === true) {
+      incoming.destroy();
+      return;
+    }
     if (fault.status !== undefined) {
       incoming.resume();
       outgoing.writeHead(fault.status).end();

@@ -33,6 +33,8 @@ export class FaultyApi {
   readonly #watches = new Set<OpenWatch>();
   readonly #transports: KubeTransport[] = [];
   #faults: Fault[] = [];
+  /** While this is true, whatever would change something is answered with 403. */
+  isReadOnly = false;
   #isLossy = false;
   #lostBytes = 0;
 
@@ -54,12 +56,19 @@ export class FaultyApi {
 
   /** A transport that goes through here. */
   transport(options: TransportOptions = {}): KubeTransport {
-    const { port } = this.#server.address() as AddressInfo;
     const config = new KubeConfig();
-    config.loadFromClusterAndUser({ name: "faulty", server: `http://127.0.0.1:${port}`, skipTLSVerify: true }, { name: "faulty" });
+    config.loadFromClusterAndUser({ name: "faulty", server: this.#url, skipTLSVerify: true }, { name: "faulty" });
     const transport = new KubeTransport(config, options);
     this.#transports.push(transport);
     return transport;
+  }
+
+  /** The text of a kubeconfig with which programs go through here. */
+  kubeconfig(): string {
+    return JSON.stringify({
+      apiVersion: "v1", kind: "Config", "current-context": "faulty", clusters: [{ name: "faulty", cluster: { server: this.#url, "insecure-skip-tls-verify": true } }],
+      users: [{ name: "faulty", user: {} }], contexts: [{ name: "faulty", context: { cluster: "faulty", user: "faulty" } }],
+    });
   }
 
   /** Bytes of watches that were not passed on, see loseEvents. */
@@ -148,6 +157,11 @@ export class FaultyApi {
     await this.#upstream.agent.destroy();
   }
 
+  get #url(): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return `http://127.0.0.1:${port}`;
+  }
+
   #injectOnce(matches: (request: SeenRequest) => boolean, fault: Fault): void {
     let isSpent = false;
     this.#faults.push((request, response) => {
@@ -165,6 +179,11 @@ export class FaultyApi {
     this.requests.push(seen);
     for (const fault of this.#faults) {
       if (await fault(seen, response)) return;
+    }
+    if (this.isReadOnly && seen.method !== "GET") {
+      request.resume();
+      response.writeHead(403, { "content-type": "application/json" }).end(JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", code: 403 }));
+      return;
     }
     await this.#passOn(request, response, seen.isWatch);
   }

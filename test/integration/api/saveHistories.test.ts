@@ -1,0 +1,19 @@
+import { SavesFixture } from "../../support/model/savesFixture.ts";
+import { checkHistories } from "../../support/model/savesHistories.ts";
+
+/** The same histories in every run; `make test-long` has many more. */
+const seed = 20_261_122;
+
+describe("saves, while nodes, agents and stores fail and return", function () {
+  this.timeout(120_000);
+  let fixture: SavesFixture;
+
+  before(async () => {
+    fixture = await SavesFixture.start();
+  });
+  after(() => fixture.stop());
+
+  it("are never lost, never go back and never anybody else's, and lock nobody out", async () => {
+    await checkHistories(fixture, { seed, histories: 30, stepsMax: 40 });
+  });
+});

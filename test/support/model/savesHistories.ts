@@ -1,0 +1,32 @@
+import fc from "fast-check";
+import { SavesCheck } from "./savesCheck.ts";
+import { players, savesCommands, type CheckedWorld } from "./savesCommands.ts";
+import type { SavesFixture } from "./savesFixture.ts";
+import type { SavesModel } from "./savesModel.ts";
+import { SavesWorld } from "./savesWorld.ts";
+
+export interface HistoriesOptions {
+  /** The same seed makes the same histories. */
+  seed: number;
+  histories: number;
+  stepsMax: number;
+}
+
+/** Lets so many histories happen to the platform; a failure tells the seed and the shortest history that was found to fail. */
+export async function checkHistories(fixture: SavesFixture, { seed, histories, stepsMax }: HistoriesOptions): Promise<void> {
+  const commands = fc.commands(savesCommands, { maxCommands: stepsMax, size: "max" });
+  await fc.assert(fc.asyncProperty(commands, async (history) => {
+    const started: { model: SavesModel; real: CheckedWorld }[] = [];
+    await fc.asyncModelRun(async () => {
+      const world = await SavesWorld.start(fixture, players);
+      const setup = { model: newModel(), real: { world, check: new SavesCheck(world) } };
+      started.push(setup);
+      return setup;
+    }, history);
+    for (const { model, real } of started) await real.check.checkObjects(model);
+  }), { seed, numRuns: histories });
+}
+
+function newModel(): SavesModel {
+  return { sessions: [], slots: [], isStoreUp: true, isClusterWritable: true };
+}
