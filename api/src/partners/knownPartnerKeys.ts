@@ -9,6 +9,8 @@ const keysMax = 10_000;
 export class KnownPartnerKeys {
   /** The hash of the secret, by the key's id; the oldest first. */
   readonly #hashes = new Map<string, string>();
+  /** First checks under way, by key. */
+  readonly #checks = new Map<string, Promise<unknown>>();
 
   has({ keyId, secretHash }: PresentedPartnerKey): boolean {
     return this.#hashes.get(keyId) === secretHash;
@@ -19,6 +21,22 @@ export class KnownPartnerKeys {
     if (this.#hashes.size <= keysMax) return;
     const oldest = this.#hashes.keys().next();
     if (oldest.done !== true) this.#hashes.delete(oldest.value);
+  }
+
+  /**
+   * Runs the first check of a key, and has requests that bring the same key meanwhile wait for it: a key that is used for the first time by
+   * hundreds of requests at once is no hundreds of guesses.
+   */
+  async check<T>(presented: PresentedPartnerKey, first: () => Promise<T>): Promise<T | "checked"> {
+    const name = `${presented.keyId} ${presented.secretHash}`;
+    const underWay = this.#checks.get(name);
+    if (underWay !== undefined) {
+      await underWay.catch(() => undefined);
+      return "checked";
+    }
+    const check = first();
+    this.#checks.set(name, check);
+    return check.finally(() => this.#checks.delete(name));
   }
 
   forget({ keyId, secretHash }: PresentedPartnerKey): void {

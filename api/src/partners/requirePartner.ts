@@ -51,20 +51,31 @@ export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<Part
 
 /** Returns the key, if it works. An address that has sent too many that do not is refused before the database is asked about another one. */
 async function findKey(ctx: AppContext<PartnerDeps>, presented: PresentedPartnerKey): Promise<LivePartnerKey | undefined> {
-  const { rateLimits, knownPartnerKeys, postgres } = ctx.deps;
-  const isKnown = knownPartnerKeys.has(presented);
+  const { knownPartnerKeys } = ctx.deps;
+  if (knownPartnerKeys.has(presented)) return findRightKey(ctx, presented);
+  const found = await knownPartnerKeys.check(presented, () => findUnknownKey(ctx, presented));
+  if (found !== "checked") return found;
+  return knownPartnerKeys.has(presented) ? findRightKey(ctx, presented) : findUnknownKey(ctx, presented);
+}
+
+async function findUnknownKey(ctx: AppContext<PartnerDeps>, presented: PresentedPartnerKey): Promise<LivePartnerKey | undefined> {
+  const { rateLimits } = ctx.deps;
   const place = rateLimits.addressKey(ctx.ip);
-  if (!isKnown) {
-    const outcome = await rateLimits.consume("unknownKeys", place);
-    if (!outcome.isAllowed) enforceRateLimits(ctx, [outcome]);
-  }
+  const outcome = await rateLimits.consume("unknownKeys", place);
+  if (!outcome.isAllowed) enforceRateLimits(ctx, [outcome]);
+  const key = await findRightKey(ctx, presented);
+  if (key !== undefined) await rateLimits.giveBack("unknownKeys", place);
+  return key;
+}
+
+/** Asks the database, and remembers what it says. */
+async function findRightKey({ deps: { knownPartnerKeys, postgres } }: AppContext<PartnerDeps>, presented: PresentedPartnerKey): Promise<LivePartnerKey | undefined> {
   const key = await findLivePartnerKey(postgres.pool, presented.keyId);
   if (key === undefined || !isSameSecretHash(presented.secretHash, key.secretHash)) {
     knownPartnerKeys.forget(presented);
     return undefined;
   }
   knownPartnerKeys.keep(presented);
-  if (!isKnown) await rateLimits.giveBack("unknownKeys", place);
   return key;
 }
 

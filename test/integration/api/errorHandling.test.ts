@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { sessionsNamespaceRules } from "#api/rbac.ts";
+import { clusterRules, sessionsNamespaceRules } from "#api/rbac.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { grant } from "../../support/cluster/kubeRoles.ts";
@@ -190,8 +190,9 @@ describe("the API withholds internal details", function () {
   it("after a fault in the object store: the bucket is missing", async () => {
     const { client, bucket } = api.deps.objectStore;
     const responses = await during(() => emptyBucket().then(() => client.removeBucket(bucket)), () => client.makeBucket(bucket, "us-east-1"));
-    expect(changed(responses)).to.have.members(["uploadArchive", "isReady"]);
-    expect([responses.get("uploadArchive")?.status, responses.get("isReady")?.status]).to.deep.equal([503, 503]);
+    const unavailable = ["uploadArchive", "uploadNewSave", "restoreSave", "isReady"];
+    expect(changed(responses)).to.have.members(unavailable);
+    expect(unavailable.map((name) => responses.get(name)?.status)).to.deep.equal(unavailable.map(() => 503));
     await expectRecovery();
   });
 
@@ -203,17 +204,21 @@ describe("the API withholds internal details", function () {
   it("after a fault in the cluster: it refuses the API's requests", async () => {
     const { server, sessionsNamespace } = api.kube ?? {};
     if (server === undefined || sessionsNamespace === undefined) throw new Error("There is no cluster.");
-    const allow = (rules: typeof sessionsNamespaceRules): Promise<void> => grant(server.admin, { kind: "User", name: `api-of-${sessionsNamespace}` }, rules, sessionsNamespace);
-    const canCreate = async (): Promise<boolean> => api.deps.gameSessionWriter.find("gs-none").then(() => true, () => false);
+    const subject = { kind: "User", name: `api-of-${sessionsNamespace}` } as const;
+    const allow = async (isAllowed: boolean): Promise<void> => {
+      await grant(server.admin, subject, clusterRules.filter(({ resources }) => isAllowed || !resources.includes("gamesessions")));
+      await grant(server.admin, subject, isAllowed ? sessionsNamespaceRules : [], sessionsNamespace);
+    };
+    const canRead = async (): Promise<boolean> => api.deps.gameSessionWriter.find("gs-none").then(() => true, () => false);
     const responses = await during(async () => {
-      await allow([]);
-      await eventually(async () => !await canCreate());
+      await allow(false);
+      await eventually(async () => !await canRead());
     }, async () => {
-      await allow(sessionsNamespaceRules);
-      await eventually(canCreate);
+      await allow(true);
+      await eventually(canRead);
     });
-    expect(changed(responses)).to.have.members(["a launch with a key", "stopGameSession"]);
-    expect([responses.get("a launch with a key")?.status, responses.get("stopGameSession")?.status]).to.deep.equal([503, 202]);
+    expect(changed(responses)).to.have.members(["a launch with a key", "saveGameSession", "stopGameSession"]);
+    expect(["a launch with a key", "saveGameSession", "stopGameSession"].map((name) => responses.get(name)?.status)).to.deep.equal([503, 503, 202]);
     await expectRecovery();
   });
 });

@@ -41,10 +41,10 @@ describe("a database of the release before versions", function () {
     database = await createEmptyDatabase();
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
-    const names = (await readdir(migrations)).filter((name) => name < versionsMigration).toSorted();
-    for (const name of names) await apply(name);
+    const names = (await readdir(migrations, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name).toSorted();
+    for (const name of names.filter((each) => each < versionsMigration)) await apply(name);
     await client.query(formerRows);
-    await apply(versionsMigration);
+    for (const name of names.filter((each) => each >= versionsMigration)) await apply(name);
     api = await TestApi.start({ kube: true, isLed: true, minio: true, database });
   });
   after(async () => {
