@@ -29,7 +29,7 @@ describe("the session image's programs in C", () => {
   });
 
   it("have the defaults and file names that contracts and streamer have", () => {
-    const { display } = readConfig({ UDP_PORT: "30000", POD_IP: "192.0.2.1" });
+    const { display } = readConfig({ UDP_PORT: "30000", POD_IP: "192.0.2.1", SESSION_ID: "gs-one", TICKET_PUBLIC_KEY: "none", OPERATOR_PUBLIC_KEY: "A".repeat(43) });
     expect(supervisor).to.include(`environmentOr("DISPLAY", "${display}")`);
     expect(supervisor).to.include(`"%s/${socketNames.sound}", environmentOr("RUN_DIR", "${podPaths.run}")`);
     expect(supervisor).to.include(`environmentOr("GAME_REPORT_DIR", "${podPaths.gameReport}")`);
