@@ -77,13 +77,13 @@ describe("signalling of a session", () => {
     await fetch(pair.signalUrl + (taken.headers.get("location") ?? ""), { method: "DELETE", headers: playing() });
   });
 
-  const nowSeconds = Math.floor(Date.now() / 1_000);
+  const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
   const refused: [what: string, status: 401 | 403, headers: () => Record<string, string>][] = [
     ["without a ticket", 401, () => ({})],
     ["with the session's id as a ticket", 401, () => ({ authorization: "Bearer gs-own" })],
     ["with a forged ticket", 401, () => bearing(new TestTickets("gs-own").viewer())],
-    ["with an expired ticket", 401, () => playing({ iat: nowSeconds - 700, exp: nowSeconds - 660 })],
-    ["with a ticket of a time to come", 401, () => playing({ iat: nowSeconds + 660, exp: nowSeconds + 700 })],
+    ["with an expired ticket", 401, () => playing({ iat: nowSeconds() - 700, exp: nowSeconds() - 660 })],
+    ["with a ticket of a time to come", 401, () => playing({ iat: nowSeconds() + 660, exp: nowSeconds() + 700 })],
     ["with the operator's role by the viewers' key", 401, () => playing({ role: "operate" })],
     ["with another session's ticket", 403, () => playing({ aud: "gs-other" })],
     ["with the operator's ticket", 403, () => bearing(pair.tickets.operator())],
@@ -105,7 +105,7 @@ describe("signalling of a session", () => {
 
   it("takes a ticket whose signer's clock is some minutes off", async () => {
     for (const minutes of [-9, 9]) {
-      const seconds = nowSeconds + 60 * minutes;
+      const seconds = nowSeconds() + 60 * minutes;
       expect((await post("", { headers: playing({ iat: seconds, exp: seconds + 1 }) })).status, `${minutes} minutes`).to.equal(400);
     }
   });
@@ -117,7 +117,7 @@ describe("signalling of a session", () => {
       expect(await seen(path, bearing(new TestTickets("gs-own").operator())), path).to.equal(401);
       expect(await seen(path, bearing(pair.tickets.operator({ role: "play" }))), path).to.equal(401);
       expect(await seen(path, playing({ role: "operate" })), path).to.equal(401);
-      expect(await seen(path, bearing(pair.tickets.operator({ iat: nowSeconds - 700, exp: nowSeconds - 660 }))), path).to.equal(401);
+      expect(await seen(path, bearing(pair.tickets.operator({ iat: nowSeconds() - 700, exp: nowSeconds() - 660 }))), path).to.equal(401);
       expect(await seen(path, bearing(pair.tickets.operator({ aud: "gs-other" }))), path).to.equal(403);
       expect(await seen(path, playing()), path).to.equal(403);
       expect(await seen(path, bearing(pair.tickets.operator())), path).to.equal(200);

@@ -113,9 +113,9 @@ describe("playing on the page", function () {
     await page.reload();
     await game.waitUntilPlaying();
     await game.waitForColor(layout.keyBlock, green);
-    await pair.signalStreamer("STOP");
+    await pair.freezeStreamer(true);
     await page.getByText("Connection lost. Reconnecting…").waitFor({ timeout: 40_000 });
-    await pair.signalStreamer("CONT");
+    await pair.freezeStreamer(false);
     await game.waitUntilPlaying();
     await page.getByTestId("game-surface").focus();
     await game.press("KeyB");

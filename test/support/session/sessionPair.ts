@@ -51,6 +51,8 @@ export interface SessionPair {
   /** Sends a signal to a container's PID 1. */
   signalGame(signal: string): Promise<void>;
   signalStreamer(signal: string): Promise<void>;
+  /** Stops the streamer's own process where it is, or lets it go on: its container's PID 1 passes on no such signal. */
+  freezeStreamer(isFrozen: boolean): Promise<void>;
   /** Waits for a container's end and returns its exit code. */
   gameExit(): Promise<number>;
   streamerExit(): Promise<number>;
@@ -96,6 +98,11 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
     streamerLogs: () => engine("logs", names.streamer),
     signalGame: async (signal) => { await engine("kill", "--signal", signal, names.game); },
     signalStreamer: async (signal) => { await engine("kill", "--signal", signal, names.streamer); },
+    freezeStreamer: async (isFrozen) => {
+      const init = await engine("inspect", "--format", "{{.State.Pid}}", names.streamer);
+      const [streamer = ""] = (await readFile(`/proc/${init}/task/${init}/children`, "utf8")).split(" ");
+      process.kill(Number(streamer), isFrozen ? "SIGSTOP" : "SIGCONT");
+    },
     gameExit: () => exitOf(names.game),
     streamerExit: () => exitOf(names.streamer),
     async remove() {
