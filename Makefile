@@ -58,7 +58,7 @@ soak: ready built prerequisites ## what takes many minutes by its nature: the lo
 	@npm run --silent soak
 
 .PHONY: test-long
-test-long: ready prerequisites ## what `make test` leaves out: Schemathesis, from a Python environment in the cache, over all of /openapi.json
+test-long: ready prerequisites ## what `make test` leaves out: Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json
 	@tools/fromSource/programs/build.sh etcd kube-apiserver minio
 	@npm run --silent test:long
 
