@@ -58,7 +58,7 @@ soak: ready built prerequisites ## what takes many minutes by its nature: the lo
 	@npm run --silent soak
 
 .PHONY: test-long
-test-long: ready prerequisites ## what `make test` leaves out: hundreds of histories of saves, and Schemathesis (from a Python environment in the cache) over /openapi.json
+test-long: ready prerequisites ## what `make test` leaves out: hundreds of histories of saves; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json
 	@tools/fromSource/programs/build.sh etcd kube-apiserver minio
 	@npm run --silent test:long
 
