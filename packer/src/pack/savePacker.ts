@@ -48,7 +48,7 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
   async function tryPack(isFinal: boolean, signal: AbortSignal): Promise<"soon" | "later"> {
     const asked = await requestedAt?.();
     const scan = scanSave(saveDirectory);
-    if (asked !== undefined) spool.answer(asked);
+    if (asked !== undefined) spool.noteRequest(asked);
     if (!isFinal && scan.signature === failedSignature) return "later";
     if (await isUnchanged(scan, isFinal)) {
       publish(isFinal);

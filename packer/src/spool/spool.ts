@@ -13,7 +13,7 @@ export interface Spool {
   /** Returns the newest good pack. */
   save(): PackedSave | undefined;
   /** Has all that is written from now on say that it answers this request. */
-  answer(requestedAt: string): void;
+  noteRequest(requestedAt: string): void;
   /** Returns the number of the next pack. */
   nextSequence(): number;
   /** Returns the path to write a pack to before it is committed. */
@@ -52,7 +52,7 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
   const spool: Spool = {
     attempt,
     save: () => save,
-    answer(requestedAt) {
+    noteRequest(requestedAt) {
       answered = requestedAt;
     },
     nextSequence: () => (save?.sequence ?? 0) + 1,

@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { limits } from "#contracts/limits.ts";
 import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
@@ -24,15 +23,6 @@ describe("Node agent: sessions", function () {
   const savesOf = (name: string): Promise<string[]> => fixture.storedSaves(`slot-${name}`);
   const storedSave = (name: string, sequence: number) => fixture.storedSave(name, sequence);
   const listing = async (key: string): Promise<string[]> => execFileSync("tar", ["-tz"], { input: await fixture.readObject(key), encoding: "utf8" }).trim().split("\n").sort();
-
-  /** Asks for a save as the API does, and returns the one that answers. */
-  const requestedSave = async (name: string, saveRequestedAt: string): Promise<StoredSave> => {
-    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
-    return eventually(async () => {
-      const save = (await fixture.session(name)).status?.save;
-      return save?.requestedAt === saveRequestedAt ? save : undefined;
-    }, { timeoutMs: 20_000, what: "the save that was asked for" });
-  };
 
   it("serves a session from its placement to the removal of its directory", async () => {
     await fixture.startAgent();
@@ -182,20 +172,6 @@ describe("Node agent: sessions", function () {
     await fixture.refuseSessionStatus(false);
     const { objectKey } = await storedSave(name, 2);
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
-  });
-
-  it("stores at once what the player asked to be saved, and says which request that answers", async () => {
-    await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
-    const name = await aRunningSession();
-    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
-    await storedSave(name, 1);
-    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
-    const { objectKey, requestedAt } = await requestedSave(name, "2026-01-01T00:00:01.000Z");
-    expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
-    expect(requestedAt).to.equal("2026-01-01T00:00:01.000Z");
-    // Nothing has changed since: the save that is stored is the answer.
-    expect((await requestedSave(name, "2026-01-01T00:00:02.000Z")).objectKey).to.equal(objectKey);
-    expect(await savesOf(name)).to.have.length(2);
   });
 
   it("reports once that a save cannot be stored, however often it is tried", async () => {

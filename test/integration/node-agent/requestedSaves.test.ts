@@ -1,0 +1,37 @@
+import { writeFileSync } from "node:fs";
+import { expect } from "chai";
+import type { StoredSave } from "#contracts/crd/gameSession.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+describe("Node agent: saves that players ask for", function () {
+  this.timeout(90_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  /** Asks for a save as the API does, and returns the one that answers. */
+  async function requestedSave(name: string, saveRequestedAt: string): Promise<StoredSave> {
+    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
+    return eventually(async () => {
+      const save = (await fixture.session(name)).status?.save;
+      return save?.requestedAt === saveRequestedAt ? save : undefined;
+    }, { timeoutMs: 20_000, what: "the save that was asked for" });
+  }
+
+  it("are stored at once, and say which request they answer", async () => {
+    await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    const { objectKey } = await requestedSave(name, "2026-01-01T00:00:01.000Z");
+    expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
+    // Nothing has changed since: the save that is stored is the answer.
+    expect((await requestedSave(name, "2026-01-01T00:00:02.000Z")).objectKey).to.equal(objectKey);
+    expect(await fixture.storedSaves(`slot-${name}`)).to.have.length(2);
+  });
+});
