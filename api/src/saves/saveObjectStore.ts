@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { CopyDestinationOptions, CopySourceOptions } from "minio";
 import { withTimeout } from "#runtime/deadline.ts";
 import { savesPrefix } from "#contracts/objectKeys.ts";
@@ -6,6 +5,7 @@ import { ArchiveUpload } from "../archives/archiveUpload.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { callObjectStore } from "../stores/callObjectStore.ts";
 import type { StoredSaveObject } from "./newestSave.ts";
+import { readDigest, type SaveDigest } from "./readDigest.ts";
 
 /** The largest save at 2 MB a second. */
 const readTimeoutMs = 600_000;
@@ -30,24 +30,16 @@ export class SaveObjectStore {
   }
 
   /** Reads a save and returns its digest and size. Throws also when it is larger than `bytesMax`. */
-  async digest(key: string, bytesMax: number): Promise<{ sha256: string; bytes: number }> {
+  async digest(key: string, bytesMax: number): Promise<SaveDigest> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const body = await callObjectStore(client.getObject(bucket, key), timeoutMs, "Opening a save");
-    const hash = createHash("sha256");
-    let bytes = 0;
-    const read = async (): Promise<void> => {
-      for await (const chunk of body as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > bytesMax) throw new Error(`The save ${key} is larger than ${bytesMax} bytes.`);
-        hash.update(chunk);
-      }
-    };
     try {
-      await withTimeout(read(), readTimeoutMs, "Reading a save");
+      const read = await withTimeout(readDigest(body, bytesMax), readTimeoutMs, "Reading a save");
+      if (read === undefined) throw new Error(`The save ${key} is larger than ${bytesMax} bytes.`);
+      return read;
     } finally {
       body.destroy();
     }
-    return { sha256: hash.digest("hex"), bytes };
   }
 
   /** Removes the saves of these keys; missing ones do not matter. Throws when the object store keeps some. */

@@ -3,6 +3,7 @@ import { Transform, type Readable } from "node:stream";
 import { withTimeout } from "#runtime/deadline.ts";
 import { unavailable } from "../errors.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
+import { readDigest } from "./readDigest.ts";
 import type { NamedSave } from "./saveVersionQueries.ts";
 
 /** A save as the object store has it by its name. */
@@ -68,15 +69,8 @@ export function createDigestGate({ sha256, bytes }: SavedObject): Transform {
 }
 
 async function isWhole(stream: Readable, { sha256, bytes }: SavedObject, pace?: (bytes: number) => Promise<void>): Promise<boolean> {
-  const hash = createHash("sha256");
-  let seen = 0;
-  for await (const piece of stream as AsyncIterable<Buffer>) {
-    seen += piece.length;
-    if (seen > bytes) return false;
-    hash.update(piece);
-    await pace?.(piece.length);
-  }
-  return seen === bytes && hash.digest("hex") === sha256;
+  const read = await readDigest(stream, bytes, pace);
+  return read?.bytes === bytes && read.sha256 === sha256;
 }
 
 function isMissing(error: unknown): boolean {
