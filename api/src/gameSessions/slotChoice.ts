@@ -1,4 +1,4 @@
-import { limits } from "#contracts/limits.ts";
+import { lowestEmptyNumber } from "../saves/emptySlot.ts";
 
 /** A save slot that is in use. */
 export interface Slot {
@@ -39,9 +39,6 @@ export function chooseSlot(slots: readonly Slot[], { saveSlotId, fresh }: SlotWi
   }
   const [latest] = slots;
   if (fresh !== true && latest !== undefined) return { kind: "continue", slot: latest };
-  const taken = new Set(slots.map(({ number }) => number));
-  for (let number = 1; number <= limits.saveSlotsPerGame; number++) {
-    if (!taken.has(number)) return { kind: "fresh", number };
-  }
-  return { kind: "full" };
+  const number = lowestEmptyNumber(slots);
+  return number === undefined ? { kind: "full" } : { kind: "fresh", number };
 }

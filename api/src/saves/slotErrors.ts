@@ -1,5 +1,5 @@
-import { limits } from "#contracts/limits.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { lowestEmptyNumber } from "./emptySlot.ts";
 import type { PlayerSlot, SavesGame } from "./playerSlotQueries.ts";
 
 /** Returns the error for a slot that is unknown, or somebody else's. */
@@ -23,9 +23,7 @@ export function requireFree({ ownerStatus }: PlayerSlot): void {
 
 /** Returns the lowest number that no slot has. Throws no_empty_slot. */
 export function emptySlotNumber(slots: readonly PlayerSlot[]): number {
-  const taken = new Set(slots.map(({ number }) => number));
-  for (let number = 1; number <= limits.saveSlotsPerGame; number++) {
-    if (!taken.has(number)) return number;
-  }
+  const number = lowestEmptyNumber(slots);
+  if (number !== undefined) return number;
   throw new DomainError("no_empty_slot", { message: "All save slots of this game are in use: delete one first." });
 }
