@@ -9,11 +9,11 @@ import type { PartnerClient } from "./partner.ts";
 
 export interface DemoGame { metadata: string; archive: string }
 
-/** Registers the game and uploads its archive, unless this very archive is the game's already. Resolves to its title. */
+/** Registers the game, or brings it back, and uploads its archive, unless this very archive is the game's already. Resolves to its title. */
 export async function ensureGame(partner: PartnerClient, stateFolder: string, { metadata, archive }: DemoGame, say: (line: string) => void): Promise<string> {
   const game = RegisterGameRequest.parse(JSON.parse(readFileSync(metadata, "utf8")));
   if (game.slug === undefined) throw new Error(`${metadata} names no slug.`);
-  const found = await partner.game(game.slug);
+  const found = await partner.restore(game.slug);
   if (found === undefined) await partner.register(game);
   const uploaded = join(stateFolder, `uploaded-${game.slug}`);
   const checksum = await sha256Of(archive);

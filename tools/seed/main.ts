@@ -9,17 +9,25 @@ import { ensureGame, type DemoGame } from "./games.ts";
 import { ensurePartner } from "./partner.ts";
 import { ensurePlayer } from "./player.ts";
 
-const options = readOptions();
-const kubeconfig = join(options.state, "kubeconfig");
-await awaitReady(options.baseUrl);
-const cli = new JoypodCli(options.kubectl, kubeconfig);
-const credentials = readOrMakeCredentials(options.state);
-await ensurePlayer(cli, options.baseUrl, credentials.player);
-const partner = await ensurePartner(cli, options.baseUrl, options.state, credentials.partner);
-const titles = [];
-for (const game of options.games) titles.push(await ensureGame(partner, options.state, game, say));
+try {
+  await seed();
+} catch (error) {
+  console.error(`The platform could not be filled: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}
 
-console.log(`
+async function seed(): Promise<void> {
+  const options = readOptions();
+  const kubeconfig = join(options.state, "kubeconfig");
+  await awaitReady(options.baseUrl);
+  const cli = new JoypodCli(options.kubectl, kubeconfig);
+  const credentials = readOrMakeCredentials(options.state);
+  await ensurePlayer(cli, options.baseUrl, credentials.player);
+  const partner = await ensurePartner(cli, options.baseUrl, options.state, credentials.partner);
+  const titles = [];
+  for (const game of options.games) titles.push(await ensureGame(partner, options.state, game, say));
+
+  console.log(`
 Joypod is up.
   Web address   ${options.baseUrl}
   Player        ${credentials.player.email}
@@ -29,6 +37,7 @@ Joypod is up.
   KUBECONFIG    ${kubeconfig}
 
 A cluster of \`make up\` enforces no NetworkPolicies: there, the seccomp filter alone keeps games off the network.`);
+}
 
 function readOptions(): { baseUrl: string; state: string; kubectl: string; games: DemoGame[] } {
   const text = { type: "string" } as const;

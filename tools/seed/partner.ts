@@ -1,3 +1,4 @@
+import { ErrorBody } from "#contracts/http/errors.ts";
 import { PartnerGameDetail, SyncResponse, UploadResponse, type RegisterGameRequest } from "#contracts/http/partners.ts";
 import { createReadStream, statSync } from "node:fs";
 import { Readable } from "node:stream";
@@ -23,9 +24,9 @@ export class PartnerClient {
     return response.status === 200;
   }
 
-  /** The game, or undefined when this partner has none of that slug. */
-  async game(slug: string): Promise<PartnerGameDetail | undefined> {
-    const response = await this.#send("GET", `/games/${slug}`);
+  /** The game, brought back if it was deleted; undefined when this partner never had one of that slug, or deleted it long ago. */
+  async restore(slug: string): Promise<PartnerGameDetail | undefined> {
+    const response = await this.#send("POST", `/games/${slug}/restore`);
     if (response.status === 404) {
       await response.body?.cancel();
       return undefined;
@@ -58,8 +59,17 @@ export class PartnerClient {
 
   async #json(response: Response, expected: number): Promise<unknown> {
     const text = await response.text();
-    if (response.status !== expected) throw new Error(`${response.url} answered ${response.status}: ${text.slice(0, 500)}`);
+    if (response.status !== expected) throw new Error(`${response.url} answered ${response.status}: ${messageOf(text)}`);
     return JSON.parse(text);
+  }
+}
+
+/** The sentence of an error of the platform; the beginning of any other text. */
+function messageOf(text: string): string {
+  try {
+    return ErrorBody.parse(JSON.parse(text)).message ?? text.slice(0, 500);
+  } catch {
+    return text.slice(0, 500);
   }
 }
 

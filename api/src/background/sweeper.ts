@@ -3,6 +3,7 @@ import { ArchiveObjectStore } from "../games/upload/archiveObjectStore.ts";
 import { lockUnusedVersion, updateVersionRemoved } from "../games/gameVersionQueries.ts";
 import { deleteOldIdempotencyKeys } from "../http/idempotencyQueries.ts";
 import { updateIdleGameSessionsStopping } from "../gameSessions/gameSessionLifecycleQueries.ts";
+import { deletedGameKeptDays } from "../games/partnerGameQueries.ts";
 import { deleteUpload, lockDeadUpload } from "../games/uploadQueries.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
@@ -39,11 +40,11 @@ export async function sweepUploads({ postgres, objectStore, logger }: SweeperDep
   }));
 }
 
-/** Removes archives that are neither current nor played. */
+/** Removes archives that are neither current nor played, nor those of a deleted game that its partner may restore. */
 export async function sweepVersions({ postgres, objectStore, logger }: SweeperDeps): Promise<void> {
   const archives = new ArchiveObjectStore(objectStore);
   await repeatUpTo(rowsPerPassMax, () => postgres.transaction(async (transaction) => {
-    const version = await lockUnusedVersion(transaction, supersededGraceSeconds);
+    const version = await lockUnusedVersion(transaction, supersededGraceSeconds, deletedGameKeptDays);
     if (version === undefined) return false;
     await archives.remove(version.objectKey);
     await updateVersionRemoved(transaction, version);

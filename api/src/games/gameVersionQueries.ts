@@ -69,14 +69,18 @@ export interface UnusedVersion {
   objectKey: string;
 }
 
-/** Locks a version that was superseded more than `graceSeconds` ago and that no session plays; undefined when there is none. */
-export async function lockUnusedVersion(transaction: Queryable, graceSeconds: number): Promise<UnusedVersion | undefined> {
+/**
+ * Locks a version that was superseded more than `graceSeconds` ago, or that is a game's that was deleted more than `deletedDays` ago, and that
+ * no session plays; undefined when there is none.
+ */
+export async function lockUnusedVersion(transaction: Queryable, graceSeconds: number, deletedDays: number): Promise<UnusedVersion | undefined> {
   const { rows } = await transaction.query<UnusedVersion>({
     name: "claim-unused-version",
     text: `SELECT v.id, v.game_id AS "gameId", v.object_key AS "objectKey" FROM game_versions v
       WHERE v.superseded_at < now() - make_interval(secs => $1) AND v.removed_at IS NULL AND NOT ${isVersionPlayed}
-      LIMIT 1 FOR UPDATE SKIP LOCKED`,
-    values: [graceSeconds],
+        AND NOT EXISTS (SELECT FROM games g WHERE g.current_version_id = v.id AND g.deleted_at > now() - make_interval(days => $2::int))
+      LIMIT 1 FOR UPDATE OF v SKIP LOCKED`,
+    values: [graceSeconds, deletedDays],
   });
   return rows[0];
 }

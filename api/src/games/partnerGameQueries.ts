@@ -1,8 +1,8 @@
 import type { Game, GameVersion, PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** A deleted game's slug stays taken for so long: links and habits must not lead to somebody else's game. */
-const slugKeptDays = 90;
+/** A deleted game's slug stays taken for so long, and its archive is kept: links and habits must not lead to somebody else's game, and its partner may restore it. */
+export const deletedGameKeptDays = 90;
 
 /** A partner's game with its current archive, if there is one. */
 export type PartnerGame = Game & { currentVersion: GameVersion | null };
@@ -41,7 +41,7 @@ export async function insertPartnerGame(prisma: PrismaClient, partnerId: string,
     // The old row stays for what refers to it, under a name that no game can have; its cache, which bore the slug, must be gone.
     await transaction.$executeRaw`
         UPDATE games SET slug = slug || '~' || id
-        WHERE slug = ${game.slug} AND deleted_at < now() - make_interval(days => ${slugKeptDays}::int) AND cache_applied_revision = cache_revision`;
+        WHERE slug = ${game.slug} AND deleted_at < now() - make_interval(days => ${deletedGameKeptDays}::int) AND cache_applied_revision = cache_revision`;
     return transaction.game.create({ data: { ...game, partnerId } });
   });
 }
@@ -74,6 +74,33 @@ export async function updateGameDeleted(db: Queryable, partnerId: string, slug: 
     values: [partnerId, slug, revision ?? null],
   });
   return rows[0]?.id;
+}
+
+/** Locks the partner's deleted game until the transaction ends and returns its id; undefined when there is none that can be restored. */
+export async function lockDeletedGame(transaction: Queryable, partnerId: string, slug: string): Promise<string | undefined> {
+  const { rows } = await transaction.query<{ id: string }>({
+    name: "lock-deleted-game",
+    text: "SELECT id FROM games WHERE partner_id = $1 AND slug = $2 AND deleted_at > now() - make_interval(days => $3::int) FOR UPDATE",
+    values: [partnerId, slug, deletedGameKeptDays],
+  });
+  return rows[0]?.id;
+}
+
+/** Puts a (locked) game back into the catalogue; one whose archive has been removed waits for another. */
+export async function updateGameRestored(transaction: Queryable, gameId: string): Promise<void> {
+  await transaction.query({
+    name: "restore-game",
+    text: `
+      WITH version AS (
+        UPDATE game_versions v SET superseded_at = NULL FROM games g
+        WHERE g.id = $1 AND v.id = g.current_version_id AND v.removed_at IS NULL RETURNING v.id
+      )
+      UPDATE games SET deleted_at = NULL, updated_at = now(), cache_revision = cache_revision + 1,
+        current_version_id = (SELECT id FROM version),
+        status = CASE WHEN EXISTS (SELECT FROM version) THEN 'active'::game_status ELSE 'pending_upload'::game_status END
+      WHERE id = $1`,
+    values: [gameId],
+  });
 }
 
 /** Whether an error is a violation of a unique index, which decides between two who want one name at once. */

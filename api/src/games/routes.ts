@@ -4,6 +4,7 @@ import {
 import { limits as allLimits } from "#contracts/limits.ts";
 import { deleteGame, type DeleteGameDeps } from "./deleteGame.ts";
 import { registerGame, type RegisterGameDeps } from "./registerGame.ts";
+import { restoreGame, type RestoreGameDeps } from "./restoreGame.ts";
 import { noSuchGame, updateGame, type UpdateGameDeps } from "./updateGame.ts";
 import { uploadArchive, type UploadDeps } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
@@ -23,7 +24,7 @@ import { archiveBodyOf, archiveTooLarge } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
 
 /** What these routes need. */
-type GamesDeps = PartnerDeps & RegisterGameDeps & UpdateGameDeps & DeleteGameDeps & UploadDeps & { cluster: ClusterView };
+type GamesDeps = PartnerDeps & RegisterGameDeps & UpdateGameDeps & DeleteGameDeps & RestoreGameDeps & UploadDeps & { cluster: ClusterView };
 
 const route = partnerRouteFor<GamesDeps>();
 const gamesPath = "/api/partners/games";
@@ -103,7 +104,7 @@ const sync = route({
 
 const remove = route({
   method: "DELETE", path: gamePath, name: "deleteGame", summary: "Delete a game", limits, params,
-  description: "Running sessions go on; no new one can start. Its name stays taken for 90 days.",
+  description: "Running sessions go on; no new one can start. Its name stays taken for 90 days, and for so long it can be restored.",
   headers: ["If-Match"], responses: { 204: empty("The game is gone.") }, errors: ["precondition_failed"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     await deleteGame(deps, partner, slug, gamePreconditionOf(ctx));
@@ -111,8 +112,20 @@ const remove = route({
   },
 });
 
+const restore = route({
+  method: "POST", path: `${gamePath}/restore`, name: "restoreGame", summary: "Bring a deleted game back", limits, params,
+  description: "For 90 days, with its archive, favourites and saves. A game that is not deleted stays as it is.",
+  responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: [],
+  handle: async ({ ctx, deps, partner, params: { slug } }) => {
+    const game = await restoreGame(deps, partner, slug);
+    const detail = presentPartnerGame(game, deps.cluster);
+    ctx.set("ETag", gameEtag(game, detail.cacheStatus));
+    ctx.body = detail;
+  },
+});
+
 /** A partner's own games, their archives and how far these have come. */
-export const partnerRoutes: readonly Route<GamesDeps>[] = [list, register, detail, update, upload, sync, remove];
+export const partnerRoutes: readonly Route<GamesDeps>[] = [list, register, detail, update, upload, sync, remove, restore];
 
 async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
   const game = await findPartnerGame(postgres.prisma, partner.id, slug);

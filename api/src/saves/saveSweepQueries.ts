@@ -22,10 +22,16 @@ export async function lockDueSweep(db: Queryable): Promise<SaveSweep | undefined
   return rows[0];
 }
 
+/** What is recorded of a slot that is swept. */
+export type SweptSlotRecord = Omit<SlotRecord, "versions"> & {
+  /** ISO 8601. */
+  lastPlayedAt: string;
+};
+
 /** A slot as its sweep finds it. */
 export interface SweptSlot {
   /** Null when there is no such slot. */
-  slot: Omit<SlotRecord, "versions"> | null;
+  slot: SweptSlotRecord | null;
   /** When the slot was removed; null while it is there, and when it is missing without anybody having removed it. */
   deletedAt: Date | null;
 }
@@ -36,7 +42,7 @@ export async function findSweptSlot(db: Queryable, slotId: string): Promise<Swep
     name: "read-swept-slot",
     text: `SELECT w.slot_deleted_at AS "deletedAt", CASE WHEN s.id IS NOT NULL THEN json_build_object(
           'objectKey', s.object_key, 'generation', s.generation, 'savedBySession', s.saved_by_session, 'sequence', s.sequence,
-          'attempt', s.attempt, 'seenKey', w.seen_key,
+          'attempt', s.attempt, 'lastPlayedAt', s.last_played_at, 'seenKey', w.seen_key,
           'owner', (SELECT o.id FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL)) END AS slot
       FROM save_sweeps w LEFT JOIN save_slots s ON s.id = w.slot_id WHERE w.slot_id = $1`,
     values: [slotId],

@@ -7,9 +7,9 @@ import { adoptUnrecordedSaves } from "./adoptUnrecordedSaves.ts";
 import { graceMs, keptVersions, type HistoryRule } from "./keptVersions.ts";
 import { savePatienceMs } from "./savePatience.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
-import { deleteSaveVersions, deleteSweep, findSweptSlot, insertMissingSlotVersion, lockDueSweep, updateSweepDue, type SaveSweep } from "./saveSweepQueries.ts";
+import { deleteSaveVersions, deleteSweep, findSweptSlot, insertMissingSlotVersion, lockDueSweep, updateSweepDue, type SaveSweep, type SweptSlotRecord } from "./saveSweepQueries.ts";
 import { listSaveVersions, lockSlot, type SaveVersion } from "./saveVersionQueries.ts";
-import { planSweep, type SlotRecord } from "./sweepPlan.ts";
+import { planSweep } from "./sweepPlan.ts";
 
 /** What sweeping saves needs. */
 export interface SweepSavesDeps {
@@ -25,6 +25,8 @@ const slotsPerPassMax = 200;
 const dayMs = 24 * 3600_000;
 /** After this long no node delivers a save to a removed slot any more; an hour more than nodes try, for clocks that differ. */
 const lateSaveMs = savePatienceMs + 3600_000;
+/** A node that was unavailable for no longer than this may store saves of which it can tell nobody, as their session's object has gone. */
+const absentNodeMs = 30 * dayMs;
 
 /** Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of decision 17 does not keep. */
 export async function sweepSaves(deps: SweepSavesDeps): Promise<void> {
@@ -58,7 +60,7 @@ async function sweepDeleted({ postgres: { pool }, objectStore, config, logger, c
   await (clock.now() >= lastAt ? deleteSweep(pool, sweep) : updateSweepDue(pool, sweep, lastAt, null));
 }
 
-async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: Omit<SlotRecord, "versions">): Promise<void> {
+async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptSlotRecord): Promise<void> {
   const { postgres: { pool }, objectStore, logger, clock } = deps;
   const saveObjects = new SaveObjectStore(objectStore);
   const slotId = sweep.slotId;
@@ -80,7 +82,8 @@ async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: Omit<S
   }
   if (plan.unfinished.size > 0) return updateSweepDue(pool, sweep, later(now, graceMs), slot.objectKey);
   // Age ends what is kept, too.
-  await (kept > 1 ? updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey) : deleteSweep(pool, sweep));
+  const mayGetSaves = now.getTime() - Date.parse(slot.lastPlayedAt) < absentNodeMs;
+  await (kept > 1 || mayGetSaves ? updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey) : deleteSweep(pool, sweep));
 }
 
 /**

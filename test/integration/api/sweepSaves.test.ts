@@ -192,6 +192,16 @@ describe("sweepSaves", function () {
     expect(await saves()).to.have.members([lost, own1, awaited]);
   });
 
+  it("finds the first save of a slot, although it came when its session had given the slot back and nobody was told", async () => {
+    const late = { isRecorded: false } as const;
+    await own("lost");
+    await own();
+    await sweep(2 * hourMs);
+    const first = await save(1, "lost", 1, late);
+    await sweep(26 * hourMs + 1);
+    expect((await versions()).map(({ kind, name }) => [kind, name])).to.deep.equal([["conflict", first]]);
+  });
+
   it("keeps the saves of a removed slot for the retention, and removes those that come later", async () => {
     const all = [await save(1, "a", 1), await save(2, "b", 1)];
     await api.deps.postgres.prisma.user.delete({ where: { id: user.id } });

@@ -237,6 +237,35 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(cache.spec.source.sha256).to.equal(sha256Of(archive));
   });
 
+  it("comes back with the game when its partner restores that within 90 days of its deletion, and is removed after them", async () => {
+    const archive = await anArchive();
+    await fixture.uploaded(archive);
+    const { game: { id, slug }, operator, api: { deps }, client } = fixture;
+    const [path, before] = [`/api/partners/games/${slug}`, await fixture.stateOf()];
+    const passDays = async (days: number): Promise<void> => {
+      const at = new Date(Date.now() - days * 86_400_000);
+      await deps.postgres.prisma.game.update({ where: { id }, data: { deletedAt: at } });
+      await deps.postgres.prisma.gameVersion.updateMany({ where: { gameId: id }, data: { supersededAt: at } });
+      await sweepVersions(deps);
+    };
+    expect((await client.delete(path)).status).to.equal(204);
+    await eventually(async () => await operator.cache(slug) === undefined, { what: "the cache to go" });
+    await passDays(89);
+    const restored = await client.post(`${path}/restore`);
+    expect(restored.status, restored.text).to.equal(200);
+    expect(restored.json()).to.include({ slug, status: "active" });
+    expect(await fixture.stateOf()).to.include({ status: "active", currentVersionId: before.currentVersionId });
+    expect((await eventually(() => operator.cache(slug), { what: "the cache to come back" })).spec.source.sha256).to.equal(sha256Of(archive));
+    await sweepVersions(deps);
+    expect(await fixture.objectKeys()).to.have.length(1);
+    expect((await client.post(`${path}/restore`)).status, "of a game that is there").to.equal(200);
+
+    expect((await client.delete(path)).status).to.equal(204);
+    await passDays(91);
+    expect(await fixture.objectKeys()).to.be.empty;
+    expectErrorResponse(await client.post(`${path}/restore`), 404, "not_found");
+  });
+
   it("stays in the cluster: a GameCache that was deleted there comes back by itself", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);

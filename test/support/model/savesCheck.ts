@@ -38,8 +38,17 @@ export class SavesCheck {
     await Promise.all(this.#world.users.map((_, player) => this.#checkPlayer(model, player)));
   }
 
-  /** Whether the object store has every save that is kept. */
-  async checkObjects(model: SavesModel): Promise<void> {
+  /** Whether the object store has every save that is kept, and the sweeper finds those of which nobody was told. */
+  async checkEnd(model: SavesModel): Promise<void> {
+    this.#world.fixture.setStoreUp(true);
+    await this.#checkObjects(model);
+    await this.#world.sweepAll();
+    const untold = model.sessions.filter(({ slot, ownsSlot, stored, known }) => !slot.isDeleted && !ownsSlot && stored !== known);
+    const recorded = await this.#world.recordedKeys(untold.map(({ slot }) => slot.id));
+    for (const { stored, slot } of untold) expect([...recorded], `the saves that are found of ${slotName(slot)}`).to.include(stored?.key);
+  }
+
+  async #checkObjects(model: SavesModel): Promise<void> {
     for (const slot of model.slots) {
       const objects = await this.#world.objects(slot.id);
       for (const key of keptKeys(model, slot)) expect(objects.has(key), `the object ${key} of ${slotName(slot)} is kept`).to.equal(true);

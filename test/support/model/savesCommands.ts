@@ -150,19 +150,21 @@ const sweep = fc.constantFrom(2, 25, 8 * 24).map((hours) =>
 const restore = fc.tuple(which, which).map(([index, nth]) =>
   command(`version ${nth} of slot ${index} is restored`, async (model, world) => {
     const slot = pick(slots(model), index);
-    const { isOwned, version } = await world.restore(slot.id, nth);
-    expect(isOwned, "a session owns the slot").to.equal(ownerOf(model, slot) !== undefined);
-    if (isOwned || version === undefined || version.objectKey === slot.current) return;
+    const restored = await world.restore(slot, nth);
+    if (restored === undefined) return;
+    const { response, version } = restored;
+    expectStatus(response, !model.isStoreUp ? 503 : ownerOf(model, slot) !== undefined ? 409 : 200);
+    if (response.status !== 200 || version.objectKey === slot.current) return;
     addVersion(slot, { key: version.objectKey, kind: "restored", session: undefined, mayBeMissing: false });
     slot.current = version.objectKey;
   }, (model) => slots(model).length > 0));
 
 const remove = which.map((index) =>
-  command(`slot ${index} without an owner is deleted`, async (model, world) => {
-    const slot = pick(unowned(model), index);
-    await world.deleteSlot(slot.id);
-    slot.isDeleted = true;
-  }, (model) => unowned(model).length > 0));
+  command(`slot ${index} is deleted`, async (model, world) => {
+    const slot = pick(slots(model), index);
+    slot.isDeleted = ownerOf(model, slot) === undefined;
+    expectStatus(await world.deleteSlot(slot), slot.isDeleted ? 204 : 409);
+  }, (model) => slots(model).length > 0));
 
 const passMinute = fc.constant(
   command("a minute passes", async (model, world) => {
@@ -205,10 +207,6 @@ function withAgent(model: SavesModel): ModelSession[] {
 
 function slots(model: SavesModel): ModelSlot[] {
   return model.slots.filter(({ isDeleted }) => !isDeleted);
-}
-
-function unowned(model: SavesModel): ModelSlot[] {
-  return slots(model).filter((slot) => ownerOf(model, slot) === undefined);
 }
 
 function othersSlots(model: SavesModel, by: number): ModelSlot[] {

@@ -23,7 +23,7 @@ export async function checkHistories(fixture: SavesFixture, { seed, histories, s
       started.push(setup);
       return setup;
     }, history);
-    for (const { model, real } of started) await real.check.checkObjects(model);
+    for (const { model, real } of started) await real.check.checkEnd(model);
   }), { seed, numRuns: histories });
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
 import { aCondition } from "../../factories/gameSession.ts";
+import { aTarGz } from "../../factories/tarArchive.ts";
 import { aUser, type TestUser } from "../../factories/catalog.ts";
 import type { GameSessionStatus, StoredSave } from "#contracts/crd/gameSession.ts";
 import type { GameDetail } from "#contracts/http/catalog.ts";
@@ -8,11 +9,11 @@ import { saveKey, savesPrefix } from "#contracts/objectKeys.ts";
 import { updateGameSessionStopRequested } from "#api/gameSessions/gameSessionQueries.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
 import { freePlayers, releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
-import { insertSlotVersion, listSaveVersions, lockSlot, type SaveVersion } from "#api/saves/saveVersionQueries.ts";
+import { listSaveVersions, type SaveVersion } from "#api/saves/saveVersionQueries.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
 import { eventually } from "../clocks/eventually.ts";
 import type { ApiClient, ApiResponse } from "../http/apiClient.ts";
-import type { ModelSave, ModelSession } from "./savesModel.ts";
+import type { ModelSave, ModelSession, ModelSlot } from "./savesModel.ts";
 import type { SavesFixture } from "./savesFixture.ts";
 
 const soon = { intervalMs: 5 };
@@ -61,7 +62,7 @@ export class SavesWorld {
     const { id, sequence, attempt } = session;
     const { saveSlot: { slotId, generation } } = (await this.fixture.operator.session(id)).spec;
     const key = saveKey(slotId, { generation: generation + 1, gameSession: id, sequence, attempt });
-    await this.fixture.minio.client.putObject(this.fixture.minio.bucket, key, Buffer.from(key));
+    await this.fixture.minio.client.putObject(this.fixture.minio.bucket, key, archiveOf(key));
     return { key, sequence, attempt, order: this.#packs++ };
   }
 
@@ -133,25 +134,32 @@ export class SavesWorld {
     await expectUp(isStoreUp, () => sweepSaves({ ...deps, clock: { ...deps.clock, now: () => until } }));
   }
 
+  /** As the leader, sweeps every slot of which a sweep is noted for whenever, two hours later. */
+  async sweepAll(): Promise<void> {
+    const { deps } = this.fixture.api;
+    await deps.postgres.prisma.saveSweep.updateMany({ data: { dueAt: new Date() } });
+    await this.sweep(2, true);
+  }
+
   /** Keys of all versions of the slots. */
   async recordedKeys(slotIds: readonly string[]): Promise<Set<string>> {
     return new Set((await listSaveVersions(this.fixture.api.deps.postgres.pool, slotIds)).map(({ objectKey }) => objectKey));
   }
 
-  /** Makes a version the slot's own again, unless a session owns the slot; returns it, and whether that was so. */
-  async restore(slotId: string, nth: number): Promise<{ isOwned: boolean; version: SaveVersion | undefined }> {
-    return this.fixture.api.deps.postgres.transaction(async (transaction) => {
-      const slot = await lockSlot(transaction, slotId);
-      const versions = await listSaveVersions(transaction, [slotId]);
-      const version = versions[nth % Math.max(1, versions.length)];
-      const isOwned = slot !== undefined && slot.owner !== null;
-      if (version !== undefined && !isOwned && version.objectKey !== slot?.objectKey) await insertSlotVersion(transaction, slotId, { ...version, kind: "restored" });
-      return { isOwned, version };
-    });
+  /** The player makes a version of the slot its own again; returns which, if there is one. */
+  async restore({ id, player }: ModelSlot, nth: number): Promise<{ response: ApiResponse; version: SaveVersion } | undefined> {
+    const versions = await listSaveVersions(this.fixture.api.deps.postgres.pool, [id]);
+    const version = versions[nth % Math.max(1, versions.length)];
+    if (version === undefined) return undefined;
+    return { version, response: await this.player(player).post(`${this.#slotPath(id)}/restore`, { versionId: version.id }) };
   }
 
-  async deleteSlot(slotId: string): Promise<void> {
-    await this.fixture.api.deps.postgres.prisma.saveSlot.delete({ where: { id: slotId } });
+  deleteSlot({ id, player }: ModelSlot): Promise<ApiResponse> {
+    return this.player(player).delete(this.#slotPath(id));
+  }
+
+  #slotPath(slotId: string): string {
+    return `/api/games/${this.fixture.game.slug}/saves/${slotId}`;
   }
 
   async detail(player: number): Promise<GameDetail> {
@@ -177,8 +185,13 @@ export class SavesWorld {
   }
 }
 
+/** What a session has packed, which differs from all other packs. */
+function archiveOf(key: string): Buffer {
+  return aTarGz([{ name: "save", body: key }]);
+}
+
 function storedSaveOf({ key, sequence }: ModelSave): StoredSave {
-  const content = Buffer.from(key);
+  const content = archiveOf(key);
   const generation = Number(/\/(\d+)-/.exec(key)?.[1]);
   return { objectKey: key, sha256: createHash("sha256").update(content).digest("hex"), bytes: content.length, generation, sequence, persistedAt: new Date().toISOString(), final: false };
 }
