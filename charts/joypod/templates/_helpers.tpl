@@ -95,7 +95,7 @@ livenessProbe:
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: { path: {{ .ready | default "/readyz" | quote }}, port: {{ .port }} }
+  httpGet: { path: /readyz, port: {{ .port }} }
   periodSeconds: 2
   timeoutSeconds: 5
 startupProbe:

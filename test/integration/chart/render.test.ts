@@ -13,6 +13,8 @@ interface Container {
   name: string;
   securityContext?: { readOnlyRootFilesystem?: boolean; allowPrivilegeEscalation?: boolean; capabilities?: { drop?: string[]; add?: string[] } };
   resources?: { requests?: object; limits?: { memory?: string } };
+  readinessProbe?: { httpGet: object };
+  livenessProbe?: { httpGet: object };
 }
 
 interface PodSpec {
@@ -140,6 +142,15 @@ describe("the chart", () => {
     expect(external).to.contain('{"name":"auth-providers","secret":{"secretName":"joypod-providers","defaultMode":288}}');
     expect(external).to.contain('{"name":"SESSION_MAX_SECONDS","value":"15552000"}');
     expect(await deploymentOf("bundled")).to.not.contain("auth-providers").and.not.contain("AUTH_PROVIDERS_FILE");
+  });
+
+  it("lets the kubelet ask every program on a port of its own, where no store has a say", async () => {
+    const manifests = await render(...values("external"));
+    for (const [name, port] of [["joypod-api", "metrics"], ["joypod-operator", "http"]]) {
+      const container = manifests.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name)?.spec?.template?.spec.containers[0];
+      expect(container?.readinessProbe?.httpGet, name).to.deep.equal({ path: "/readyz", port });
+      expect(container?.livenessProbe?.httpGet, name).to.deep.equal({ path: "/healthz", port });
+    }
   });
 
   it("describes the release test that shows whether the policies are enforced", async () => {
