@@ -4,6 +4,7 @@ import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { refOf } from "#kube/object.ts";
+import { stateOn } from "../../content/fill.ts";
 import { deadlinesOf, nextDeadlineMs, stoppingSinceOf } from "./deadlines.ts";
 import { planFor } from "./decide.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
@@ -60,8 +61,8 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
 }
 
 function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }: SessionWorld["session"]): boolean {
-  const entries = status?.nodeName === undefined ? [] : gameNodes.get(status.nodeName)?.status?.cache?.entries ?? [];
-  return entries.some(({ digest, state }) => digest === spec.contentDigest && state === "Ready");
+  const cache = status?.nodeName === undefined ? undefined : gameNodes.get(status.nodeName)?.status?.cache;
+  return cache !== undefined && stateOn(cache, spec.contentDigest) === "Ready";
 }
 
 /** Writes the status, on condition that the session is as observed; returns false when it is not, and the pass has to be repeated. */
