@@ -30,8 +30,8 @@ import { Throttle } from "./throttle.ts";
 
 /** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
 const unimportantWriteMs = 2000;
-/** A watch that is silent for longer makes the operator unready; bookmarks come about once a minute. */
-const silentTooLongMs = 180_000;
+/** A watch that is silent for longer makes the operator unready: each ends, or gets a bookmark, within half a minute. */
+const silentTooLongMs = 90_000;
 
 /** As often as Prometheus usually reads them. */
 const streamFiguresPeriodMs = 15_000;
