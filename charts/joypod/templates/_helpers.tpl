@@ -88,6 +88,13 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
+{{/* A pod whose node is silent is made elsewhere after half a minute: Kubernetes' own five leave one replica for too long. */}}
+{{- define "joypod.leaveSilentNodes" -}}
+tolerations:
+  - { key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
+  - { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
+{{- end }}
+
 {{- define "joypod.probes" -}}
 livenessProbe:
   httpGet: { path: /healthz, port: {{ .port }} }
