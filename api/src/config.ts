@@ -130,6 +130,7 @@ const Variables = z.object({
   STALLED_ANSWER_MS: whole(60_000, 100, 3_600_000),
   CONNECTION_CHECK_MS: whole(5_000, 50, 60_000),
   READY_KEPT_MS: whole(1_000, 0, 60_000),
+  SHUTDOWN_DELAY_SECONDS: whole(5, 0, 120),
   SHUTDOWN_SECONDS: whole(20, 1, 600),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
@@ -235,6 +236,7 @@ export function readConfig(environment: Environment) {
       /** How long a look at the stores answers `/readyz`. */
       readyKeptMs: env.READY_KEPT_MS,
     },
+    shutdownDelaySeconds: env.SHUTDOWN_DELAY_SECONDS,
     shutdownSeconds: env.SHUTDOWN_SECONDS,
     logLevel: env.LOG_LEVEL,
   };

@@ -18,6 +18,7 @@ import { KnownPartnerKeys } from "./partners/knownPartnerKeys.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./audit/audit.ts";
 import { CatalogCounts } from "./catalog/catalogCounts.ts";
+import { LaunchTurns } from "./gameSessions/launchTurns.ts";
 import { SaveUploads } from "./saves/saveUploads.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
 import { connectPostgres } from "./stores/postgres.ts";
@@ -43,6 +44,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   return {
     config, logger, clock, metrics, postgres, redis, rateLimits, passwords, gameSessionEvents,
     ...cluster,
+    launchTurns: new LaunchTurns(clock),
     streamers: new StreamerClient(),
     streamTickets: new StreamTickets(signingKeys, clock),
     objectStore,

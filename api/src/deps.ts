@@ -9,6 +9,7 @@ import type { CsrfTokens } from "./auth/csrfTokens.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
 import type { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
+import type { LaunchTurns } from "./gameSessions/launchTurns.ts";
 import type { KnownPartnerKeys } from "./partners/knownPartnerKeys.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Lockout } from "./auth/lockout.ts";
@@ -59,6 +60,8 @@ export interface Deps {
   gameSessionWriter: GameSessionWriter;
   gameCacheWriter: GameCacheWriter;
   gameSessionEvents: GameSessionEvents;
+  /** Lets launches wait for each other without a connection to the database. */
+  launchTurns: LaunchTurns;
   streamers: StreamerClient;
   streamTickets: StreamTickets;
   /** Set when the process has begun to end: it finishes what it has, and asks for no more. */

@@ -1,3 +1,4 @@
+import { systemClock } from "#runtime/clock.ts";
 import { compactHeap } from "#runtime/compactHeap.ts";
 import { createLogger } from "#runtime/createLogger.ts";
 import { HealthServer } from "#runtime/healthServer.ts";
@@ -9,7 +10,7 @@ import { createBackground } from "./background/background.ts";
 import { configWarnings, readConfig, secretLogKeys } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
 import { readWebPages } from "./http/serveWeb.ts";
-import { close, createHttpServer, listen } from "./http/server.ts";
+import { close, createHttpServer, drain, listen, unreadyBecause } from "./http/server.ts";
 
 lowerHelperThreads();
 const config = orExit(() => readConfig(process.env));
@@ -19,7 +20,8 @@ const deps = createDeps(config, logger);
 const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
 const background = createBackground(deps);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
-const health = new HealthServer({ registry: deps.metrics.registry });
+// The kubelet asks here. No store has a say: while one is away it is this process that tells callers so, and not a Service without endpoints.
+const health = new HealthServer({ registry: deps.metrics.registry, unreadyBecause: () => unreadyBecause(server, deps.lifecycle) });
 
 async function start(): Promise<void> {
   await background.start();
@@ -31,9 +33,10 @@ async function start(): Promise<void> {
   logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "The API serves requests.");
 }
 
-/** Open requests may finish, for a while. */
+/** Requests are served until whoever sends them knows of the end; then the open ones may finish, for a while. */
 async function stop(): Promise<void> {
   deps.lifecycle.isStopping = true;
+  await drain(server, systemClock, config.shutdownDelaySeconds * 1000);
   deps.gameSessionEvents.close();
   await close(server, config.shutdownSeconds * 1000);
   await background.stop();
@@ -41,4 +44,4 @@ async function stop(): Promise<void> {
   await closeDeps(deps);
 }
 
-runProgram({ logger, start, stop, stopDeadlineMs: (config.shutdownSeconds + 5) * 1000 });
+runProgram({ logger, start, stop, stopDeadlineMs: (config.shutdownDelaySeconds + config.shutdownSeconds + 5) * 1000 });

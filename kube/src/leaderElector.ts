@@ -28,6 +28,9 @@ export interface LeaderElectorOptions {
   random?: (() => number) | undefined;
 }
 
+/** So many requests that hang, one after the other, fit into the renew deadline. */
+const requestsWithinDeadline = 3;
+
 /**
  * Elects one of several processes by a Lease. Another's lease is judged by how long its content has not changed on
  * the local clock, so clocks may differ; every write is bound to the version that was read.
@@ -115,9 +118,7 @@ export class LeaderElector {
   async #tryOnce(signal: AbortSignal): Promise<void> {
     const startedMs = this.#clock.monotonicMs();
     try {
-      // A renewal that outlives the renew deadline is worth nothing.
-      const deadlineMs = this.#isLeader ? Math.max(1, this.#renewDeadlineMs - (startedMs - this.#renewedMs)) : this.#renewDeadlineMs;
-      const lease = await this.#takeOrRenew({ deadlineMs, signal });
+      const lease = await this.#takeOrRenew({ deadlineMs: this.#requestDeadlineMs(startedMs), signal });
       if (!lease) return;
       this.#observe(lease);
       // Counted from before the request: the server may have written at any time since.
@@ -130,6 +131,16 @@ export class LeaderElector {
       if (signal.aborted) return;
       this.#logger.warn({ err: error }, "The lease could not be read or written.");
     }
+  }
+
+  /**
+   * A request that hangs, as on a connection that is dead without a word, must leave time for another one within the renew deadline; and a
+   * renewal that outlives that deadline is worth nothing.
+   */
+  #requestDeadlineMs(startedMs: number): number {
+    const shareMs = this.#renewDeadlineMs / requestsWithinDeadline;
+    if (!this.#isLeader) return shareMs;
+    return Math.max(1, Math.min(shareMs, this.#renewDeadlineMs - (startedMs - this.#renewedMs)));
   }
 
   /** The lease as written, or undefined when another holds it or was quicker. */

@@ -28,9 +28,12 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
   metrics?: ReflectorMetrics | undefined;
   /** Between two full lists; 10 min unless given. */
   relistIntervalMs?: number | undefined;
-  /** The server is asked to end a watch after a random time between these, so that watches spread over its replicas. */
+  /**
+   * The server is asked to end a watch after a random time between these, 15 and 25 unless given: so a watch that goes on for longer is on a
+   * dead connection, which nothing else would tell for minutes. It sends a bookmark before, from which the next watch goes on.
+   */
   watchSeconds?: { min: number; max: number } | undefined;
-  /** A watch with neither event nor bookmark for this long is dead; bookmarks come about once a minute. 150 s unless given. */
+  /** A watch with neither event nor end for this long is dead; longer than the longest watch. 28 s unless given. */
   idleDeadlineMs?: number | undefined;
   backOff?: BackOff | undefined;
 }
@@ -71,8 +74,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#logger = (options.logger ?? silentLogger).child({ resource: client.type.plural });
     this.#metrics = options.metrics;
     this.#relistIntervalMs = options.relistIntervalMs ?? 600_000;
-    this.#watchSeconds = options.watchSeconds ?? { min: 240, max: 480 };
-    this.#idleDeadlineMs = options.idleDeadlineMs ?? 150_000;
+    this.#watchSeconds = options.watchSeconds ?? { min: 15, max: 25 };
+    this.#idleDeadlineMs = options.idleDeadlineMs ?? 28_000;
     this.#backOff = options.backOff ?? { baseMs: 1600, maxMs: 30_000 };
   }
 

@@ -1,4 +1,5 @@
 import { controllerOf, type KubeObject, keyOf, keyOfRef, type Stored } from "./object.ts";
+import { type Clock, systemClock, type Timer } from "#runtime/clock.ts";
 import type { Change, ObjectCache } from "./cache.ts";
 
 /** Where a controller learns that a key may need work. */
@@ -35,6 +36,51 @@ export function fromCache<T extends KubeObject>(watched: WatchedCache<T>, { keys
       concerned.forEach(enqueue);
     }),
     keys: () => [...new Set(watched.cache.list().flatMap(keys))],
+  };
+}
+
+/** How changes that concern many objects become keys. */
+export interface WideSourceOptions<T extends KubeObject> {
+  /** All keys that such a change concerns. */
+  keys: () => string[];
+  /** Whether a change is such a one; all are unless given. */
+  when?: ((change: Change<T>) => boolean) | undefined;
+  /** Changes that come within this time of each other are answered together; 100 ms unless given. */
+  spacingMs?: number | undefined;
+  clock?: Clock | undefined;
+}
+
+/**
+ * Returns a source of changes each of which concerns many objects. The keys are asked for at the first change and then at most once per
+ * spacing, so that as many changes as there are objects do not cost their square; at a start or a resync they are left to the objects' own source.
+ */
+export function fromWideChanges<T extends KubeObject>(
+  watched: WatchedCache<T>, { keys, when, spacingMs = 100, clock = systemClock }: WideSourceOptions<T>,
+): Source {
+  return {
+    waitForSync: (signal) => watched.waitForSync(signal),
+    subscribe: (enqueue) => {
+      let timer: Timer | undefined;
+      let isDue = false;
+      const look = (): void => {
+        isDue = false;
+        keys().forEach(enqueue);
+        timer = clock.setTimer(spacingMs, () => {
+          timer = undefined;
+          if (isDue) look();
+        });
+      };
+      const unsubscribe = watched.cache.subscribe((change) => {
+        if (when && !when(change)) return;
+        if (timer === undefined) look();
+        else isDue = true;
+      });
+      return () => {
+        unsubscribe();
+        timer?.cancel();
+      };
+    },
+    keys: () => [],
   };
 }
 

@@ -9,6 +9,9 @@ import { readLines } from "./lines.ts";
 import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
 import { retryDelayMs } from "./retry.ts";
 
+/** Time in which the server answers that a watch begins: on a connection that is dead it never does. */
+const openingMs = 10_000;
+
 /** How a transport behaves. */
 export interface TransportOptions {
   /** Time for a call with its retries; 30 s unless given. */
@@ -100,7 +103,7 @@ export class KubeTransport {
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
       const response = await withDeadline(
-        { clock: this.#clock, ms: this.#deadlineMs, what: `Opening the watch of ${path}` },
+        { clock: this.#clock, ms: Math.min(this.#deadlineMs, openingMs), what: `Opening the watch of ${path}` },
         (opening) => {
           opening.addEventListener("abort", () => stream.abort(opening.reason), { once: true });
           return this.#send(request, stream.signal, idleDeadlineMs);

@@ -20,8 +20,10 @@ const kubeMetrics = new KubeMetrics(registry);
 const transport = KubeTransport.fromDefault({ userAgent: "joypod-operator", metrics: kubeMetrics.requests });
 const operator = new Operator({ transport, config, clock: systemClock, logger, registry, kubeMetrics });
 const health = new HealthServer({ registry, unreadyBecause: () => operator.unreadyBecause() });
+// A connection of its own: a renewal must not be sent on one that died while it was idle.
+const leaseTransport = KubeTransport.fromDefault({ userAgent: "joypod-operator", metrics: kubeMetrics.requests });
 const elector = new LeaderElector({
-  transport, logger, ...config.leaderLease,
+  transport: leaseTransport, logger, ...config.leaderLease,
   // Writes of a leader that is none any more could undo those of the next: nothing may be sent after this.
   onLost: () => process.exit(1),
 });
@@ -39,7 +41,7 @@ async function start(stopping: AbortSignal): Promise<void> {
 async function stop(): Promise<void> {
   await operator.stop();
   await elector.stop();
-  await transport.close();
+  await Promise.all([transport.close(), leaseTransport.close()]);
   await health.stop();
 }
 

@@ -10,6 +10,7 @@ import type { KubeTransport } from "#kube/transport.ts";
 import { createReflectors, type Reflectors } from "./cluster/reflectors.ts";
 import { createCluster, type Cluster } from "./cluster/cluster.ts";
 import type { Config } from "./config.ts";
+import { FillPlan } from "./content/fillPlan.ts";
 import { createCacheController } from "./controllers/gameCache/controller.ts";
 import { createNodeController } from "./controllers/gameNode/controller.ts";
 import { Assignments } from "./controllers/gameSession/assignments.ts";
@@ -29,8 +30,8 @@ import { Throttle } from "./throttle.ts";
 
 /** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
 const unimportantWriteMs = 2000;
-/** A watch that is silent for longer makes the operator unready; bookmarks come about once a minute. */
-const silentTooLongMs = 180_000;
+/** A watch that is silent for longer makes the operator unready: each ends, or gets a bookmark, within half a minute. */
+const silentTooLongMs = 90_000;
 
 /** As often as Prometheus usually reads them. */
 const streamFiguresPeriodMs = 15_000;
@@ -76,7 +77,7 @@ export class Operator {
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
       createNodeController({
-        ...common, nodeLosses, nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
+        ...common, nodeLosses, fillPlan: new FillPlan(common), nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
         gameSessions: new ResourceClient(transport, gameSessions), sessionsNamespace: config.sessionsNamespace, rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# load.sh: puts the images of <cache>/clusters/<cluster>/images.yaml on the cluster's game nodes, only where they are missing.
-# Pods of the platform run there alone: the control-plane node is tainted.
+# load.sh: puts the images of <cache>/clusters/<cluster>/images.yaml on the cluster's nodes, only where they are missing.
+# Sessions run on game nodes alone: the control-plane node is tainted, and gets what tools/platform/placement.yaml lets run there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -48,18 +48,26 @@ loadInto() {
   for node in "$@"; do removeOld "$node" "$reference"; done
 }
 
+# nodesOf value: the nodes on which pods with the image of that value may run.
+nodesOf() {
+  case $1 in
+    streamer: | game:) nodeContainers | grep -v -- -control-plane ;;
+    *) nodeContainers ;;
+  esac
+}
+
 loadAll() {
-  local reference node missing
+  local value reference node missing
   mkdir -p "$joypodCache/contexts"
-  while read -r reference; do
+  while read -r value reference; do
     missing=()
     while read -r node; do
       if isMissing "$node" "$reference"; then missing+=("$node"); fi
-    done < <(nodeContainers | grep -v -- -control-plane)
+    done < <(nodesOf "$value")
     if [ "${#missing[@]}" -gt 0 ]; then
       step "Loading ${reference##*/} into ${missing[*]}" "load-$clusterName" loadInto "$reference" "${missing[@]}"
     fi
-  done < <(awk 'NR > 1 {print $2}' "$clusterState/images.yaml")
+  done < <(awk 'NR > 1 {print $1, $2}' "$clusterState/images.yaml")
 }
 
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then exit 0; fi

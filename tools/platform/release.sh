@@ -29,6 +29,7 @@ forgetPendingRevisions() {
 
 upgrade() {
   local options=()
+  if [ -z "${JOYPOD_KUBE_CONTEXT:-}" ]; then options+=(--values "$repositoryRoot/tools/platform/placement.yaml"); fi
   if [ -n "${JOYPOD_HELM_VALUES:-}" ]; then options+=(--values "$JOYPOD_HELM_VALUES"); fi
   ensureRestricted joypod
   forgetPendingRevisions

@@ -2,7 +2,7 @@ import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { BackgroundJob } from "#runtime/backgroundJob.ts";
-import { listUnrecordedGameSessionIds } from "../gameSessions/gameSessionLifecycleQueries.ts";
+import { listUnrecordedGameSessions } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { LostGameCaches, type LostGameCachesDeps } from "../games/lostGameCaches.ts";
 import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
@@ -95,7 +95,7 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("idle", idle, signal, async () => recorder.enqueue(await sweepIdle(deps))),
         this.#repeat("slow stops", idle, signal, () => freePlayers(deps)),
         this.#repeat("slots", idle, signal, async () => recorder.enqueue(await releaseSlots(deps))),
-        this.#repeat("active", active, signal, async () => recorder.enqueue(await listUnrecordedGameSessionIds(deps.postgres.pool))),
+        this.#repeat("active", active, signal, async () => recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool))),
         this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
         this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
         this.#repeat("saves", remains, signal, () => sweepSaves(deps)),

@@ -33,10 +33,20 @@ export async function findRecordedGameSession(db: Queryable, id: string): Promis
   return rows[0];
 }
 
-/** Returns the ids of all sessions whose result is not stored yet. */
-export async function listUnrecordedGameSessionIds(db: Queryable): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>({ name: "list-unrecorded-ids", text: "SELECT id FROM game_sessions WHERE recorded_at IS NULL" });
-  return rows.map(({ id }) => id);
+/** What tells whether a session whose result is not stored has to be looked at. */
+export interface UnrecordedGameSession {
+  id: string;
+  status: PublicStatus;
+  /** The cluster has, or had, the session's object. */
+  isCreated: boolean;
+}
+
+/** Returns all sessions whose result is not stored yet. */
+export async function listUnrecordedGameSessions(db: Queryable): Promise<UnrecordedGameSession[]> {
+  const { rows } = await db.query<UnrecordedGameSession>({
+    name: "list-unrecorded", text: `SELECT id, status, cr_created_at IS NOT NULL AS "isCreated" FROM game_sessions WHERE recorded_at IS NULL`,
+  });
+  return rows;
 }
 
 /** A session whose object the cluster does not have yet. */

@@ -11,7 +11,8 @@ import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessi
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
-import { findLaunchContext, hasActiveGameSession, insertGameSession, type NewGameSession } from "./launchQueries.ts";
+import { findLaunchContext, hasActiveGameSession, insertGameSession, type LaunchContext, type NewGameSession } from "./launchQueries.ts";
+import type { LaunchTurns } from "./launchTurns.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";
@@ -27,6 +28,7 @@ export interface LaunchDeps {
   postgres: Postgres;
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
+  launchTurns: LaunchTurns;
   streamTickets: Pick<StreamTickets, "publicKey">;
 }
 
@@ -37,38 +39,48 @@ export interface Launch extends SlotWish {
 
 /**
  * Stores a new game session, creates its object in the cluster and returns its id. Throws not_found, session_active, no_empty_slot,
- * unreadable_save, conflict (also for a game that needs the internet where the site does not allow it) and no_servers, in this order of precedence. A
- * process that dies in between leaves a row that the relay goes on with. `alsoWithin` runs in the transaction that stores the session.
+ * unreadable_save, conflict (also for a game that needs the internet where the site does not allow it) and no_servers, in this order of precedence, and
+ * unavailable when very many launch at once. A process that dies in between leaves a row that the relay goes on with. `alsoWithin` runs in the transaction that stores the session.
  */
 export async function launchGame(
   deps: LaunchDeps, userId: string, launch: Launch, alsoWithin?: (id: string, transaction: Queryable) => Promise<void> | undefined,
 ): Promise<string> {
-  const session = await deps.postgres.transaction(async (transaction) => {
-    await lockLaunches(transaction);
-    const context = await findLaunchContext(transaction, launch.gameSlug, userId);
-    if (context === undefined) throw notFound("There is no such game.");
-    const choice = chooseSlot(context.slots, launch);
-    if (choice.kind === "unknown") throw notFound("There is no such save slot.");
-    if (context.activeSessionId !== null) throw sessionActive(context.activeSessionId);
-    const slot = slotOf(choice);
-    if (choice.kind === "continue" && choice.slot.isUnreadable) throw await unreadable(transaction, choice.slot);
-    if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
-    if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
-    const source = {
-      userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession,
-      ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
-    };
-    const { gameId, versionId } = context;
-    const newSlotNumber = slot.isNew ? slot.number : undefined;
-    const stored = {
-      id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
-    };
-    if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
-    await alsoWithin?.(stored.id, transaction);
-    return stored;
+  const { postgres, launchTurns } = deps;
+  const session = await launchTurns.ofPlayer(userId, async () => {
+    // Most launches that are refused are found out here: the lock, of which all processes have one, is for those that are stored.
+    await decideLaunch(deps, userId, launch, postgres.pool, await findLaunchContext(postgres.pool, launch.gameSlug, userId));
+    return launchTurns.toStore(() => postgres.transaction(async (transaction) => {
+      await lockLaunches(transaction);
+      const context = await findLaunchContext(transaction, launch.gameSlug, userId, { holdGame: true });
+      const stored = await decideLaunch(deps, userId, launch, transaction, context);
+      if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
+      await alsoWithin?.(stored.id, transaction);
+      return stored;
+    }));
   });
   await createInCluster(deps, session);
   return session.id;
+}
+
+/** Returns the session that the launch leads to, by what the database said. Throws why there is none. */
+async function decideLaunch(
+  deps: LaunchDeps, userId: string, launch: Launch, db: Queryable, context: LaunchContext | undefined,
+): Promise<NewGameSession> {
+  if (context === undefined) throw notFound("There is no such game.");
+  const choice = chooseSlot(context.slots, launch);
+  if (choice.kind === "unknown") throw notFound("There is no such save slot.");
+  if (context.activeSessionId !== null) throw sessionActive(context.activeSessionId);
+  const slot = slotOf(choice);
+  if (choice.kind === "continue" && choice.slot.isUnreadable) throw await unreadable(db, choice.slot);
+  if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
+  if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
+  const source = {
+    userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession,
+    ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
+  };
+  const { gameId, versionId } = context;
+  const newSlotNumber = slot.isNew ? slot.number : undefined;
+  return { id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source) };
 }
 
 const sessionActiveMessage = "You are already playing: stop that session first.";

@@ -34,12 +34,12 @@ export interface NewGameSession {
 }
 
 /**
- * Returns what decides about a launch; undefined when the catalogue has no such game. The share lock holds back a new version
+ * Returns what decides about a launch; undefined when the catalogue has no such game. With `holdGame` a share lock holds back a new version
  * and a deletion until the session, which pins this version, is stored.
  */
-export async function findLaunchContext(transaction: Queryable, slug: string, userId: string): Promise<LaunchContext | undefined> {
-  const { rows } = await transaction.query<LaunchContext>({
-    name: "launch-world",
+export async function findLaunchContext(db: Queryable, slug: string, userId: string, { holdGame = false } = {}): Promise<LaunchContext | undefined> {
+  const { rows } = await db.query<LaunchContext>({
+    name: holdGame ? "launch-world" : "launch-check",
     text: `
       SELECT g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
         g.network, g.save_limit_mb AS "saveLimitMb",
@@ -53,7 +53,7 @@ export async function findLaunchContext(transaction: Queryable, slug: string, us
           FROM save_slots s WHERE s.user_id = $2 AND s.game_id = g.id) AS "slots"
       FROM games g JOIN game_versions v ON v.id = g.current_version_id
       WHERE g.slug = $1 AND g.status = 'active' AND g.deleted_at IS NULL
-      FOR SHARE OF g`,
+      ${holdGame ? "FOR SHARE OF g" : ""}`,
     values: [slug, userId],
   });
   return rows[0];

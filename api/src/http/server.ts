@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { boundHeaders, isHeadTooLarge } from "./headerLimits.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { ServerErrors } from "./serverErrors.ts";
 import { cutStalledResponses } from "./stalledResponses.ts";
@@ -73,6 +74,20 @@ export async function listen(server: Server, port: number, host?: string): Promi
   });
   const address = server.address();
   return typeof address === "object" && address !== null ? address.port : port;
+}
+
+/** Why no request should be sent to the server; undefined while it takes them. */
+export function unreadyBecause({ listening }: Pick<Server, "listening">, { isStopping }: { isStopping: boolean }): string | undefined {
+  if (isStopping) return "The server is stopping.";
+  return listening ? undefined : "The server does not listen yet.";
+}
+
+/**
+ * Resolves after `ms`, in which the server goes on as before, so that every proxy learns that it stops before its port refuses connections.
+ * Resolves at once where it never listened.
+ */
+export async function drain({ listening }: Pick<Server, "listening">, clock: Clock, ms: number): Promise<void> {
+  if (listening) await clock.sleep(ms);
 }
 
 /** Takes no more connections, lets running requests end for at most `graceMs`, then cuts what is left. */

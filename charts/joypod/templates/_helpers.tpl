@@ -88,6 +88,26 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
+{{/* A pod whose node is silent is made elsewhere after half a minute: Kubernetes' own five leave one replica for too long. */}}
+{{- define "joypod.leaveSilentNodes" -}}
+tolerations:
+  - { key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
+  - { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
+  {{- with .tolerations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* Where the bundled stores prefer to be, or may be. */}}
+{{- define "joypod.storePlacement" -}}
+{{- with .Values.stores.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.stores.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "joypod.probes" -}}
 livenessProbe:
   httpGet: { path: /healthz, port: {{ .port }} }
@@ -95,7 +115,7 @@ livenessProbe:
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: { path: {{ .ready | default "/readyz" | quote }}, port: {{ .port }} }
+  httpGet: { path: /readyz, port: {{ .port }} }
   periodSeconds: 2
   timeoutSeconds: 5
 startupProbe:

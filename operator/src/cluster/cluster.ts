@@ -1,13 +1,14 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
 
 /** What the operator knows of the cluster, kept up to date by its watches and by the responses to its own writes. */
 export interface Cluster {
-  gameSessions: ObjectCache<GameSession, "node" | "game">;
+  gameSessions: ObjectCache<GameSession, "node" | "game" | "placement">;
   pods: ObjectCache<Pod, "node">;
   nodes: ObjectCache<Node>;
   gameNodes: ObjectCache<GameNode>;
@@ -20,6 +21,7 @@ export function createCluster(): Cluster {
     gameSessions: new ObjectCache({
       indexes: {
         node: ({ status }) => (status?.nodeName === undefined ? [] : [status.nodeName]),
+        placement: (session) => (session.status?.nodeName === undefined && !isFinished(session) ? ["none"] : []),
         game: ({ spec }) => [spec.gameCacheRef.name],
       },
     }),

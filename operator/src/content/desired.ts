@@ -3,22 +3,30 @@ import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { limits } from "#contracts/limits.ts";
-import { fillOf, stateOn, type FillNode } from "./fill.ts";
+import { fillOf, stateOn, type FillNode, type Turn } from "./fill.ts";
 
 /** What a waiting session needs is fetched before everything else. */
 const launchPriority = 1000;
 
-/** Returns what one node shall hold, by the policy of each cache and for the sessions that wait there; most urgent first. */
+/** Returns what the policy of each cache asks of each node, by the node's name. */
+export function wantedByPolicy(nodes: readonly FillNode[], caches: readonly GameCache[]): Map<string, DesiredContent[]> {
+  const wanted = new Map<string, DesiredContent[]>();
+  for (const cache of caches.filter(isLive)) {
+    for (const [nodeName, turn] of fillOf(cache, nodes)) {
+      const onNode = wanted.get(nodeName) ?? [];
+      onNode.push(...byPolicy(cache, turn));
+      wanted.set(nodeName, onNode);
+    }
+  }
+  return wanted;
+}
+
+/** Returns what one node shall hold: what the policies ask of it, and what the sessions that wait there need; most urgent first. */
 export function desiredOn(
-  nodeName: string, nodes: readonly FillNode[], caches: readonly GameCache[], sessions: readonly GameSession[],
+  node: FillNode | undefined, policies: readonly DesiredContent[], caches: readonly GameCache[], sessions: readonly GameSession[],
 ): DesiredContent[] {
-  const live = caches.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const node = nodes.find((candidate) => candidate.nodeName === nodeName);
-  const wanted = [
-    ...live.flatMap((cache) => byPolicy(cache, nodeName, nodes)),
-    ...(node ? sessions.flatMap((session) => byLaunch(session, node, live)) : []),
-  ];
-  return mergeByDigest(wanted)
+  const launches = node ? sessions.flatMap((session) => byLaunch(session, node, caches)) : [];
+  return mergeByDigest([...policies, ...launches])
     .sort((a, b) => b.priority - a.priority || (a.digest < b.digest ? -1 : 1))
     .slice(0, limits.node.cacheEntriesReported);
 }
@@ -28,10 +36,11 @@ export function sourceOf({ spec }: GameCache, digest: string): ArchiveSource | u
   return [spec.source, ...spec.previousSources ?? []].find(({ sha256 }) => sha256 === digest);
 }
 
-function byPolicy(cache: GameCache, nodeName: string, nodes: readonly FillNode[]): DesiredContent[] {
-  const { spec } = cache;
-  const turn = fillOf(cache, nodes).get(nodeName);
-  if (!turn) return [];
+function isLive({ metadata }: GameCache): boolean {
+  return metadata.deletionTimestamp === undefined;
+}
+
+function byPolicy({ spec }: GameCache, turn: Turn): DesiredContent[] {
   const { bytesPerSecond } = spec.rollout;
   const want = (source: ArchiveSource, hold: boolean): DesiredContent => ({
     digest: source.sha256,
@@ -52,7 +61,7 @@ function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCac
   const isWaiting = session.status?.nodeName === node.nodeName && !isFinished(session)
     && session.status.stoppingAt === undefined && !isPrepared(session);
   if (!isWaiting || stateOn(node, contentDigest) === "Ready") return [];
-  const cache = caches.find(({ metadata }) => metadata.name === gameCacheRef.name);
+  const cache = caches.find((candidate) => candidate.metadata.name === gameCacheRef.name && isLive(candidate));
   const source = cache && sourceOf(cache, contentDigest);
   return source ? [{ digest: contentDigest, source, priority: launchPriority, pinned: cache.spec.pinned, hold: false }] : [];
 }

@@ -25,9 +25,16 @@ export function fillOf({ metadata, spec }: GameCache, nodes: readonly FillNode[]
 }
 
 /** Returns the state of the version on the node; undefined when its agent does not know it. */
-export function stateOn({ entries }: FillNode, digest: string): CacheEntry["state"] | undefined {
-  return entries.find((entry) => entry.digest === digest)?.state;
+export function stateOn({ entries }: Pick<FillNode, "entries">, digest: string): CacheEntry["state"] | undefined {
+  const known = statesByEntries.get(entries);
+  if (known) return known.get(digest);
+  const states = new Map(entries.map((entry) => [entry.digest, entry.state]));
+  statesByEntries.set(entries, states);
+  return states.get(digest);
 }
+
+/** A node reports hundreds of versions, and is asked for each of them by every cache and launch: an object of a cache is never changed. */
+const statesByEntries = new WeakMap<readonly CacheEntry[], ReadonlyMap<string, CacheEntry["state"]>>();
 
 function targetsOf(name: string, { placement, source }: GameCache["spec"], nodes: readonly FillNode[]): FillNode[] {
   if (placement.policy === "OnDemand") return [];

@@ -1,16 +1,22 @@
+import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { healthOf, type Heartbeats } from "../nodes/nodeHealth.ts";
 import type { FillNode } from "./fill.ts";
 
 /** Returns the game nodes with what decides which of them are filled. */
-export function fillNodesOf({ gameNodes, nodes }: Cluster, heartbeats: Heartbeats): FillNode[] {
-  return gameNodes.list().map(({ metadata: { name }, status }) => {
-    const node = nodes.get(name);
-    return {
-      nodeName: name,
-      labels: node?.metadata.labels ?? {},
-      isHealthy: healthOf(node, heartbeats.isFresh(name)) === "Healthy",
-      entries: status?.cache?.entries ?? [],
-    };
-  });
+export function fillNodesOf(cluster: Pick<Cluster, "gameNodes" | "nodes">, heartbeats: Heartbeats): FillNode[] {
+  return cluster.gameNodes.list().map((gameNode) => fillNodeOf(gameNode, cluster, heartbeats));
 }
+
+/** The same of one of them. */
+export function fillNodeOf({ metadata: { name }, status }: GameNode, { nodes }: Pick<Cluster, "nodes">, heartbeats: Heartbeats): FillNode {
+  const node = nodes.get(name);
+  return {
+    nodeName: name,
+    labels: node?.metadata.labels ?? {},
+    isHealthy: healthOf(node, heartbeats.isFresh(name)) === "Healthy",
+    entries: status?.cache?.entries ?? noEntries,
+  };
+}
+
+const noEntries: FillNode["entries"] = [];

@@ -6,6 +6,8 @@ import { sweepUploads } from "#api/background/sweeper.ts";
 import { connectObjectStore } from "#api/stores/objectStore.ts";
 import { aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
+import { ApiProcess } from "../../support/http/apiProcess.ts";
+import { freePort } from "../../support/processes/childProgram.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
 import { anArchive } from "../../support/fixtures/archives.ts";
 import { postSignIn } from "../../support/http/authForms.ts";
@@ -73,6 +75,31 @@ describe("when the database", function () {
       await expectOutage();
     } finally {
       await api.database.server.start();
+    }
+    await expectRecovery();
+  });
+
+  it("stops, the replicas stay where requests are sent to, and say themselves that it is unavailable", async () => {
+    const metricsPort = await freePort();
+    const replica = await ApiProcess.beside(api, { METRICS_PORT: String(metricsPort), DATABASE_TIMEOUT_MS: "500", CATALOG_REQUESTS_PER_MINUTE: "1000000" });
+    try {
+      const probe = async (): Promise<number> => (await fetch(`http://127.0.0.1:${metricsPort}/readyz`)).status;
+      expect(await probe()).to.equal(200);
+      const visitor = api.anonymous(replica);
+      for (const [name, value] of player.cookies) visitor.cookies.set(name, value);
+      expect((await visitor.get("/api/games")).status).to.equal(200);
+      await api.deps.postgres.pool.query("CHECKPOINT");
+      await api.database.server.stop("SIGQUIT");
+      try {
+        expectUnavailable(await visitor.get("/api/games"));
+        expectUnavailable(await visitor.get("/readyz?exclude=objectStore"));
+        expect(await probe(), "the kubelet's question").to.equal(200);
+      } finally {
+        await api.database.server.start();
+      }
+      await eventually(async () => (await visitor.get("/api/games")).status === 200, { what: "the replica to go on" });
+    } finally {
+      await replica.stop();
     }
     await expectRecovery();
   });

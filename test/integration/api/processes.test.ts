@@ -10,7 +10,9 @@ import { eventually } from "../../support/clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 import { startRedis, type TestRedis } from "../../support/stores/redis.ts";
 import { TcpRelay } from "../../support/stores/tcpRelay.ts";
+import { ServiceTraffic } from "../../support/http/serviceTraffic.ts";
 import { sendTraffic } from "../../support/http/traffic.ts";
+import { freePort } from "../../support/processes/childProgram.ts";
 
 const cookieName = "auth.session-token";
 
@@ -54,6 +56,19 @@ describe("two processes of the API", function () {
     browser.cookies.set(cookieName, token);
     return browser;
   }
+
+  it("refuse nobody while one is told to end, however late those who send requests hear of it", async () => {
+    const metricsPort = await freePort();
+    const ending = await ApiProcess.beside(api, { METRICS_PORT: String(metricsPort), SHUTDOWN_DELAY_SECONDS: "3" });
+    const service = new ServiceTraffic({ url: ending.url, readyUrl: `http://127.0.0.1:${metricsPort}/readyz`, knownAfterMs: 1_500 });
+    await eventually(() => service.served > 50, { what: "requests to be served" });
+    const before = service.served;
+    await ending.stop("SIGTERM");
+    await service.stop();
+    expect(service.failures).to.be.empty;
+    expect(service.served, "until it is known everywhere").to.be.above(before);
+    expect(service.closing, "responses that send the connection away").to.be.above(0);
+  });
 
   describe("share", () => {
     it("a player's limit: exactly a hundred of five hundred parallel requests succeed", async () => {

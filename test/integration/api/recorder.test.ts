@@ -5,8 +5,13 @@ import { saveKey } from "#contracts/objectKeys.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { aCondition, aGameSessionSpec } from "../../factories/gameSession.ts";
 import { launchGame } from "#api/gameSessions/launchGame.ts";
+import { listUnrecordedGameSessions } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
+import { Recorder } from "#api/gameSessions/recorder/recorder.ts";
+import { connectPostgres } from "#api/stores/postgres.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
 import type { TestApi } from "../../support/http/api.ts";
+import { settle } from "../../support/clocks/fakeClock.ts";
+import { StatementLog } from "../../support/stores/statementLog.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
 import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
@@ -61,6 +66,39 @@ describe("recorder, relay and sweeper", function () {
     await operator.report(id, { save: aSave(slot, 2) });
     await recordGameSession(api.deps, id);
     expect(await slotOf(id)).to.include({ sequence: 4 });
+  });
+
+  it("ask the database nothing about a session that says what its row says, and see to one that does not", async () => {
+    const id = await running();
+    const postgres = connectPostgres({ ...api.deps.config.postgres, logger: api.deps.logger });
+    const log = new StatementLog(postgres.pool);
+    const recorder = new Recorder({ ...api.deps, postgres }, api.deps.config.cluster.sessionsNamespace);
+    const pass = async (): Promise<void> => {
+      recorder.enqueueUnsettled((await listUnrecordedGameSessions(api.deps.postgres.pool)).filter((row) => row.id === id));
+      await settle();
+    };
+    const expectQuiet = (what: string) => eventually(async () => {
+      const statements = await log.during(async () => {
+        for (let count = 0; count < 20; count++) await pass();
+      });
+      return expect(statements, what).to.be.empty;
+    });
+    try {
+      await recorder.start(new AbortController().signal);
+      await expectQuiet("once it is recorded");
+      await operator.makeReady(id, { podIp: "10.1.2.3" });
+      await eventually(() => api.deps.cluster.gameSession(id)?.status?.podIp === "10.1.2.3", { what: "the change to come" });
+      await expectQuiet("once the change is recorded");
+      await api.deps.postgres.pool.query("UPDATE game_sessions SET status = 'stopping', stop_reason = 'UserRequested' WHERE id = $1", [id]);
+      const statements = await log.during(async () => {
+        await pass();
+        await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped", { what: "the stop that the row wants" });
+      });
+      expect(statements).to.include("read-record");
+    } finally {
+      await recorder.stop();
+      await postgres.close();
+    }
   });
 
   it("refuse a save of another player's slot, and of no slot, count it and go on", async () => {

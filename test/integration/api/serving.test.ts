@@ -187,7 +187,7 @@ describe("serving", () => {
 
     it("serves, has its metrics on a port of their own, and on SIGTERM ends after its open requests", async () => {
       const [port, metricsPort] = [await freePort(), await freePort()];
-      const child = start({ PORT: String(port), METRICS_PORT: String(metricsPort), BASE_URL: `http://127.0.0.1:${port}` });
+      const child = start({ PORT: String(port), METRICS_PORT: String(metricsPort), SHUTDOWN_DELAY_SECONDS: "0", BASE_URL: `http://127.0.0.1:${port}` });
       const ended = once(child, "exit");
       try {
         await eventually(async () => (await fetch(`http://127.0.0.1:${port}/readyz?exclude=objectStore`)).ok, { timeoutMs: 60_000, what: "the API to serve" });

@@ -34,20 +34,41 @@ describe("SQL statements per request", function () {
 
   const key = { "idempotency-key": "the-key" };
 
+  /** A player whose sign-in Redis knows. */
+  async function signedIn(): Promise<ApiClient> {
+    const one = replica.as(await aUser(replica.deps));
+    await one.get("/api/auth/session");
+    return one;
+  }
+
   function launch(headers: Record<string, string> = {}) {
     return player.post("/api/game/launch", { gameSlug: game.slug }, headers);
   }
 
-  it("are five for a launch, and two more with a key", async () => {
+  it("are six for a launch, and two more with a key", async () => {
     expect(await log.during(launch)).to.deep.equal([
-      "BEGIN", "SELECT pg_advisory_xact_lock($1)", "launch-world", "insert-game-session", "COMMIT",
+      "launch-check", "BEGIN", "SELECT pg_advisory_xact_lock($1)", "launch-world", "insert-game-session", "COMMIT",
     ]);
     player = replica.as(await aUser(replica.deps));
     await player.get("/api/auth/session");
     expect(await log.during(() => launch(key))).to.deep.equal([
-      "idempotency.claim", "BEGIN", "SELECT pg_advisory_xact_lock($1)", "launch-world", "insert-game-session", "idempotency.remember", "COMMIT",
+      "idempotency.claim", "launch-check", "BEGIN", "SELECT pg_advisory_xact_lock($1)", "launch-world", "insert-game-session", "idempotency.remember", "COMMIT",
     ]);
     expect(await log.during(() => launch(key))).to.deep.equal(["idempotency.claim", "idempotency.find"]);
+  });
+
+  it("take the lock of all launches for those that are stored, and for no other: 200 players launch eight times each at once", async () => {
+    await fixture.addNode(200);
+    const players: ApiClient[] = [];
+    while (players.length < 200) players.push(...await Promise.all(Array.from({ length: 20 }, signedIn)));
+    await eventually(() => replica.deps.cluster.gameNodes.cache.list().reduce((sum, { status }) => sum + (status?.capacity?.slots ?? 0), 0) >= 300);
+    const statuses = players.map((): number[] => []);
+    const statements = await log.during(() => Promise.all(players.flatMap((one, index) => Array.from({ length: 8 }, async () => {
+      const { status } = await one.post("/api/game/launch", { gameSlug: game.slug });
+      statuses[index]?.push(status);
+    }))));
+    for (const each of statuses) expect(each.toSorted((a, b) => a - b)).to.deep.equal([202, 409, 409, 409, 409, 409, 409, 409]);
+    expect(statements.filter((statement) => statement.includes("advisory_xact_lock"))).to.have.length(200);
   });
 
   it("are one each for keepalive, status and list of sessions", async () => {

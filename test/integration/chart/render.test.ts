@@ -13,11 +13,14 @@ interface Container {
   name: string;
   securityContext?: { readOnlyRootFilesystem?: boolean; allowPrivilegeEscalation?: boolean; capabilities?: { drop?: string[]; add?: string[] } };
   resources?: { requests?: object; limits?: { memory?: string } };
+  readinessProbe?: { httpGet: object };
+  livenessProbe?: { httpGet: object };
 }
 
 interface PodSpec {
   affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms: object[] } } };
   tolerations?: object[];
+  topologySpreadConstraints?: { topologyKey: string }[];
   containers: Container[];
   initContainers?: Container[];
   automountServiceAccountToken?: boolean;
@@ -27,7 +30,7 @@ interface Manifest {
   kind: string;
   metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
-  spec?: { template?: { spec: PodSpec }; containers?: Container[]; validations?: { expression: string }[] };
+  spec?: { replicas?: number; maxUnavailable?: number; template?: { spec: PodSpec }; containers?: Container[]; validations?: { expression: string }[] };
 }
 
 async function render(...args: string[]): Promise<Manifest[]> {
@@ -140,6 +143,37 @@ describe("the chart", () => {
     expect(external).to.contain('{"name":"auth-providers","secret":{"secretName":"joypod-providers","defaultMode":288}}');
     expect(external).to.contain('{"name":"SESSION_MAX_SECONDS","value":"15552000"}');
     expect(await deploymentOf("bundled")).to.not.contain("auth-providers").and.not.contain("AUTH_PROVIDERS_FILE");
+  });
+
+  it("lets the kubelet ask every program on a port of its own, where no store has a say", async () => {
+    const manifests = await render(...values("external"));
+    for (const [name, port] of [["joypod-api", "metrics"], ["joypod-operator", "http"]]) {
+      const container = manifests.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name)?.spec?.template?.spec.containers[0];
+      expect(container?.readinessProbe?.httpGet, name).to.deep.equal({ path: "/readyz", port });
+      expect(container?.livenessProbe?.httpGet, name).to.deep.equal({ path: "/healthz", port });
+    }
+  });
+
+  it("runs two of API and operator on different nodes, elsewhere half a minute after theirs fell silent, and lets one go at a time", async () => {
+    const manifests = await render(...values("bundled"), "--values", join(repositoryRoot, "tools/platform/placement.yaml"));
+    const find = (kind: string, name: string) => manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)?.spec;
+    for (const name of ["joypod-api", "joypod-operator"]) {
+      const deployment = find("Deployment", name);
+      const pod = deployment?.template?.spec;
+      expect(deployment?.replicas, name).to.equal(2);
+      expect(find("PodDisruptionBudget", name)?.maxUnavailable, name).to.equal(1);
+      expect(pod?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey), name).to.deep.equal(["kubernetes.io/hostname"]);
+      for (const key of ["unreachable", "not-ready"]) {
+        expect(pod?.tolerations, name).to.deep.include({ key: `node.kubernetes.io/${key}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 });
+      }
+    }
+    const controlPlane = { key: "node-role.kubernetes.io/control-plane", operator: "Exists", effect: "NoSchedule" };
+    expect(find("Deployment", "joypod-api")?.template?.spec.tolerations).to.deep.include(controlPlane);
+    for (const store of ["postgres", "redis", "minio"]) {
+      const pod = find("StatefulSet", `joypod-${store}`)?.template?.spec;
+      expect(pod?.tolerations, store).to.deep.equal([controlPlane]);
+      expect(JSON.stringify(pod?.affinity), store).to.contain("node-role.kubernetes.io/control-plane");
+    }
   });
 
   it("describes the release test that shows whether the policies are enforced", async () => {

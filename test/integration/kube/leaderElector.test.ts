@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { type Lease, leases } from "#kube/builtin.ts";
 import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
+import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -67,6 +68,27 @@ describe("LeaderElector", () => {
     expect([a.isLeader, b.isLeader, a.transitions]).to.deep.equal([true, false, 0]);
     await b.stop();
     await elected;
+  });
+
+  it("keeps its lease though a request hangs on a connection that is dead without a word", async () => {
+    const faulty = await FaultyApi.start(server);
+    const relay = await TcpRelay.start(faulty.url);
+    const transport = faulty.transport({}, `http://${relay.host}`);
+    try {
+      const a = anElector("a", { transport });
+      await a.start();
+      relay.stall();
+      const stalled = await client.get({ name: "leader", namespace });
+      await eventually(async () => {
+        const { metadata } = await client.get({ name: "leader", namespace });
+        return Number(metadata.resourceVersion) > Number(stalled.metadata.resourceVersion);
+      }, { timeoutMs: times.renewDeadlineMs * 2, what: "a renewal on another connection" });
+      expect([a.isLeader, losses]).to.deep.equal([true, []]);
+      await a.stop();
+    } finally {
+      await relay.stop();
+      await faulty.stop();
+    }
   });
 
   it("takes over from a leader that died once its lease has run out, with a greater fencing token", async () => {

@@ -6,6 +6,7 @@ import { type Change, ObjectCache } from "#kube/cache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { FaultyApi, listOf, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const isList = listOf("configmaps");
@@ -209,6 +210,25 @@ describe("Reflector", () => {
     await started({ idleDeadlineMs: 300 });
     await create("a");
     await seen("added a 1");
+  });
+
+  it("notices within the idle deadline that its connection is dead without a word, and misses nothing", async () => {
+    const relay = await TcpRelay.start(api.url);
+    try {
+      const client = new ResourceClient(api.transport({ maxAttempts: 1 }, `http://${relay.host}`), configMaps);
+      await started({ client, watchSeconds: { min: 1, max: 2 }, idleDeadlineMs: 3_000 });
+      relay.stall();
+      await create("a");
+      await eventually(() => changes.includes("added a 1"), { timeoutMs: 6_000, what: "what the dead watch did not tell" });
+    } finally {
+      await relay.stop();
+    }
+  });
+
+  it("asks for watches so short that one which goes on for half a minute must be dead", async () => {
+    await started();
+    const seconds = Number(api.requests.find(isWatch)?.query.get("timeoutSeconds"));
+    expect(seconds).to.be.within(15, 25);
   });
 
   it("opens no watch when it is stopped during the list", async () => {

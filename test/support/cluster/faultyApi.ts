@@ -54,10 +54,10 @@ export class FaultyApi {
     return api;
   }
 
-  /** A transport that goes through here. */
-  transport(options: TransportOptions = {}): KubeTransport {
+  /** A transport that goes through here, by way of a relay in front where one is given. */
+  transport(options: TransportOptions = {}, server = this.url): KubeTransport {
     const config = new KubeConfig();
-    config.loadFromClusterAndUser({ name: "faulty", server: this.#url, skipTLSVerify: true }, { name: "faulty" });
+    config.loadFromClusterAndUser({ name: "faulty", server, skipTLSVerify: true }, { name: "faulty" });
     const transport = new KubeTransport(config, options);
     this.#transports.push(transport);
     return transport;
@@ -66,7 +66,7 @@ export class FaultyApi {
   /** The text of a kubeconfig with which programs go through here. */
   kubeconfig(): string {
     return JSON.stringify({
-      apiVersion: "v1", kind: "Config", "current-context": "faulty", clusters: [{ name: "faulty", cluster: { server: this.#url, "insecure-skip-tls-verify": true } }],
+      apiVersion: "v1", kind: "Config", "current-context": "faulty", clusters: [{ name: "faulty", cluster: { server: this.url, "insecure-skip-tls-verify": true } }],
       users: [{ name: "faulty", user: {} }], contexts: [{ name: "faulty", context: { cluster: "faulty", user: "faulty" } }],
     });
   }
@@ -157,7 +157,8 @@ export class FaultyApi {
     await this.#upstream.agent.destroy();
   }
 
-  get #url(): string {
+  /** Where it listens. */
+  get url(): string {
     const { port } = this.#server.address() as AddressInfo;
     return `http://127.0.0.1:${port}`;
   }

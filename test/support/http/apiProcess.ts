@@ -25,7 +25,7 @@ export class ApiProcess {
       command: process.execPath,
       args: [join(repositoryRoot, program)],
       env: {
-        ...imageEnvironment(), PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000",
+        ...imageEnvironment(), PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000", SHUTDOWN_DELAY_SECONDS: "0",
         S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
         KUBECONFIG: config.cluster.kubeconfig ?? "", SESSIONS_NAMESPACE: config.cluster.sessionsNamespace, POD_NAMESPACE: config.cluster.releaseNamespace,
         POD_NAME: `api-${port}`, SIGNING_KEYS: signingKeys, PASSWORD_PEPPER: config.auth.pepper, BCRYPT_COST: String(config.auth.bcryptCost), PASSWORD_WORKERS: "1",

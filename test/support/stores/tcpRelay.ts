@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** A relay in front of a server of any protocol that can hold back what clients send. */
+/** A relay in front of a server of any protocol that can hold back what clients send, or lose it. */
 export class TcpRelay {
   /** From a client's bytes to their arrival at the server. */
   delayMs = 0;
@@ -23,6 +23,15 @@ export class TcpRelay {
         else setTimeout(() => upstream.write(bytes), this.delayMs);
       });
     });
+  }
+
+  /** Passes nothing on any more over the connections that there are, and closes none of them, as a router that has forgotten them; new ones work. */
+  stall(): void {
+    for (const socket of this.#sockets) {
+      socket.unpipe();
+      socket.removeAllListeners("data");
+      socket.pause();
+    }
   }
 
   static async start(target: string): Promise<TcpRelay> {

@@ -2,19 +2,25 @@ import { Controller } from "#kube/controller.ts";
 import { refOf } from "#kube/object.ts";
 import { fromCache } from "#kube/source.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
+import type { UnrecordedGameSession } from "../gameSessionLifecycleQueries.ts";
+import { isSettled } from "./isSettled.ts";
 import { recordGameSession } from "./recordGameSession.ts";
 
 /** Follows the cluster's game sessions and records their states in the database. */
 export class Recorder {
+  readonly #deps: RecorderDeps;
   readonly #controller: Controller;
   readonly #namespace: string;
+  /** By session id: the version of its object that was recorded last. */
+  readonly #recorded = new Map<string, string>();
 
   constructor(deps: RecorderDeps, sessionsNamespace: string) {
+    this.#deps = deps;
     this.#namespace = sessionsNamespace;
     this.#controller = new Controller({
       name: "recorder",
       sources: [fromCache(deps.cluster.gameSessions)],
-      reconcile: (key) => recordGameSession(deps, refOf(key).name),
+      reconcile: (key) => this.#record(refOf(key).name),
       logger: deps.logger,
       workers: 4,
       timeoutMs: 20_000,
@@ -31,7 +37,23 @@ export class Recorder {
     for (const id of ids) this.#controller.enqueue(`${this.#namespace}/${id}`);
   }
 
+  /** Queues those of the sessions that differ from their objects, or whose objects have changed since they were recorded: the others cost nothing. */
+  enqueueUnsettled(rows: readonly UnrecordedGameSession[]): void {
+    const { cluster } = this.#deps;
+    this.enqueue(rows.filter((row) => {
+      const gameSession = cluster.gameSession(row.id);
+      return gameSession === undefined || gameSession.metadata.resourceVersion !== this.#recorded.get(row.id) || !isSettled(row, gameSession);
+    }).map(({ id }) => id));
+  }
+
   async stop(): Promise<void> {
     await this.#controller.stop();
+  }
+
+  async #record(id: string): Promise<void> {
+    const version = this.#deps.cluster.gameSession(id)?.metadata.resourceVersion;
+    await recordGameSession(this.#deps, id);
+    if (version === undefined) this.#recorded.delete(id);
+    else this.#recorded.set(id, version);
   }
 }

@@ -2,7 +2,7 @@ import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
 import { keyOf } from "#kube/object.ts";
-import { fromCache, type WatchedCache } from "#kube/source.ts";
+import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
 import { changesContent } from "../../content/changesContent.ts";
 import { createCacheReconciler, type CacheDeps } from "./reconciler.ts";
 
@@ -17,7 +17,7 @@ export function createCacheController(
     ...options,
     sources: [
       fromCache(caches.gameCaches),
-      fromCache(caches.gameNodes, { when: changesContent, keys: allKeys }),
+      fromWideChanges(caches.gameNodes, { when: changesContent, keys: allKeys, clock: deps.clock }),
     ],
     reconcile: createCacheReconciler(deps),
   });

@@ -4,9 +4,8 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
 import { keyOf } from "#kube/object.ts";
-import { fromCache, type WatchedCache } from "#kube/source.ts";
-import type { Change } from "#kube/cache.ts";
-import { changesContent } from "../../content/changesContent.ts";
+import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
+import { changesFill, changesPolicy } from "../../content/changesContent.ts";
 import { nodeOfPod } from "../../sessionPods/podState.ts";
 import { createNodeReconciler, type NodeDeps } from "./reconciler.ts";
 
@@ -23,15 +22,16 @@ export interface NodeCaches {
 export function createNodeController(
   deps: NodeDeps, caches: NodeCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
-  const allKeys = (): string[] => deps.cluster.gameNodes.list().map(keyOf);
+  const { cluster, clock } = deps;
+  const allKeys = (): string[] => cluster.gameNodes.list().map(keyOf);
   return new Controller({
     name: "gamenode",
     ...options,
     sources: [
       fromCache(caches.nodes),
       fromCache(caches.gameNodes),
-      fromCache(caches.gameNodes, { when: changesContent, keys: allKeys }),
-      fromCache(caches.gameCaches, { when: changesCache, keys: allKeys }),
+      fromWideChanges(caches.gameNodes, { when: changesFill, keys: allKeys, clock }),
+      fromWideChanges(caches.gameCaches, { when: changesPolicy, keys: allKeys, clock }),
       fromCache(caches.gameSessions, { keys: ({ status }) => toKeys(status?.nodeName) }),
       fromCache(caches.pods, { keys: (pod) => toKeys(nodeOfPod(pod)) }),
     ],
@@ -41,11 +41,4 @@ export function createNodeController(
 
 function toKeys(nodeName: string | undefined): string[] {
   return nodeName === undefined ? [] : [nodeName];
-}
-
-/** Ignores the status of a cache, which follows from the nodes and changes nothing about them. */
-function changesCache(change: Change<GameCache>): boolean {
-  return change.type !== "updated"
-    || change.object.metadata.generation !== change.previous.metadata.generation
-    || change.object.metadata.deletionTimestamp !== change.previous.metadata.deletionTimestamp;
 }

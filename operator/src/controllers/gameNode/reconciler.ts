@@ -12,8 +12,7 @@ import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Throttle } from "../../throttle.ts";
-import { desiredOn } from "../../content/desired.ts";
-import { fillNodesOf } from "../../content/fillNodes.ts";
+import type { FillPlan } from "../../content/fillPlan.ts";
 import type { NodeLosses } from "../../nodes/nodeLosses.ts";
 import { hasPendingSave, sessionsOn } from "../../nodes/occupancy.ts";
 import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, type NodeWorld } from "./decide.ts";
@@ -28,6 +27,7 @@ export interface NodeDeps {
   sessionsNamespace: string;
   heartbeats: Heartbeats;
   nodeLosses: NodeLosses;
+  fillPlan: FillPlan;
   rules: SlotRules;
   clock: Clock;
   /** Spaces writes that only count sessions. */
@@ -110,10 +110,10 @@ async function labelForAgent(node: Stored<Node>, value: "true" | undefined, { cl
 
 /** Creates the GameNode, or changes what it shall hold. */
 async function applyDesired(node: Stored<Node>, deps: NodeDeps, signal: AbortSignal): Promise<Stored<GameNode>> {
-  const { cluster, gameNodes, heartbeats } = deps;
+  const { cluster, gameNodes, fillPlan } = deps;
   const { name } = node.metadata;
   const known = cluster.gameNodes.get(name);
-  const desired = desiredOn(name, fillNodesOf(cluster, heartbeats), cluster.gameCaches.list(), cluster.gameSessions.byIndex("node", name));
+  const desired = fillPlan.desiredOn(name);
   if (known && isSameDesired(known.spec.desired, desired)) return known;
   const written = known
     // This is no apply: to apply an empty list in place of a full one makes the API server drop the whole spec.

@@ -2,13 +2,15 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Clock } from "#runtime/clock.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
+import { keyOf, refOf, type Stored } from "#kube/object.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
 import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
-import { portsOn, sessionsOn } from "../../nodes/occupancy.ts";
+import { portsOn } from "../../nodes/occupancy.ts";
+import { TakenSlots } from "../../nodes/takenSlots.ts";
+import { stateOn } from "../../content/fill.ts";
 import { announceAddress, chooseNode, choosePort, type Candidate } from "./placement.ts";
 import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
@@ -38,6 +40,7 @@ export interface AssignmentsDeps {
  */
 export class Assignments {
   readonly #deps: AssignmentsDeps;
+  readonly #taken: TakenSlots;
   /** By session key: what was assigned, and is not yet seen in the session's status. */
   readonly #recent = new Map<string, Assignment & { uid: string }>();
   /** By node: ports whose pod is gone, and the monotonic time in milliseconds from which they may be assigned again. */
@@ -45,6 +48,7 @@ export class Assignments {
 
   constructor(deps: AssignmentsDeps) {
     this.#deps = deps;
+    this.#taken = new TakenSlots(deps.cluster);
     deps.cluster.pods.subscribe((change) => {
       if (change.type === "deleted") this.quarantine(nodeOfPod(change.object), hostPortsOf(change.object));
     });
@@ -56,7 +60,7 @@ export class Assignments {
     const key = keyOf(session);
     const assigned = this.#recent.get(key);
     if (assigned?.uid === session.metadata.uid && !excluded.includes(assigned.nodeName) && this.#isSchedulable(assigned.nodeName)) return assigned;
-    this.#recent.delete(key);
+    this.#remember(key, undefined);
     const candidates = this.#candidates(session, excluded);
     const chosen = chooseNode(candidates);
     if (!chosen) {
@@ -91,7 +95,7 @@ export class Assignments {
     const node = cluster.nodes.get(nodeName);
     const address = node && announceAddress(config.announceAddress, addressesOf(node));
     const assignment = { nodeName, mediaPort, address };
-    this.#recent.set(keyOf(session), { ...assignment, uid: session.metadata.uid });
+    this.#remember(keyOf(session), { ...assignment, uid: session.metadata.uid });
     return assignment;
   }
 
@@ -100,7 +104,7 @@ export class Assignments {
     for (const [key, { uid, nodeName, mediaPort }] of this.#recent) {
       const session = this.#deps.cluster.gameSessions.get(key);
       const isShown = session?.status?.nodeName === nodeName && session.status.ports?.media === mediaPort;
-      if (session?.metadata.uid !== uid || isShown || isFinished(session)) this.#recent.delete(key);
+      if (session?.metadata.uid !== uid || isShown || isFinished(session)) this.#remember(key, undefined);
     }
   }
 
@@ -109,11 +113,11 @@ export class Assignments {
     return cluster.gameNodes.list().flatMap(({ metadata: { name }, status }) => {
       const node = cluster.nodes.get(name);
       if (!node || excluded.includes(name) || !this.#isSchedulable(name)) return [];
-      const content = status?.cache?.entries.find(({ digest }) => digest === session.spec.contentDigest)?.state ?? "Absent";
+      const content = (status?.cache && stateOn(status.cache, session.spec.contentDigest)) ?? "Absent";
       return [{
         nodeName: name,
         slots: slotsOf(node, config),
-        used: this.#usedSlots(name, session.metadata.name),
+        used: this.#taken.countOn(name, session.metadata.name),
         content: content === "Queued" ? "Downloading" : content,
       }];
     });
@@ -126,11 +130,10 @@ export class Assignments {
       && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined;
   }
 
-  #usedSlots(nodeName: string, except: string): number {
-    const names = sessionsOn(this.#deps.cluster, nodeName);
-    for (const [key, assigned] of this.#recent) if (assigned.nodeName === nodeName) names.add(key.slice(key.indexOf("/") + 1));
-    names.delete(except);
-    return names.size;
+  #remember(key: string, assignment: (Assignment & { uid: string }) | undefined): void {
+    if (assignment === undefined) this.#recent.delete(key);
+    else this.#recent.set(key, assignment);
+    this.#taken.assign(refOf(key).name, assignment?.nodeName);
   }
 
   #takenPorts(nodeName: string): Set<number> {

@@ -4,7 +4,7 @@ import type { Node, Pod } from "#kube/builtin.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { keyOf } from "#kube/object.ts";
-import { fromCache, type WatchedCache } from "#kube/source.ts";
+import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Change } from "#kube/cache.ts";
@@ -26,20 +26,23 @@ export interface SessionCaches {
 export function createSessionController(
   deps: SessionDeps, caches: SessionCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
-  const { cluster } = deps;
+  const { cluster, clock } = deps;
+  const unplaced = { keys: () => unplacedKeys(cluster), clock };
   return new Controller({
     name: "gamesession",
     ...options,
     sources: [
       fromCache(caches.gameSessions),
-      fromCache(caches.gameSessions, { when: freesSlot, keys: () => unplacedKeys(cluster) }),
       // A pod has its session's name and namespace, so its key is the session's.
       fromCache(caches.pods, { keys: (pod) => (isSessionPod(pod) ? [keyOf(pod)] : []) }),
       deps.streams,
       deps.networkProbe,
-      fromCache(caches.pods, { when: ({ type }) => type === "deleted", keys: () => unplacedKeys(cluster) }),
-      fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
-      fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
+      fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
+      fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
+      fromWideChanges(caches.gameSessions, { when: freesSlot, ...unplaced }),
+      fromWideChanges(caches.pods, { when: ({ type }) => type === "deleted", ...unplaced }),
+      fromWideChanges(caches.nodes, { when: changesReadiness, ...unplaced }),
+      fromWideChanges(caches.gameNodes, { when: changesSchedulable, ...unplaced }),
     ],
     reconcile: createSessionReconciler(deps),
   });
@@ -51,7 +54,7 @@ export function keysThatNeedInternet({ gameSessions }: Cluster): string[] {
 }
 
 function unplacedKeys({ gameSessions }: Cluster): string[] {
-  return gameSessions.list().filter((session) => session.status?.nodeName === undefined && !isFinished(session)).map(keyOf);
+  return gameSessions.byIndex("placement", "none").map(keyOf);
 }
 
 function keysOn({ gameSessions }: Cluster, nodeName: string): string[] {

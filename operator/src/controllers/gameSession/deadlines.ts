@@ -1,6 +1,7 @@
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { unschedulable } from "../../sessionPods/podState.ts";
+import type { Moment } from "./stopTimes.ts";
 import { currentPod, isNodeBehind, type SessionWorld } from "./world.ts";
 
 /** The moments at which time alone changes what has to be done, in milliseconds since 1970. */
@@ -22,7 +23,7 @@ export interface Deadlines {
 /** Returns the deadlines that apply to the session as it is. Every state has one, except that a finished session waits for the API's recorder. */
 export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
-  if (isFinished(session)) return { expiry: at(session.status?.finishedAt, session.spec.ttlSecondsAfterFinished) };
+  if (isFinished(session)) return { expiry: atSeen(world, "finishedAt", session.status?.finishedAt, session.spec.ttlSecondsAfterFinished) };
   const stoppingSince = stoppingSinceOf(world);
   if (stoppingSince !== undefined) return { saveGiveUp: (world.stopSeenAt?.getTime() ?? stoppingSince) + world.timing.saveGiveUpMs };
   return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);
@@ -35,10 +36,10 @@ function startDeadlines(world: SessionWorld): Deadlines {
   return {
     // The time counts from when an operator first saw the session: the API server's clock may differ, and the session is not to
     // blame for the time in which no operator ran.
-    start: at(status?.startedAt, spec.startDeadlineSeconds),
+    start: atSeen(world, "startedAt", status?.startedAt, spec.startDeadlineSeconds),
     ...(status?.placement && isNodeBehind(world)
-      ? { download: at(status.placement.assignedAt, spec.downloadDeadlineSeconds) } : {}),
-    ...(stuck ? { unschedulable: Date.parse(stuck.since) + world.timing.unschedulableMs } : {}),
+      ? { download: atSeen(world, "assignedAt", status.placement.assignedAt, spec.downloadDeadlineSeconds) } : {}),
+    ...(stuck ? { unschedulable: atSeen(world, "unschedulableSince", stuck.since, world.timing.unschedulableMs / 1000) } : {}),
   };
 }
 
@@ -75,6 +76,12 @@ export function isPast(deadline: number | undefined, now: Date): boolean {
 export function nextDeadlineMs(deadlines: Deadlines, now: Date): number | undefined {
   const upcoming = Object.values(deadlines).flatMap((deadline: number) => (deadline > now.getTime() ? [deadline - now.getTime()] : []));
   return upcoming.length === 0 ? undefined : Math.min(...upcoming);
+}
+
+/** Counts by this operator's own clock where it is known when the moment was first seen: a former leader, the scheduler and the API server have others. */
+function atSeen({ seenAt }: SessionWorld, moment: Moment, recorded: string | undefined, seconds: number): number {
+  const seen = seenAt?.[moment];
+  return recorded === undefined || seen === undefined ? at(recorded, seconds) : seen.getTime() + seconds * 1000;
 }
 
 function at(since: string | undefined, seconds: number): number {

@@ -4,9 +4,11 @@ import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { refOf } from "#kube/object.ts";
+import { stateOn } from "../../content/fill.ts";
 import { deadlinesOf, nextDeadlineMs, stoppingSinceOf } from "./deadlines.ts";
 import { planFor } from "./decide.ts";
-import { isSessionPod } from "../../sessionPods/podState.ts";
+import type { StopTimes } from "./stopTimes.ts";
+import { isSessionPod, unschedulable } from "../../sessionPods/podState.ts";
 import { runSteps } from "./runSteps.ts";
 import { StatusDraft } from "./statusDraft.ts";
 import type { SessionDeps } from "./steps/step.ts";
@@ -36,7 +38,10 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
   const { cluster, nodeLosses, stopTimes, clock, config } = deps;
   const session = cluster.gameSessions.get(key);
   if (!session || isFinished(session)) stopTimes.forget(key);
-  if (!session) return undefined;
+  if (!session) {
+    stopTimes.forgetAll(key);
+    return undefined;
+  }
   const nodeName = session.status?.nodeName;
   const pod = cluster.pods.get(key);
   if (!pod && nodeName !== undefined && !isFinished(session)) {
@@ -49,6 +54,7 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
   return {
     now: clock.now(),
     stopSeenAt: isStopping ? stopTimes.seenAt(key, session.metadata.uid) : undefined,
+    seenAt: stopTimes.momentsOf(key, notedMoments(session, known)),
     session,
     pod: known,
     isContentCached: isContentCached(cluster, session),
@@ -59,9 +65,19 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
   };
 }
 
+function notedMoments({ metadata: { uid }, status }: SessionWorld["session"], pod: SessionWorld["pod"]): Parameters<StopTimes["momentsOf"]>[1] {
+  const stuck = pod && unschedulable(pod);
+  const noted = { startedAt: status?.startedAt, assignedAt: status?.placement?.assignedAt, finishedAt: status?.finishedAt };
+  // Another session, or another pod, may have the same time.
+  return {
+    ...Object.fromEntries(Object.entries(noted).flatMap(([moment, time]) => (time === undefined ? [] : [[moment, `${uid} ${time}`]]))),
+    ...(stuck ? { unschedulableSince: `${pod.metadata.uid} ${stuck.since}` } : {}),
+  };
+}
+
 function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }: SessionWorld["session"]): boolean {
-  const entries = status?.nodeName === undefined ? [] : gameNodes.get(status.nodeName)?.status?.cache?.entries ?? [];
-  return entries.some(({ digest, state }) => digest === spec.contentDigest && state === "Ready");
+  const cache = status?.nodeName === undefined ? undefined : gameNodes.get(status.nodeName)?.status?.cache;
+  return cache !== undefined && stateOn(cache, spec.contentDigest) === "Ready";
 }
 
 /** Writes the status, on condition that the session is as observed; returns false when it is not, and the pass has to be repeated. */

@@ -1,13 +1,20 @@
 import type { Clock } from "#runtime/clock.ts";
 
+/** What others note with a time of their own, and a deadline counts from. */
+export type Moment = "startedAt" | "assignedAt" | "unschedulableSince" | "finishedAt";
+
+const allMoments: readonly Moment[] = ["startedAt", "assignedAt", "unschedulableSince", "finishedAt"];
+
 /**
  * Remembers when this process first saw each session stopping. What the API server notes of a stop is by its own clock, which may be minutes off;
- * an operator that takes a stop over from another one waits for it anew.
+ * an operator that takes a stop or another wait over from a former one waits anew.
  */
 export class StopTimes {
   readonly #clock: Clock;
   /** By session key. */
   readonly #seen = new Map<string, { uid: string; at: Date }>();
+  /** By session key and moment: its time as it was noted, and when that was first seen. */
+  readonly #moments = new Map<string, Partial<Record<Moment, { noted: string; at: Date }>>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -22,8 +29,28 @@ export class StopTimes {
     return at;
   }
 
-  /** Forgets a session that has ended or is gone. */
+  /** Returns when each of the moments, given by its noted time, was first seen. */
+  momentsOf(key: string, noted: Partial<Record<Moment, string>>): Partial<Record<Moment, Date>> {
+    const known = this.#moments.get(key) ?? {};
+    const moments: typeof known = {};
+    for (const moment of allMoments) {
+      const time = noted[moment];
+      if (time === undefined) continue;
+      const before = known[moment];
+      moments[moment] = before?.noted === time ? before : { noted: time, at: this.#clock.now() };
+    }
+    this.#moments.set(key, moments);
+    return Object.fromEntries(Object.entries(moments).map(([moment, { at }]) => [moment, at]));
+  }
+
+  /** Forgets the stop of a session that has ended. */
   forget(key: string): void {
     this.#seen.delete(key);
+  }
+
+  /** Forgets a session that is gone. */
+  forgetAll(key: string): void {
+    this.forget(key);
+    this.#moments.delete(key);
   }
 }

@@ -6,6 +6,7 @@ import type { Stored } from "#kube/object.ts";
 import type { Timing } from "../../config.ts";
 import type { InternetPermission } from "../../networkProbe/networkProbe.ts";
 import type { NodeHealth } from "../../nodes/nodeHealth.ts";
+import type { Moment } from "./stopTimes.ts";
 import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** Everything that is observed about one session in a pass; decisions look at nothing else. */
@@ -22,6 +23,8 @@ export interface SessionWorld {
   nodeHealth: NodeHealth;
   /** When this operator first saw the session stopping, by its own clock; undefined before a stop. */
   stopSeenAt?: Date | undefined;
+  /** When this operator first saw what others have noted with a time of their clocks, by its own clock. */
+  seenAt?: Partial<Record<Moment, Date>> | undefined;
   /** Whether a game may have the internet; without meaning for a session without network. */
   internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;

@@ -1,16 +1,21 @@
 import { expect } from "chai";
-import type { GameCacheSpec } from "#contracts/crd/gameCache.ts";
-import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import type { GameCache, GameCacheSpec } from "#contracts/crd/gameCache.ts";
+import type { CacheEntry, DesiredContent } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { aGameCache, anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
-import { desiredOn } from "#operator/content/desired.ts";
+import { desiredOn as desiredOnNode, wantedByPolicy } from "#operator/content/desired.ts";
 import { fillOf, type FillNode } from "#operator/content/fill.ts";
 
 const node = (nodeName: string, state?: CacheEntry["state"], overrides: Partial<FillNode> = {}): FillNode => ({
   nodeName, labels: {}, isHealthy: true, entries: state === undefined ? [] : [aCacheEntry({ state })], ...overrides,
 });
 const older = anArchiveSource("c".repeat(64));
+
+function desiredOn(nodeName: string, nodes: FillNode[], caches: GameCache[], sessions: GameSession[]): DesiredContent[] {
+  return desiredOnNode(nodes.find((one) => one.nodeName === nodeName), wantedByPolicy(nodes, caches).get(nodeName) ?? [], caches, sessions);
+}
 
 describe("fillOf", () => {
   const cases: [string, Partial<GameCacheSpec>, FillNode[], Record<string, boolean>][] = [

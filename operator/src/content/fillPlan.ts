@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from "node:util";
+import type { DesiredContent } from "#contracts/crd/gameNode.ts";
+import type { Node } from "#kube/builtin.ts";
+import type { Change } from "#kube/cache.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { isNodeReady, type Heartbeats } from "../nodes/nodeHealth.ts";
+import { changesFill, changesPolicy } from "./changesContent.ts";
+import { desiredOn, wantedByPolicy } from "./desired.ts";
+import { fillNodeOf, fillNodesOf } from "./fillNodes.ts";
+
+export interface FillPlanDeps {
+  cluster: Cluster;
+  heartbeats: Heartbeats;
+  clock: Clock;
+}
+
+interface Plan {
+  wanted: ReadonlyMap<string, DesiredContent[]>;
+  /** Monotonic: when the first agent that was heard in time counts as silent, unless it reports. */
+  endsAtMs: number;
+  /** Nodes whose agent was silent. */
+  silent: readonly string[];
+}
+
+/** What the policies ask of all nodes: found out anew when something has changed that has a say in it, and not for each node or pod. */
+export class FillPlan {
+  readonly #deps: FillPlanDeps;
+  #plan: Plan | undefined;
+
+  constructor(deps: FillPlanDeps) {
+    this.#deps = deps;
+    const { gameNodes, gameCaches, nodes } = deps.cluster;
+    const forgetIf = (isStale: boolean): void => {
+      if (isStale) this.#plan = undefined;
+    };
+    gameNodes.subscribe((change) => forgetIf(changesFill(change)));
+    gameCaches.subscribe((change) => forgetIf(changesPolicy(change)));
+    nodes.subscribe((change) => forgetIf(changesEligibility(change)));
+  }
+
+  /** Returns what the node shall hold, by the policies and for the sessions that wait there. */
+  desiredOn(nodeName: string): DesiredContent[] {
+    const { cluster, heartbeats } = this.#deps;
+    const gameNode = cluster.gameNodes.get(nodeName);
+    const node = gameNode && fillNodeOf(gameNode, cluster, heartbeats);
+    return desiredOn(node, this.wantedOn(nodeName), cluster.gameCaches.list(), cluster.gameSessions.byIndex("node", nodeName));
+  }
+
+  /** Returns what the policies alone ask of the node. */
+  wantedOn(nodeName: string): readonly DesiredContent[] {
+    return this.#current().wanted.get(nodeName) ?? [];
+  }
+
+  #current(): Plan {
+    const { cluster, heartbeats, clock } = this.#deps;
+    const known = this.#plan;
+    if (known && clock.monotonicMs() < known.endsAtMs && !known.silent.some((name) => heartbeats.isFresh(name))) return known;
+    const names = cluster.gameNodes.list().map(({ metadata }) => metadata.name);
+    const fresh = names.filter((name) => heartbeats.isFresh(name));
+    return this.#plan = {
+      wanted: wantedByPolicy(fillNodesOf(cluster, heartbeats), cluster.gameCaches.list()),
+      endsAtMs: clock.monotonicMs() + fresh.reduce((least, name) => Math.min(least, heartbeats.staleInMs(name)), Number.POSITIVE_INFINITY),
+      silent: names.filter((name) => !heartbeats.isFresh(name)),
+    };
+  }
+}
+
+function changesEligibility(change: Change<Node>): boolean {
+  return change.type !== "updated"
+    || isNodeReady(change.object) !== isNodeReady(change.previous)
+    || !isDeepStrictEqual(change.object.metadata.labels, change.previous.metadata.labels);
+}

@@ -1,0 +1,56 @@
+import { expect } from "chai";
+import { LaunchTurns } from "#api/gameSessions/launchTurns.ts";
+import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
+
+describe("LaunchTurns", () => {
+  let clock: FakeClock;
+  let turns: LaunchTurns;
+  let begun: string[];
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    turns = new LaunchTurns(clock);
+    begun = [];
+  });
+
+  function work(name: string) {
+    const ended = Promise.withResolvers<string>();
+    const run = (): Promise<string> => {
+      begun.push(name);
+      return ended.promise;
+    };
+    return { run, end: () => ended.resolve(name), fail: () => ended.reject(new Error(name)) };
+  }
+
+  it("lets a player's launches follow each other, also a failed one, and other players' pass", async () => {
+    const [a, b, other] = [work("a"), work("b"), work("other")];
+    const first = turns.ofPlayer("one", a.run).catch((error: unknown) => error);
+    const second = turns.ofPlayer("one", b.run);
+    void turns.ofPlayer("two", other.run);
+    await settle();
+    expect(begun).to.deep.equal(["a", "other"]);
+    a.fail();
+    await first;
+    await settle();
+    expect(begun).to.deep.equal(["a", "other", "b"]);
+    b.end();
+    other.end();
+    expect(await second).to.equal("b");
+  });
+
+  it("gives up after a while, and lets nobody past those before", async () => {
+    const [a, b, c] = [work("a"), work("b"), work("c")];
+    const first = turns.toStore(a.run);
+    const second = turns.toStore(b.run).catch((error: unknown) => error);
+    await clock.advance(10_000);
+    const third = turns.toStore(c.run);
+    await clock.advance(5_000);
+    expect(await second).to.include({ code: "unavailable" });
+    await settle();
+    expect(begun).to.deep.equal(["a"]);
+    a.end();
+    c.end();
+    expect([await first, await third]).to.deep.equal(["a", "c"]);
+    expect(begun).to.deep.equal(["a", "c"]);
+  });
+});
