@@ -61,7 +61,9 @@ const rooms = {
     // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster; and
     // how streams are.
     "networkProbe", "content", "nodes", "cluster", "streamers", "sessionPods",
-    "throttle.ts", "metrics.ts", "config.ts", "rbac.ts",
+    "throttle.ts", "metrics.ts", "config.ts",
+    // What sessions take of GPUs, and what nodes offer.
+    "gpu", "rbac.ts",
   ],
   kube: [
     "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
@@ -34,10 +35,32 @@ const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((
 const addressList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
   .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(3));
 
+const groupList = z.string().default("").transform((text): unknown => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .pipe(z.array(z.coerce.number().int().min(1).max(2 ** 31 - 1)).max(16));
+
+const tolerationList = z.string().default("[]").transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue("is no JSON: write a list of tolerations, such as [{\"key\": \"games\", \"operator\": \"Exists\"}]");
+    return z.NEVER;
+  }
+}).pipe(z.array(Toleration).max(32));
+
 const Variables = z.object({
   SESSIONS_NAMESPACE: words("joypod-sessions"),
   GAME_NODE_SELECTOR: labelPairs,
   GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
+  GPU_GAME_RESOURCE_NAME: z.string().trim().default(""),
+  GPU_GAME_COUNT: whole(1, 0, 64),
+  GPU_STREAMER_RESOURCE_NAME: z.string().trim().default(""),
+  GPU_STREAMER_COUNT: whole(0, 0, 64),
+  GPU_CLAIM_TEMPLATE: z.string().trim().default(""),
+  GPU_SLOTS_PER_NODE: whole(0, 0, 1000),
+  GPU_RUNTIME_CLASS: z.string().trim().default(""),
+  GPU_DRIVER_CAPABILITIES: z.string().trim().default("graphics,video,utility,display"),
+  GPU_GROUPS: groupList,
+  GPU_TOLERATIONS: tolerationList,
   SOFTWARE_SLOTS: whole(2, 1, 1000),
   MEDIA_PORT_FIRST: whole(20_000, 1024, 65_535),
   MEDIA_PORT_LAST: whole(20_999, 1024, 65_535),
@@ -72,6 +95,7 @@ const Variables = z.object({
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
 }).refine((env) => env.MEDIA_PORT_FIRST <= env.MEDIA_PORT_LAST, "MEDIA_PORT_FIRST is above MEDIA_PORT_LAST")
   .superRefine((env, context) => {
+    for (const { variable, message } of gpuMistakes(env)) context.addIssue({ code: "custom", path: [variable], message });
     if (env.GAME_NETWORK === "none") return;
     const missing = [env.INTERNET_NAMESERVERS.length === 0 && "INTERNET_NAMESERVERS", env.PROBE_IMAGE === "" && "PROBE_IMAGE", env.POD_IP === "" && "POD_IP"];
     for (const name of missing) if (name !== false) context.addIssue({ code: "custom", path: [name], message: "is needed where GAME_NETWORK is internet" });
@@ -83,11 +107,14 @@ export type Config = ReturnType<typeof readConfig>;
 /** Returns the configuration; throws one error that names every wrong variable. */
 export function readConfig(environment: Environment) {
   const env = readEnvironment(Variables, environment, "operator");
+  const gpu = gpuConfigOf(env);
+  const tolerations = gpuTolerations(env, env.GPU_TOLERATIONS);
   return {
     sessionsNamespace: env.SESSIONS_NAMESPACE,
     gameNodeSelector: env.GAME_NODE_SELECTOR,
     /** Undefined: sessions render in software. */
-    gpuResourceName: env.GPU_RESOURCE_NAME === "" ? undefined : env.GPU_RESOURCE_NAME,
+    gpu,
+    tolerations,
     softwareSlots: env.SOFTWARE_SLOTS,
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
     announceAddress: env.ANNOUNCE_ADDRESS === "" ? undefined : env.ANNOUNCE_ADDRESS,
@@ -97,8 +124,9 @@ export function readConfig(environment: Environment) {
       gameImage: env.GAME_IMAGE,
       imagePullPolicy: env.IMAGE_PULL_POLICY,
       priorityClass: env.SESSION_POD_PRIORITY_CLASS === "" ? undefined : env.SESSION_POD_PRIORITY_CLASS,
-      runtimeClass: env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS,
-      gpuResourceName: env.GPU_RESOURCE_NAME === "" ? undefined : env.GPU_RESOURCE_NAME,
+      runtimeClass: gpu?.runtimeClass ?? (env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS),
+      gpu,
+      tolerations,
       graceSeconds: env.SESSION_GRACE_SECONDS,
       streamer: { cpu: env.STREAMER_CPU, memory: env.STREAMER_MEMORY, memoryLimitBytes: env.STREAMER_MEMORY_LIMIT },
       startBitrateKbps: env.START_BITRATE_KBPS,

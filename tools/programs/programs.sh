@@ -6,9 +6,14 @@
 programTable=$repositoryRoot/tools/fromSource/programs/table.txt
 programModules=$repositoryRoot/tools/fromSource/programs/modules
 
+# moduleSource module: the folder of its go.mod; what tests alone run is among what they share.
+moduleSource() {
+  if [ -d "$programModules/$1" ]; then printf '%s/%s\n' "$programModules" "$1"; else printf '%s/test/support/%s\n' "$repositoryRoot" "$1"; fi
+}
+
 # requiredVersion module goModule: the version that the go.mod of the folder pins.
 requiredVersion() {
-  awk -v of="$2" '($1 == "require" && $2 == of) {print $3} ($1 == of && $2 ~ /^v/) {print $2}' "$programModules/$1/go.mod" | head -n 1
+  awk -v of="$2" '($1 == "require" && $2 == of) {print $3} ($1 == of && $2 ~ /^v/) {print $2}' "$(moduleSource "$1")/go.mod" | head -n 1
 }
 
 kubernetesVersion=$(requiredVersion cluster k8s.io/kubernetes)
@@ -24,14 +29,15 @@ programCell() {
 
 # programVersion program: the version of its Go module; a program of ours has the hash of its sources.
 programVersion() {
-  local module of
+  local module package of
   module=$(programCell "$1" 2)
+  package=$(programCell "$1" 3)
   of=$(programCell "$1" 4)
-  if [ "$of" = - ]; then hashOf "$programModules/$module/$1"; else requiredVersion "$module" "$of"; fi
+  if [ "$of" = - ]; then hashOf "$(moduleSource "$module")/${package#./}"; else requiredVersion "$module" "$of"; fi
 }
 
 # moduleFolder module: where the programs of the module are, or will be once they are built.
-moduleFolder() { printf '%s/programs/%s-%s\n' "$joypodCache" "$1" "$(hashOf "$programModules/$1")"; }
+moduleFolder() { printf '%s/programs/%s-%s\n' "$joypodCache" "$1" "$(hashOf "$(moduleSource "$1")")"; }
 
 # builtPath program: where the program built from its Go module is, or will be.
 builtPath() {

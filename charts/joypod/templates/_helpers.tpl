@@ -70,6 +70,28 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
+{{/* How sessions get GPUs, as the operator's environment; values that are missing, as they are after an upgrade with --reuse-values, have their defaults. */}}
+{{- define "joypod.gpuEnv" -}}
+{{- $gpu := .Values.gpu }}
+- { name: GPU_RESOURCE_NAME, value: {{ $gpu.resourceName | quote }} }
+- { name: GPU_GAME_RESOURCE_NAME, value: {{ dig "game" "resourceName" "" $gpu | quote }} }
+- { name: GPU_GAME_COUNT, value: {{ dig "game" "count" 1 $gpu | int | quote }} }
+- { name: GPU_STREAMER_RESOURCE_NAME, value: {{ dig "streamer" "resourceName" "" $gpu | quote }} }
+- { name: GPU_STREAMER_COUNT, value: {{ dig "streamer" "count" 0 $gpu | int | quote }} }
+- { name: GPU_CLAIM_TEMPLATE, value: {{ dig "claim" "" $gpu | quote }} }
+- { name: GPU_SLOTS_PER_NODE, value: {{ dig "slotsPerNode" 0 $gpu | int | quote }} }
+- { name: GPU_RUNTIME_CLASS, value: {{ dig "runtimeClassName" "" $gpu | quote }} }
+- { name: GPU_DRIVER_CAPABILITIES, value: {{ dig "driverCapabilities" "graphics,video,utility,display" $gpu | quote }} }
+- { name: GPU_GROUPS, value: {{ $groups := list }}{{ range dig "groups" list $gpu }}{{ $groups = append $groups (int64 . | toString) }}{{ end }}{{ join "," $groups | quote }} }
+- { name: GPU_TOLERATIONS, value: {{ dig "tolerations" list $gpu | toJson | quote }} }
+{{- end }}
+
+{{/* Gpu where a container of a session takes a device, else Software. */}}
+{{- define "joypod.streamProfile" -}}
+{{- $gpu := .Values.gpu }}
+{{- if or $gpu.resourceName (dig "claim" "" $gpu) (dig "game" "resourceName" "" $gpu) (dig "streamer" "resourceName" "" $gpu) }}Gpu{{ else }}Software{{ end }}
+{{- end }}
+
 {{- define "joypod.databaseEnv" -}}
 - name: DATABASE_URL
   valueFrom: { secretKeyRef: { name: {{ include "joypod.postgresSecret" . }}, key: url } }

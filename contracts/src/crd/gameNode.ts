@@ -40,7 +40,7 @@ export const GameNodeStatus = z.strictObject({
   observedGeneration: z.int().min(0).optional(),
   conditions: conditions.optional(),
   capacity: z.strictObject({
-    slots: z.int().min(0).describe("Sessions that fit: GPUs, or the configured software slots."),
+    slots: z.int().min(0).describe("Sessions that fit: what the node offers of the GPU resource by what one session takes, or the configured slots."),
     used: z.int().min(0).describe("Sessions placed and not finished."),
     schedulable: z.boolean().describe("Node and agent are well and the node is not cordoned."),
   }).optional(),
@@ -64,7 +64,7 @@ export type GameNodeStatus = z.infer<typeof GameNodeStatus>;
 export type GameNode = KindObject<GameNodeSpec, GameNodeStatus>;
 
 /** Conditions of a GameNode, Ready's first; the second list is the node agent's. */
-export const gameNodeConditions = { operator: ["Ready", "Draining", "Lost"], nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside"] } as const;
+export const gameNodeConditions = { operator: ["Ready", "Draining", "Lost", "GpuNotShared"], nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside"] } as const;
 
 export const gameNodeKind: Kind = {
   group, version, kind: "GameNode", plural: "gamenodes", singular: "gamenode", shortNames: ["gnode"], namespaced: false,
@@ -77,6 +77,7 @@ export const gameNodeKind: Kind = {
     { name: "Schedulable", type: "boolean", jsonPath: ".status.capacity.schedulable", description: "Takes new sessions." },
     { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Node and agent are well." },
     { name: "Draining", type: "string", jsonPath: ".status.conditions[?(@.type==\"Draining\")].status", description: "No game node any more, with sessions or saves left." },
+    { name: "GpuNotShared", type: "string", jsonPath: ".status.conditions[?(@.type==\"GpuNotShared\")].reason", description: "Whether both containers of a session reach the GPU, or what keeps one from it.", priority: 1 },
     { name: "Free", type: "integer", jsonPath: ".status.cache.freeBytes", description: "Bytes left for games.", priority: 1 },
     { name: "Heartbeat", type: "date", jsonPath: ".status.heartbeat.renewedAt", description: "Last word of the agent." },
     { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the node was first seen." },

@@ -284,6 +284,22 @@ export const lostReasons = {
   heard: "Heard",
 } as const;
 
+/** Condition GpuNotShared of a GameNode: `True` where a value of the chart is needed, which the message names. */
+export const gpuNotSharedReasons = {
+  /** `False`, by the operator: both containers of a session reach the GPU. */
+  shared: "Shared",
+  /** `False`, by the operator: sessions take no GPU. */
+  software: "SoftwareRendering",
+  /** `True`, by the operator: the node offers none of the resource that a session takes, so it takes no session. */
+  noDevices: "NoDevices",
+  /** `True`, by the operator: the node offers less of the resource than one session takes, so it takes no session. */
+  tooFewDevices: "TooFewDevices",
+  /** `True`, by the operator: one container of a session holds the GPU, and the other has no way to it; games are played, and that container does without. */
+  oneContainer: "OneContainer",
+  /** `True`, by the operator: sessions claim the GPU, and nobody has said how many fit on the node; it takes one. */
+  slotsNotSet: "SlotsNotSet",
+} as const;
+
 /** Condition StoreReachable of a GameNode. */
 export const storeReachableReasons = {
   /** `True`, by the node agent: the object store answers. */

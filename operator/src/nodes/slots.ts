@@ -1,11 +1,15 @@
 import { nodeReadyReasons, type NodeReadyReason } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
+import type { GpuConfig, Toleration } from "../gpu/gpuConfig.ts";
+import { gpuSlotsOf } from "../gpu/nodeDevices.ts";
 import { isNodeReady } from "./nodeHealth.ts";
 
 /** What makes a node a game node, and how many sessions fit on it. */
 export interface SlotRules {
   gameNodeSelector: Record<string, string>;
-  gpuResourceName: string | undefined;
+  gpu: GpuConfig | undefined;
+  /** Of session pods. */
+  tolerations: readonly Toleration[];
   softwareSlots: number;
 }
 
@@ -14,36 +18,36 @@ export function hasLabels(node: Node, selector: Record<string, string>): boolean
   return Object.entries(selector).every(([name, value]) => node.metadata.labels?.[name] === value);
 }
 
-/** Returns how many sessions fit on the node: its allocatable GPUs, or the configured number when games render in software. */
-export function slotsOf(node: Node, { gpuResourceName, softwareSlots }: SlotRules): number {
-  if (gpuResourceName === undefined) return softwareSlots;
-  const allocatable = Number(node.status?.allocatable?.[gpuResourceName] ?? "0");
-  return Number.isInteger(allocatable) && allocatable > 0 ? allocatable : 0;
+/** Returns how many sessions fit on the node: by its GPUs, or the configured number when games render in software. */
+export function slotsOf(node: Node, { gpu, softwareSlots }: Pick<SlotRules, "gpu" | "softwareSlots">): number {
+  return gpu ? gpuSlotsOf(node, gpu) : softwareSlots;
 }
 
 /** Taints of Kubernetes' own follow from conditions that are looked at themselves, or that session pods tolerate. */
 const ownTaintPrefix = "node.kubernetes.io/";
 
-/** Returns a taint that keeps session pods off the node; undefined when there is none. They tolerate that of GPU nodes. */
-export function repellingTaint(node: Node, gpuResourceName: string | undefined) {
-  return node.spec?.taints?.find(({ key, effect }) => {
-    const isTolerated = key.startsWith(ownTaintPrefix) || (effect === "NoSchedule" && key === gpuTaintKey(gpuResourceName));
-    return (effect === "NoSchedule" || effect === "NoExecute") && !isTolerated;
-  });
+type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
+
+/** Returns a taint that keeps session pods off the node; undefined when there is none, or they tolerate it. */
+function repellingTaint(node: Node, tolerations: readonly Toleration[]): Taint | undefined {
+  return node.spec?.taints?.find((taint) => (taint.effect === "NoSchedule" || taint.effect === "NoExecute")
+    && !taint.key.startsWith(ownTaintPrefix) && !tolerations.some((toleration) => tolerates(toleration, taint)));
 }
 
-/** Returns the key of the taint that keeps other pods off nodes with GPUs. */
-export function gpuTaintKey(gpuResourceName: string | undefined): string {
-  return gpuResourceName ?? "nvidia.com/gpu";
+/** Says what the scheduler would: a toleration without effect tolerates any, and one without key, which only `Exists` may lack, every taint. */
+function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+  if (effect !== undefined && effect !== taint.effect) return false;
+  if (operator === "Exists") return key === undefined || key === taint.key;
+  return key === taint.key && (value ?? "") === (taint.value ?? "");
 }
 
 /** Returns why the node takes no new session, or undefined when it does. */
-export function unschedulableBecause(node: Node, hasHeartbeat: boolean, { gpuResourceName }: Pick<SlotRules, "gpuResourceName">): { reason: NodeReadyReason; message: string } | undefined {
+export function unschedulableBecause(node: Node, hasHeartbeat: boolean, { tolerations }: Pick<SlotRules, "tolerations">): { reason: NodeReadyReason; message: string } | undefined {
   if (node.metadata.deletionTimestamp !== undefined) return { reason: nodeReadyReasons.nodeDeleting, message: "The node is being deleted." };
   if (!isNodeReady(node)) return { reason: nodeReadyReasons.nodeNotReady, message: "The kubelet does not report the node as ready." };
   if (!hasHeartbeat) return { reason: nodeReadyReasons.agentSilent, message: "The node agent has not been heard of lately." };
   if (node.spec?.unschedulable === true) return { reason: nodeReadyReasons.nodeCordoned, message: "The node is cordoned." };
-  const taint = repellingTaint(node, gpuResourceName);
+  const taint = repellingTaint(node, tolerations);
   if (taint) return { reason: nodeReadyReasons.nodeTainted, message: `The node has taint ${taint.key}, which session pods do not tolerate.` };
   return undefined;
 }

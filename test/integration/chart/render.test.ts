@@ -11,6 +11,7 @@ const chart = join(repositoryRoot, "charts/joypod");
 
 interface Container {
   name: string;
+  env?: { name: string; value?: string }[];
   securityContext?: { readOnlyRootFilesystem?: boolean; allowPrivilegeEscalation?: boolean; capabilities?: { drop?: string[]; add?: string[] } };
   resources?: { requests?: object; limits?: { memory?: string } };
   readinessProbe?: { httpGet: object };
@@ -108,6 +109,44 @@ describe("the chart", () => {
         "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": kind === "Job" ? "-10" : "-20", "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
       });
     }
+  });
+
+  const environmentOf = (manifests: Manifest[], program: string): Record<string, string | undefined> => {
+    const container = manifests.flatMap(({ spec }) => spec?.template?.spec.containers ?? []).find(({ name }) => name === program);
+    return Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
+  };
+
+  it("tells API and operator how sessions get GPUs, also with values of a release that had only the resource's name", async () => {
+    const byDefault = { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_GAME_COUNT: "1", GPU_STREAMER_COUNT: "0", GPU_CLAIM_TEMPLATE: "", GPU_DRIVER_CAPABILITIES: "graphics,video,utility,display", GPU_TOLERATIONS: "[]" };
+    const unknown = ["game", "streamer", "claim", "slotsPerNode", "runtimeClassName", "driverCapabilities", "groups", "tolerations"].map((name) => `gpu.${name}=null`).join(",");
+    for (const args of [[], ["--set", unknown]]) {
+      const manifests = await render(...values("external"), ...args);
+      expect(environmentOf(manifests, "operator"), args.join(" ")).to.include(byDefault);
+      expect(environmentOf(manifests, "api")).to.include({ STREAM_PROFILE: "Gpu" });
+    }
+    const gpu = { resourceName: "", streamer: { resourceName: "a.example/gpu", count: 2 }, groups: [44, 105], tolerations: [{ key: "games", operator: "Exists" }], runtimeClassName: "nvidia" };
+    const told = await render(...values("external"), "--set-json", `gpu=${JSON.stringify(gpu)}`);
+    expect(environmentOf(told, "operator")).to.include({
+      GPU_RESOURCE_NAME: "", GPU_STREAMER_RESOURCE_NAME: "a.example/gpu", GPU_STREAMER_COUNT: "2", GPU_GROUPS: "44,105", GPU_RUNTIME_CLASS: "nvidia", GPU_TOLERATIONS: '[{"key":"games","operator":"Exists"}]',
+    });
+    expect(environmentOf(told, "api")).to.include({ STREAM_PROFILE: "Gpu" });
+    expect(environmentOf(await render(...values("external"), "--set", "gpu.resourceName="), "api")).to.include({ STREAM_PROFILE: "Software" });
+  });
+
+  const wrongGpus: [string, string, string][] = [
+    ["a claim beside a resource of a container", "gpu.claim=one,gpu.game.resourceName=a.example/gpu", "leave one of them empty"],
+    ["slots that nothing counts", "gpu.slotsPerNode=2", "gpu.claim alone"],
+    ["a resource of which nothing is taken", "gpu.streamer.resourceName=a.example/gpu", "set gpu.streamer.count to 1"],
+    ["a GPU that no container takes", "gpu.game.count=0", "gpu.resourceName empty"],
+    ["root's group", "gpu.groups={0}", "/gpu/groups/0"],
+  ];
+  for (const [what, set, message] of wrongGpus) {
+    it(`refuses ${what}`, async () => expect(await renderingError(...values("external"), "--set", set)).to.contain(message));
+  }
+
+  it("takes a claim only where the cluster has them", async () => {
+    expect(environmentOf(await render(...values("external"), "--set", "gpu.claim=one"), "operator")).to.include({ GPU_CLAIM_TEMPLATE: "one" });
+    expect(await renderingError(...values("external"), "--set", "gpu.claim=one", "--kube-version", "1.33.9")).to.contain("Kubernetes 1.34 or later");
   });
 
   it("keeps node agents on former game nodes until the operator's label is gone, whatever their taints", async () => {

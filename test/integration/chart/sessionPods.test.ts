@@ -12,6 +12,10 @@ import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
 
 const images = { STREAMER_IMAGE: "localhost:5000/joypod/streamer:0.0.9", GAME_IMAGE: `joypod/game:0.1.0@sha256:${"a".repeat(64)}`, PROBE_IMAGE: "joypod/control-plane:0.1.0" };
 const config = readConfig({ ...images, GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", POD_IP: "10.0.0.9" });
+const gpuConfigs = [
+  { GPU_STREAMER_COUNT: "1", GPU_GROUPS: "44,105" },
+  { GPU_CLAIM_TEMPLATE: "one-gpu", GPU_TOLERATIONS: '[{"operator":"Exists"}]' },
+].map((environment) => readConfig({ ...images, ...environment }));
 const contentPath = `/var/lib/joypod/v1/objects/${"f".repeat(64)}/content`;
 
 /** Values by their place in the pod. */
@@ -93,9 +97,9 @@ const doorRules = [
   { apiGroups: [""], resources: ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "pods/ephemeralcontainers"], verbs: ["get", "create", "patch"] },
 ];
 
-function sessionPod(changes: Changes = {}, spec: Partial<GameSessionSpec> = {}): object {
+function sessionPod(changes: Changes = {}, spec: Partial<GameSessionSpec> = {}, { sessionPod: podConfig } = config): object {
   const session = aGameSession({ metadata: { name: "gs-one" }, spec });
-  const pod = { apiVersion: "v1", kind: "Pod", ...buildPod(session, { nodeName: "node-a", mediaPort: 20_000, address: "192.0.2.1", operatorPublicKey: "A".repeat(43) }, config.sessionPod) };
+  const pod = { apiVersion: "v1", kind: "Pod", ...buildPod(session, { nodeName: "node-a", mediaPort: 20_000, address: "192.0.2.1", operatorPublicKey: "A".repeat(43) }, podConfig) };
   return Object.entries(changes).reduce<object>((changed, [path, value]) => withValue(changed, path.split("."), value), pod);
 }
 
@@ -137,6 +141,7 @@ describe("the chart's policies for session pods", function () {
     for (const spec of [{}, { profile: "Gpu" }, { network: "Internet" }] as const) {
       expect(await chart.errorOf(operator, createPod(sessionPod({}, spec)))).to.equal(undefined);
     }
+    for (const gpuConfig of gpuConfigs) expect(await chart.errorOf(operator, createPod(sessionPod({}, { profile: "Gpu" }, gpuConfig)))).to.equal(undefined);
     expect(await chart.errorOf(operator, createPod(sessionPod({ [`${game}.image`]: "registry.example.com:5000/joypod/game:0.0.1" })))).to.equal(undefined);
     expect(await chart.errorOf(operator, createPod(sessionPod({ [`${game}.ports.0.hostPort`]: 20_999, [`${game}.ports.0.containerPort`]: 20_999 })))).to.equal(undefined);
   });

@@ -6,13 +6,41 @@ const required = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 describe("readConfig of the operator", () => {
   it("needs the two images only", () => {
     expect(readConfig(required)).to.deep.include({
-      sessionsNamespace: "joypod-sessions", gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: "nvidia.com/gpu",
-      softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddress: undefined, httpPort: 8081,
+      sessionsNamespace: "joypod-sessions", gameNodeSelector: { "nvidia.com/gpu.present": "true" }, softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddress: undefined, httpPort: 8081,
     });
   });
 
   it("takes an empty GPU resource as software rendering, and an empty address as none", () => {
-    expect(readConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.include({ gpuResourceName: undefined, announceAddress: undefined });
+    expect(readConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.include({ gpu: undefined, announceAddress: undefined });
+  });
+
+  it("gives one GPU to the game alone, unless told otherwise", () => {
+    expect(readConfig(required).gpu).to.deep.equal({
+      game: { resourceName: "nvidia.com/gpu", count: 1 }, streamer: undefined, claim: undefined, runtimeClass: undefined,
+      driverCapabilities: "graphics,video,utility,display", groups: [],
+    });
+  });
+
+  it("takes the containers' own resources before the common one, a claim before both, and the groups of their files", () => {
+    const both = { GPU_RESOURCE_NAME: "", GPU_GAME_RESOURCE_NAME: "a.example/gpu", GPU_STREAMER_RESOURCE_NAME: "b.example/gpu", GPU_STREAMER_COUNT: "2", GPU_GROUPS: "44, 105" };
+    expect(readConfig({ ...required, ...both }).gpu).to.deep.include({
+      game: { resourceName: "a.example/gpu", count: 1 }, streamer: { resourceName: "b.example/gpu", count: 2 }, groups: [44, 105],
+    });
+    expect(readConfig({ ...required, GPU_CLAIM_TEMPLATE: "gpu" }).gpu).to.deep.include({ game: undefined, streamer: undefined, claim: { templateName: "gpu", slotsPerNode: undefined } });
+    expect(readConfig({ ...required, GPU_RESOURCE_NAME: "", GPU_CLAIM_TEMPLATE: "gpu", GPU_SLOTS_PER_NODE: "3" }).gpu?.claim).to.deep.equal({ templateName: "gpu", slotsPerNode: 3 });
+  });
+
+  it("tolerates the taints of each resource's name, NVIDIA's in any case, and the given ones", () => {
+    const extra = { key: "games.example", operator: "Equal", value: "yes", effect: "NoExecute" };
+    const { tolerations, sessionPod } = readConfig({ ...required, GPU_RESOURCE_NAME: "a.example/gpu", GPU_STREAMER_RESOURCE_NAME: "b.example/gpu", GPU_STREAMER_COUNT: "1", GPU_TOLERATIONS: JSON.stringify([extra]) });
+    expect(tolerations.map(({ key }) => key)).to.deep.equal(["b.example/gpu", "a.example/gpu", "nvidia.com/gpu", "games.example"]);
+    expect(tolerations.at(-1)).to.deep.equal(extra);
+    expect(sessionPod.tolerations).to.deep.equal(tolerations);
+  });
+
+  it("has one runtime class: that of GPUs before that of session pods", () => {
+    expect(readConfig({ ...required, SESSION_RUNTIME_CLASS: "gvisor" }).sessionPod.runtimeClass).to.equal("gvisor");
+    expect(readConfig({ ...required, GPU_RUNTIME_CLASS: "nvidia" }).sessionPod.runtimeClass).to.equal("nvidia");
   });
 
   it("reads a selector of several labels", () => {
@@ -49,6 +77,14 @@ describe("readConfig of the operator", () => {
     ["internet without nameservers", { ...internet, INTERNET_NAMESERVERS: "" }, /INTERNET_NAMESERVERS/],
     ["internet without a probe", { ...internet, PROBE_IMAGE: "", POD_IP: "" }, /PROBE_IMAGE[^]*POD_IP/],
     ["a nameserver by name", { ...internet, INTERNET_NAMESERVERS: "dns.example" }, /INTERNET_NAMESERVERS/],
+    ["a GPU resource of which nothing is taken", { ...required, GPU_STREAMER_RESOURCE_NAME: "a.example/gpu" }, /set it to 1 or more[^]*GPU_STREAMER_COUNT/],
+    ["a GPU that no container takes", { ...required, GPU_GAME_COUNT: "0" }, /leave GPU_RESOURCE_NAME empty[^]*GPU_GAME_COUNT/],
+    ["a claim beside a resource", { ...required, GPU_CLAIM_TEMPLATE: "gpu", GPU_GAME_RESOURCE_NAME: "a.example/gpu" }, /GPU_GAME_RESOURCE_NAME/],
+    ["counted slots without a claim", { ...required, GPU_SLOTS_PER_NODE: "2" }, /GPU_SLOTS_PER_NODE/],
+    ["two runtime classes", { ...required, GPU_RUNTIME_CLASS: "nvidia", SESSION_RUNTIME_CLASS: "gvisor" }, /SESSION_RUNTIME_CLASS/],
+    ["root's group", { ...required, GPU_GROUPS: "44,0" }, /GPU_GROUPS/],
+    ["tolerations that are no JSON", { ...required, GPU_TOLERATIONS: "games:NoSchedule" }, /write a list[^]*GPU_TOLERATIONS/],
+    ["a toleration without key that compares", { ...required, GPU_TOLERATIONS: '[{"operator": "Equal"}]' }, /has no key[^]*GPU_TOLERATIONS/],
     ["words for a number", { ...required, SOFTWARE_SLOTS: "two" }, /SOFTWARE_SLOTS/],
   ];
   for (const [what, environment, message] of wrong) it(`refuses ${what}`, () => expect(() => readConfig(environment)).to.throw(message));

@@ -4,6 +4,7 @@ import { gameNodeConditions, type DesiredContent, type GameNode, type GameNodeSt
 import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
+import { gpuSharingOf } from "../../gpu/nodeDevices.ts";
 import { healthOf, type NodeHealth } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
 import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
@@ -46,7 +47,7 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
   const addresses = { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) };
   return {
     observedGeneration,
-    conditions: [readyOf(world), drainingOf(action), lostOf(world)].reduce<Condition[]>(
+    conditions: [readyOf(world), drainingOf(action), lostOf(world), ...node ? [gpuNotSharedOf(node, rules)] : []].reduce<Condition[]>(
       (known, finding) => setCondition<Condition>(known, { ...finding, observedGeneration }, now), own),
     capacity: {
       slots: node ? slotsOf(node, rules) : 0,
@@ -79,6 +80,10 @@ function lostOf({ node, hasHeartbeat, health }: NodeWorld): Finding {
   if (healthOf(node, hasHeartbeat) !== "Lost") return { type: "Lost", status: "False", reason: lostReasons.heard, message: "Kubelet or node agent is heard." };
   const message = "Neither kubelet nor node agent has been heard, but many game nodes have fallen silent together: the node's sessions go on until most are heard again.";
   return { type: "Lost", status: "Unknown", reason: lostReasons.brakeHolds, message };
+}
+
+function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
+  return { type: "GpuNotShared", ...gpuSharingOf(node, gpu) };
 }
 
 /** Returns whether the status differs from the GameNode's; `used`: only in the count of sessions. */

@@ -29,7 +29,7 @@ export interface NoPlace {
 
 export interface AssignmentsDeps {
   cluster: Cluster;
-  config: Pick<Config, "gameNodeSelector" | "gpuResourceName" | "softwareSlots" | "mediaPorts" | "announceAddress" | "timing">;
+  config: Pick<Config, "gameNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddress" | "timing">;
   heartbeats: Heartbeats;
   clock: Clock;
 }

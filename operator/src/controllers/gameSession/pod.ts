@@ -5,7 +5,7 @@ import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
-import { gpuTaintKey } from "../../nodes/slots.ts";
+import { deviceGroupsOf, devicesOf, resourceClaimsOf } from "../../gpu/sessionDevices.ts";
 import { sessionPodLabels } from "../../sessionPods/sessionPodLabels.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
@@ -50,11 +50,13 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
         runAsUser: sessionUserId,
         runAsGroup: sessionUserId,
         fsGroup: sessionUserId,
+        ...deviceGroupsOf(config.gpu),
         seccompProfile: { type: "RuntimeDefault" },
       },
       ...(session.spec.network === "Internet" ? nameResolution(config) : {}),
       affinity: pinTo(place.nodeName),
       tolerations: tolerations(config),
+      ...resourceClaimsOf(config.gpu),
       volumes: volumes(session, config),
       initContainers: [streamerContainer(session, place, config)],
       containers: [gameContainer(session, place, config)],
@@ -78,10 +80,10 @@ function pinTo(nodeName: string): NonNullable<PodSpec["affinity"]> {
 }
 
 /** The cluster's node controller looks at the kubelet alone: a pod whose kubelet is silent stays until the operator says that its node is lost. */
-function tolerations({ gpuResourceName }: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
+function tolerations(config: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
   const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
     .map((key) => ({ key, operator: "Exists", effect: "NoExecute" }));
-  return [{ key: gpuTaintKey(gpuResourceName), operator: "Exists", effect: "NoSchedule" }, ...unreachable];
+  return [...config.tolerations, ...unreachable];
 }
 
 /** Everything that the game can write to lies in memory: the kernel limits its size, and no path of it reaches the node's disk. */
@@ -109,6 +111,7 @@ const containerSecurity = {
 
 function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Container {
   const { cpu, memory, memoryLimitBytes } = config.streamer;
+  const gpu = devicesOf("streamer", config.gpu);
   return {
     name: containerNames.streamer,
     image: config.streamerImage,
@@ -140,6 +143,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         SESSION_UID: metadata.uid,
         PACK_DEADLINE_SECONDS: config.graceSeconds - endSeconds,
         TERMINATION_LOG: "/dev/termination-log",
+        ...gpu.env,
       }),
     ],
     ports: [{ name: "signal", containerPort: signalPort, protocol: "TCP" }],
@@ -147,7 +151,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
     readinessProbe: { httpGet: { path: "/readyz", port: "signal" }, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 5 },
     securityContext: containerSecurity,
     // A volume in memory is charged to the container that wrote to it first, which may be either one for the saves.
-    resources: { requests: { cpu, memory }, limits: { memory: String(memoryLimitBytes + spec.saveVolumeBytes) } },
+    resources: { requests: { cpu, memory }, limits: { memory: String(memoryLimitBytes + spec.saveVolumeBytes), ...gpu.limits }, ...gpu.claims },
     volumeMounts: [
       { name: "x11", mountPath: "/tmp/.X11-unix" },
       { name: "run", mountPath: podPaths.run },
@@ -161,7 +165,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
 
 function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: SessionPodConfig): Container {
   const memory = String(spec.resources.memoryBytes + spec.saveVolumeBytes);
-  const gpu = config.gpuResourceName === undefined ? {} : { [config.gpuResourceName]: "1" };
+  const gpu = devicesOf("game", config.gpu);
   return {
     name: containerNames.game,
     image: config.gameImage,
@@ -177,9 +181,10 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       ...(spec.profile === "Software" ? softwareRendering : {}),
       // The supervisor lets the game open IP sockets by it.
       ...(spec.network === "Internet" ? { GAME_NETWORK: "internet" } : {}),
+      ...gpu.env,
     }),
     securityContext: containerSecurity,
-    resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory, ...gpu } },
+    resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory, ...gpu.limits }, ...gpu.claims },
     volumeMounts: [
       { name: "x11", mountPath: "/tmp/.X11-unix", readOnly: true },
       // To connect to a socket takes no right to write beside it.

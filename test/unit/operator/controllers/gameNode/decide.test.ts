@@ -8,7 +8,7 @@ import {
   differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeWorld,
 } from "#operator/controllers/gameNode/decide.ts";
 
-const rules = { gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: undefined, softwareSlots: 2 };
+const rules = { gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpu: undefined, tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }], softwareSlots: 2 };
 const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), hasHeartbeat: true, health: "Healthy", used: 0, hasPendingSave: false, rules, now: after(0), ...overrides });
 const unlabelled = aNode("node1", { labels: { "nvidia.com/gpu.present": "false" } });
 
@@ -46,7 +46,7 @@ describe("statusOf a node", () => {
       const { capacity, conditions } = statusOf(world(given), action);
       expect(capacity?.schedulable).to.equal(schedulable);
       expect(conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([
-        `Ready ${ready}`, `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`, "Lost False Heard"]);
+        `Ready ${ready}`, `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`, "Lost False Heard", "GpuNotShared False SoftwareRendering"]);
     });
   }
 
@@ -64,15 +64,15 @@ describe("statusOf a node", () => {
     });
   }
 
-  const slots: [string | undefined, Record<string, string> | undefined, number][] = [
-    [undefined, undefined, 2], ["nvidia.com/gpu", { "nvidia.com/gpu": "4" }, 4], ["nvidia.com/gpu", undefined, 0], ["nvidia.com/gpu", { "nvidia.com/gpu": "many" }, 0],
-  ];
-  for (const [gpuResourceName, allocatable, count] of slots) {
-    it(`counts ${count} slots for ${gpuResourceName ?? "software"} of ${JSON.stringify(allocatable)}`, () => {
-      const node = aNode("node1", allocatable ? { allocatable } : {});
-      expect(statusOf(world({ node, rules: { ...rules, gpuResourceName } }), "keep").capacity?.slots).to.equal(count);
-    });
-  }
+  it("counts the configured slots in software, and what the node offers by what a session takes with GPUs", () => {
+    expect(statusOf(world(), "keep").capacity?.slots).to.equal(2);
+    const devices = { resourceName: "nvidia.com/gpu", count: 1 };
+    const gpu = { game: devices, streamer: devices, claim: undefined, runtimeClass: undefined, driverCapabilities: undefined, groups: [] };
+    const node = aNode("node1", { allocatable: { "nvidia.com/gpu": "4" } });
+    const { capacity, conditions } = statusOf(world({ node, rules: { ...rules, gpu } }), "keep");
+    expect(capacity?.slots).to.equal(2);
+    expect(conditions?.at(-1)).to.include({ type: "GpuNotShared", status: "False", reason: "Shared" });
+  });
 
   it("has the IP addresses and leaves host names out", () => {
     const node = aNode("node1", { addresses: [{ type: "ExternalIP", address: "198.51.100.7" }, { type: "InternalIP", address: "fd00::1" }, { type: "Hostname", address: "node1" }] });

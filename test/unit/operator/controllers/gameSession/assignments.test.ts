@@ -16,7 +16,7 @@ describe("Assignments", () => {
   let heartbeats: Heartbeats;
 
   const config = {
-    gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: undefined, softwareSlots: 2,
+    gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpu: undefined, tolerations: [], softwareSlots: 2,
     mediaPorts: { first: 20_000, last: 20_003 }, announceAddress: undefined,
     timing: { heartbeatStaleMs: 35_000, portQuarantineMs: 60_000, unschedulableMs: 10_000, saveGiveUpMs: 600_000 },
   };

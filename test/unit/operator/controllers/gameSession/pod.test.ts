@@ -122,6 +122,45 @@ describe("buildPod", () => {
     expect(game.resources?.limits).to.include({ "amd.com/gpu": "1" });
     expect(environmentOf(game)).to.not.have.property("LIBGL_ALWAYS_SOFTWARE");
     expect(environmentOf(streamer)).to.include({ PROFILE: "gpu" });
-    expect(spec.tolerations?.[0]).to.include({ key: "amd.com/gpu" });
+    expect(streamer.resources?.limits, "one device, in one container").to.not.have.property("amd.com/gpu");
+    for (const key of ["amd.com/gpu", "nvidia.com/gpu"]) expect(spec.tolerations).to.deep.include({ key, operator: "Exists", effect: "NoSchedule" });
+  });
+
+  it("gives each container the devices that are configured for it", () => {
+    const { game, streamer } = podOf(aGameSession({ spec: { profile: "Gpu" } }), {
+      GPU_RESOURCE_NAME: "gpu.intel.com/i915", GPU_STREAMER_COUNT: "1", GPU_GAME_COUNT: "2", GPU_GROUPS: "44,105", GPU_RUNTIME_CLASS: "any",
+    });
+    expect(game.resources?.limits).to.include({ "gpu.intel.com/i915": "2" });
+    expect(streamer.resources?.limits).to.include({ "gpu.intel.com/i915": "1" });
+    for (const container of [game, streamer]) expect(environmentOf(container), "its device plugin says which").to.not.have.property("NVIDIA_VISIBLE_DEVICES");
+  });
+
+  it("takes the container without a device to the node's by the runtime class", () => {
+    const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_RUNTIME_CLASS: "nvidia" });
+    expect(spec).to.include({ runtimeClassName: "nvidia" });
+    for (const container of [game, streamer]) expect(environmentOf(container)).to.include({ NVIDIA_DRIVER_CAPABILITIES: "graphics,video,utility,display" });
+    expect(environmentOf(streamer)).to.include({ NVIDIA_VISIBLE_DEVICES: "all" });
+    expect(environmentOf(game)).to.not.have.property("NVIDIA_VISIBLE_DEVICES");
+  });
+
+  it("claims one GPU for both containers", () => {
+    const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_CLAIM_TEMPLATE: "one-gpu", GPU_RUNTIME_CLASS: "nvidia" });
+    expect(spec.resourceClaims).to.deep.equal([{ name: "gpu", resourceClaimTemplateName: "one-gpu" }]);
+    for (const container of [game, streamer]) {
+      expect(container.resources?.claims).to.deep.equal([{ name: "gpu" }]);
+      expect(container.resources?.limits).to.not.have.property("nvidia.com/gpu");
+      expect(environmentOf(container)).to.not.have.property("NVIDIA_VISIBLE_DEVICES");
+    }
+  });
+
+  it("joins the groups that own the node's device files, and has nothing of GPUs where games render in software", () => {
+    expect(podOf(aGameSession(), { GPU_RESOURCE_NAME: "amd.com/gpu", GPU_GROUPS: "44,105" }).spec.securityContext?.supplementalGroups).to.deep.equal([44, 105]);
+    const { spec, game, streamer } = podOf();
+    expect(spec).to.not.have.any.keys("resourceClaims", "runtimeClassName");
+    expect(spec.securityContext).to.not.have.property("supplementalGroups");
+    for (const container of [game, streamer]) {
+      expect(container.resources).to.not.have.property("claims");
+      expect(environmentOf(container)).to.not.have.any.keys("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES");
+    }
   });
 });

@@ -1,0 +1,70 @@
+import { gpuNotSharedReasons } from "#contracts/crd/reasons.ts";
+import type { Node } from "#kube/builtin.ts";
+import type { GpuConfig } from "./gpuConfig.ts";
+
+/** Of a claim whose slots nobody has counted: a node with one unshared GPU stays playable. */
+const slotsOfUncountedClaim = 1;
+
+/** Returns how many sessions find devices on the node: what it offers, divided by what the containers of one session take together. */
+export function gpuSlotsOf(node: Node, gpu: GpuConfig): number {
+  if (gpu.claim) return gpu.claim.slotsPerNode ?? slotsOfUncountedClaim;
+  const slots = [...sessionTakes(gpu)].map(([resourceName, count]) => Math.floor(offered(node, resourceName) / count));
+  return slots.length === 0 ? 0 : Math.min(...slots);
+}
+
+/** By resource, what one session takes: its containers' devices together. */
+function sessionTakes({ game, streamer }: GpuConfig): Map<string, number> {
+  const takes = new Map<string, number>();
+  for (const { resourceName, count } of [game, streamer].filter((devices) => devices !== undefined)) {
+    takes.set(resourceName, (takes.get(resourceName) ?? 0) + count);
+  }
+  return takes;
+}
+
+function offered(node: Node, resourceName: string): number {
+  const count = Number(node.status?.allocatable?.[resourceName] ?? "0");
+  return Number.isInteger(count) && count > 0 ? count : 0;
+}
+
+/** Whether a value of the chart is needed for both containers to reach the node's GPU, or for more than one session to; the message names it. */
+export interface GpuSharing {
+  status: "True" | "False";
+  reason: (typeof gpuNotSharedReasons)[keyof typeof gpuNotSharedReasons];
+  message: string;
+}
+
+/** Returns what keeps the node's GPU from being shared, the gravest first. */
+export function gpuSharingOf(node: Node, gpu: GpuConfig | undefined): GpuSharing {
+  if (!gpu) return { status: "False", reason: gpuNotSharedReasons.software, message: "Sessions take no GPU: they render in software." };
+  if (gpu.claim) return claimSharing(gpu.claim);
+  return shortageOf(node, gpu) ?? lonelyContainer(gpu) ?? { status: "False", reason: gpuNotSharedReasons.shared, message: "Both containers of a session reach the GPU." };
+}
+
+function claimSharing({ templateName, slotsPerNode }: NonNullable<GpuConfig["claim"]>): GpuSharing {
+  if (slotsPerNode !== undefined) return { status: "False", reason: gpuNotSharedReasons.shared, message: `Both containers of a session share a claim of template ${templateName}.` };
+  const message = `Nobody has said how many claims of template ${templateName} the node can serve, so it takes one session: set gpu.slotsPerNode.`;
+  return { status: "True", reason: gpuNotSharedReasons.slotsNotSet, message };
+}
+
+/** Says whether not even one session finds its devices. */
+function shortageOf(node: Node, gpu: GpuConfig): GpuSharing | undefined {
+  for (const [resourceName, count] of sessionTakes(gpu)) {
+    const has = offered(node, resourceName);
+    if (has >= count) continue;
+    if (has === 0) {
+      const message = `The node offers no ${resourceName}: its device plugin must run there, or set gpu.resourceName to what it offers ("" to render in software).`;
+      return { status: "True", reason: gpuNotSharedReasons.noDevices, message };
+    }
+    const message = `A session takes ${count} of ${resourceName}, and the node offers ${has}: have its device plugin share the GPU, or set gpu.streamer.count to 0 and gpu.runtimeClassName.`;
+    return { status: "True", reason: gpuNotSharedReasons.tooFewDevices, message };
+  }
+  return undefined;
+}
+
+/** Says which container has neither devices nor a runtime class that brings it to those of the node. */
+function lonelyContainer({ game, streamer, runtimeClass }: GpuConfig): GpuSharing | undefined {
+  if ((game && streamer) || runtimeClass !== undefined) return undefined;
+  const without = game ? "streamer" : "game";
+  const message = `Of a session, the ${without} does not reach the GPU: set gpu.runtimeClassName (NVIDIA), or gpu.${without}.count where the device plugin shares the GPU, or gpu.claim.`;
+  return { status: "True", reason: gpuNotSharedReasons.oneContainer, message };
+}

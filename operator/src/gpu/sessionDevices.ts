@@ -1,0 +1,40 @@
+import type { Pod } from "#kube/builtin.ts";
+import type { GpuConfig } from "./gpuConfig.ts";
+
+type PodSpec = NonNullable<Pod["spec"]>;
+type Resources = NonNullable<PodSpec["containers"][number]["resources"]>;
+
+/** Of the claim within its pod. */
+const claimName = "gpu";
+
+/** What one container of a session's pod gets to reach the GPU. */
+export interface ContainerDevices {
+  env: Record<string, string>;
+  limits: Record<string, string>;
+  claims: Pick<Resources, "claims">;
+}
+
+/** Returns what the container gets; nothing where sessions render in software. */
+export function devicesOf(container: "game" | "streamer", gpu: GpuConfig | undefined): ContainerDevices {
+  if (!gpu) return { env: {}, limits: {}, claims: {} };
+  const own = gpu[container];
+  return {
+    env: {
+      ...(gpu.driverCapabilities === undefined ? {} : { NVIDIA_DRIVER_CAPABILITIES: gpu.driverCapabilities }),
+      // The device plugin sets it for a container that holds a device; the other reaches what the node has.
+      ...(own || gpu.claim || gpu.runtimeClass === undefined ? {} : { NVIDIA_VISIBLE_DEVICES: "all" }),
+    },
+    limits: own ? { [own.resourceName]: String(own.count) } : {},
+    claims: gpu.claim ? { claims: [{ name: claimName }] } : {},
+  };
+}
+
+/** Returns the pod's one claim, which both containers name. */
+export function resourceClaimsOf(gpu: GpuConfig | undefined): Pick<PodSpec, "resourceClaims"> {
+  return gpu?.claim ? { resourceClaims: [{ name: claimName, resourceClaimTemplateName: gpu.claim.templateName }] } : {};
+}
+
+/** Returns the groups that own the nodes' device files, which containers that are not root open by them. */
+export function deviceGroupsOf(gpu: GpuConfig | undefined): Pick<NonNullable<PodSpec["securityContext"]>, "supplementalGroups"> {
+  return gpu && gpu.groups.length > 0 ? { supplementalGroups: [...gpu.groups] } : {};
+}

@@ -1,0 +1,114 @@
+import { expect } from "chai";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { PlayerHttp } from "#test/support/http/playerHttp.ts";
+import { fakeGpuPath, fakeGpuResource, fakeGpuShares, offerFakeGpus, removeFakeGpus } from "./support/fakeGpus.ts";
+import { publishTestCard } from "./support/games.ts";
+import { platform, sessionsNamespace, type Platform } from "./support/platform.ts";
+import { rollBackRelease, upgradeRelease } from "./support/release.ts";
+
+/** Well below the idle timeout of test/e2e/values.yaml. */
+const keepaliveMs = 15_000;
+
+interface Launched { id: string; player: PlayerHttp }
+
+describe("sessions on GPUs", () => {
+  let installed: Platform;
+  let slug: string;
+  /** The node that is chosen first among equals, and another. */
+  let small = "";
+  let large = "";
+  let shares: Record<string, number>;
+  const launched: Launched[] = [];
+  let keepalive: NodeJS.Timeout;
+  let isUpgraded = false;
+
+  before(async () => {
+    installed = await platform();
+    ({ slug } = await publishTestCard());
+    const { items } = await installed.gameNodes.list();
+    [small = "", large = ""] = items.map(({ metadata }) => metadata.name).sort();
+    shares = { [small]: 2, [large]: 4 };
+    await offerFakeGpus(shares);
+    isUpgraded = true; // What comes of an upgrade that fails is taken back as well.
+    await upgradeRelease({ gpu: { resourceName: fakeGpuResource, game: { resourceName: "", count: 1 }, streamer: { resourceName: "", count: 1 } } });
+    keepalive = setInterval(() => {
+      for (const { id, player } of launched) void player.keepAlive(id).catch(() => undefined);
+    }, keepaliveMs);
+  });
+
+  afterEach(async () => {
+    await Promise.all(launched.splice(0).map(({ id, player }) => player.stop(id).catch(() => undefined)));
+  });
+
+  after(async () => {
+    clearInterval(keepalive);
+    if (isUpgraded) await rollBackRelease();
+    await removeFakeGpus(shares);
+    await gameNode(small, ({ status }) => status?.capacity?.slots === 2);
+  });
+
+  function gameNode(name: string, isRight: (node: GameNode) => boolean): Promise<GameNode> {
+    return eventually(async () => {
+      const found = await installed.gameNodes.get({ name });
+      if (!isRight(found)) throw new Error(JSON.stringify(found.status));
+      return found;
+    }, { timeoutMs: 60_000, intervalMs: 500, what: `GameNode ${name} as expected` });
+  }
+
+  async function launch(): Promise<Launched> {
+    const player = await PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer());
+    const session = { id: await player.launch(slug), player };
+    launched.push(session);
+    await player.whenRunning(session.id);
+    return session;
+  }
+
+  /** What a shell in the container of a session's pod prints. */
+  async function printed(id: string, container: string, script: string): Promise<string> {
+    return (await installed.kubectl(["-n", sessionsNamespace, "exec", id, "-c", container, "--", "sh", "-c", script])).trim();
+  }
+
+  it("have as many slots as a node's shares make, divided by what both containers take", async () => {
+    const notShared = ({ status }: GameNode): string => {
+      const { status: is, reason } = status?.conditions?.find(({ type }) => type === "GpuNotShared") ?? {};
+      return `${is} ${reason}`;
+    };
+    expect(notShared(await gameNode(small, ({ status }) => status?.capacity?.slots === 1))).to.equal("False Shared");
+    expect(notShared(await gameNode(large, ({ status }) => status?.capacity?.slots === 2))).to.equal("False Shared");
+  });
+
+  it("see the device in both containers, share a node's, and go to no node that is full", async () => {
+    for (const [name, slots] of [[small, 1], [large, 2]] as const) await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
+    const sessions = await Promise.all([launch(), launch(), launch()]);
+    const placed = await Promise.all(sessions.map(({ id }) => installed.gameSessions.get({ namespace: sessionsNamespace, name: id })));
+    expect(placed.map(({ status }) => status?.nodeName).sort()).to.deep.equal([small, large, large]);
+    expect(placed.map(({ status }) => status?.placement?.attempt), "no node refused a pod").to.deep.equal([1, 1, 1]);
+
+    const held = new Map<string, string[]>();
+    for (const { metadata, status } of placed) {
+      for (const container of ["game", "streamer"]) {
+        const share = await printed(metadata.name, container, `test -c ${fakeGpuPath} && test -w ${fakeGpuPath} && echo "$${fakeGpuShares}"`);
+        held.set(status?.nodeName ?? "", [...held.get(status?.nodeName ?? "") ?? [], share]);
+      }
+    }
+    expect(held.get(small), "one share for each container").to.have.same.members(["share-0", "share-1"]);
+    expect(held.get(large)).to.have.same.members(["share-0", "share-1", "share-2", "share-3"]);
+
+    const refused = await launch().then(() => undefined, (error: unknown) => String(error));
+    expect(refused).to.contain("503");
+  });
+
+  it("tolerate the taints of GPU nodes", async () => {
+    for (const [name, slots] of [[small, 1], [large, 2]] as const) await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
+    const taints = [`${fakeGpuResource}=present:NoSchedule`, "nvidia.com/gpu=present:NoSchedule"];
+    await installed.kubectl(["taint", "nodes", small, large, ...taints]);
+    try {
+      for (const name of [small, large]) expect((await gameNode(name, () => true)).status?.capacity?.schedulable, name).to.equal(true);
+      const { id } = await launch();
+      expect(await printed(id, "game", `test -c ${fakeGpuPath} && echo seen`)).to.equal("seen");
+    } finally {
+      await installed.kubectl(["taint", "nodes", small, large, ...taints.map((taint) => `${taint}-`)]);
+    }
+  });
+});

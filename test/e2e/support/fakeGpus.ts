@@ -1,0 +1,78 @@
+import { containerEngine } from "#test/support/session/containers.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { programPath } from "#test/support/processes/programs.ts";
+import { platform, releaseNamespace } from "./platform.ts";
+
+const namespace = "joypod-fake-gpus";
+const programFolder = "/opt/joypod-fake-gpus";
+const pluginFolder = "/var/lib/kubelet/device-plugins";
+
+/** What the nodes offer. */
+export const fakeGpuResource = "gpu.example.com/fake";
+/** Where a container that has shares of it sees the device. */
+export const fakeGpuPath = "/dev/fakegpu0";
+/** The variable that tells a container which shares it has. */
+export const fakeGpuShares = "FAKE_GPU_SHARES";
+
+/** Starts a device plugin on the game nodes, which are containers, and resolves when each offers its shares of a GPU that is none. */
+export async function offerFakeGpus(shares: Record<string, number>): Promise<void> {
+  const installed = await platform();
+  const nodes = Object.keys(shares);
+  await putProgram(nodes);
+  const image = await installed.kubectl(["-n", releaseNamespace, "get", "deploy/joypod-api", "-o", "jsonpath={.spec.template.spec.containers[0].image}"]);
+  await installed.kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests(shares, image) }));
+  for (const [node, count] of Object.entries(shares)) await offers(node, count);
+}
+
+/** Ends the device plugin; resolves when no node offers anything any more. */
+export async function removeFakeGpus(shares: Record<string, number>): Promise<void> {
+  await (await platform()).kubectl(["delete", "namespace", namespace, "--ignore-not-found", "--timeout=120s"]);
+  for (const node of Object.keys(shares)) await offers(node, 0);
+}
+
+async function putProgram(nodes: readonly string[]): Promise<void> {
+  const [engine, program] = await Promise.all([containerEngine(), programPath("devicePlugin")]);
+  for (const node of nodes) {
+    await engine.run("exec", node, "mkdir", "-p", programFolder);
+    await engine.run("cp", program, `${node}:${programFolder}/devicePlugin`);
+  }
+}
+
+async function offers(node: string, count: number): Promise<void> {
+  const installed = await platform();
+  await eventually(async () => {
+    const { status } = JSON.parse(await installed.kubectl(["get", "node", node, "-o", "json"])) as { status: { allocatable: Record<string, string> } };
+    return Number(status.allocatable[fakeGpuResource] ?? "0") === count;
+  }, { timeoutMs: 60_000, intervalMs: 500, what: `${node} to offer ${count} of ${fakeGpuResource}` });
+}
+
+function manifests(shares: Record<string, number>, image: string): object[] {
+  const labels = { app: "fake-gpus" };
+  const folders = { plugins: pluginFolder, program: programFolder };
+  const args = [`-resource=${fakeGpuResource}`, `-device=${fakeGpuPath}`, `-shares=${Object.entries(shares).map((pair) => pair.join("=")).join(",")}`];
+  return [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": "privileged" } } },
+    {
+      apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name: "fake-gpus", namespace },
+      spec: {
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            nodeSelector: { "nvidia.com/gpu.present": "true" },
+            tolerations: [{ operator: "Exists" }],
+            automountServiceAccountToken: false,
+            terminationGracePeriodSeconds: 5,
+            containers: [{
+              name: "plugin", image, imagePullPolicy: "Never", command: [`${programFolder}/devicePlugin`], args,
+              env: [{ name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }],
+              securityContext: { runAsUser: 0, runAsNonRoot: false },
+              volumeMounts: [{ name: "plugins", mountPath: pluginFolder }, { name: "program", mountPath: programFolder, readOnly: true }],
+            }],
+            volumes: Object.entries(folders).map(([name, path]) => ({ name, hostPath: { path, type: "Directory" } })),
+          },
+        },
+      },
+    },
+  ];
+}

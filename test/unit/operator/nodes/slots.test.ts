@@ -1,0 +1,27 @@
+import { expect } from "chai";
+import type { Toleration } from "#operator/gpu/gpuConfig.ts";
+import { unschedulableBecause } from "#operator/nodes/slots.ts";
+import { aNode } from "#test/factories/gameNode.ts";
+
+describe("unschedulableBecause", () => {
+  /** A toleration, a taint as key, value and effect, and whether session pods with it come onto the node. */
+  const cases: [Toleration[], [string, string | undefined, string], boolean][] = [
+    [[], ["games", undefined, "NoSchedule"], false],
+    [[], ["games", undefined, "PreferNoSchedule"], true],
+    [[{ key: "games", operator: "Exists" }], ["games", "yes", "NoExecute"], true],
+    [[{ key: "games", operator: "Exists", effect: "NoSchedule" }], ["games", "yes", "NoExecute"], false],
+    [[{ key: "games", operator: "Exists" }], ["others", "yes", "NoSchedule"], false],
+    [[{ key: "games", operator: "Equal", value: "yes" }], ["games", "yes", "NoSchedule"], true],
+    [[{ key: "games", value: "yes" }], ["games", "no", "NoSchedule"], false],
+    [[{ key: "games" }], ["games", undefined, "NoSchedule"], true],
+    [[{ operator: "Exists" }], ["anything", "at all", "NoExecute"], true],
+    [[{ key: "others", operator: "Exists" }, { key: "games", operator: "Exists" }], ["games", undefined, "NoSchedule"], true],
+  ];
+  for (const [tolerations, [key, value, effect], isTaken] of cases) {
+    it(`${isTaken ? "takes" : "leaves out"} a node with ${key}=${value ?? ""}:${effect} by ${JSON.stringify(tolerations)}`, () => {
+      const node = aNode();
+      const tainted = { ...node, spec: { ...node.spec, taints: [{ key, effect, ...(value === undefined ? {} : { value }) }] } };
+      expect(unschedulableBecause(tainted, true, { tolerations })?.reason).to.equal(isTaken ? undefined : "NodeTainted");
+    });
+  }
+});
