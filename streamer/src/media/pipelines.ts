@@ -33,7 +33,7 @@ export function buildVideoPipeline(encoder: Encoder, display: string, fps: numbe
  * a source that follows the pipeline's clock skips what came late.
  */
 export function buildAudioPipeline(soundServer: string, soundSink: string): string {
-  return `pulsesrc device=${soundSink}.monitor server=${soundServer} buffer-time=200000 latency-time=10000 provide-clock=false slave-method=none`
+  return `pulsesrc device=${soundSink}.monitor server=${soundServer} buffer-time=100000 latency-time=10000 provide-clock=false slave-method=none`
     + " ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! queue ! opusenc bitrate=96000 frame-size=10 audio-type=restricted-lowdelay"
     + ` ! rtpopuspay ! appsink name=${audioSink} sync=false max-buffers=100`;
 }

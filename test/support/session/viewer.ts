@@ -26,7 +26,7 @@ const Rgb = z.tuple([z.number(), z.number(), z.number()]);
 /** A page that plays a session, in a real browser. */
 export interface Viewer extends Picture {
   page: Page;
-  /** Lines of the offer that contain one of the texts in `without` are left out, as by a browser without that ability. */
+  /** Lines of the offer that match one of the expressions in `without` are left out, as by a browser without that ability. */
   connect(options?: { client?: string; takeover?: boolean; codec?: string; without?: readonly string[] }): Promise<z.infer<typeof Connected>>;
   reload(): Promise<void>;
   send(...messages: StreamInput[]): Promise<void>;
