@@ -4,6 +4,7 @@ const windowMs = 1_000;
 const minReports = 10;
 /** A queue holds up all packets of this time; a busy browser reads some of them late, but not the last. */
 const recentMs = 50;
+const recentPictures = 2.5;
 /** Sequence numbers of transport-wide feedback have 16 bits. */
 const sequenceCount = 65_536;
 /** The smallest delay is discarded after this time, because clocks drift and routes change. */
@@ -55,8 +56,8 @@ export interface Arrivals {
   acceptDelay(delayMs: number): void;
 }
 
-/** Returns the record of a connection's packets. `now` is in milliseconds. */
-export function createArrivals(now: () => number): Arrivals {
+/** Returns the record of a connection's packets. `now` is in milliseconds, as is what lies between two pictures. */
+export function createArrivals(now: () => number, pictureMs: () => number): Arrivals {
   const sent = new Array<{ at: number; bytes: number } | undefined>(sequenceCount);
   let sendings: { at: number; bytes: number }[] = [];
   let known: Known[] = [];
@@ -77,8 +78,10 @@ export function createArrivals(now: () => number): Arrivals {
   };
   const arrived = () => known.filter(({ isLost }) => !isLost);
   const shortestQueueMs = () => {
-    const last = arrived().at(-1)?.arrivedAtMs ?? 0;
-    return arrived().reduce((least, { arrivedAtMs, queueMs }) => (last - arrivedAtMs < recentMs ? Math.min(least, queueMs) : least), Infinity);
+    const packets = arrived();
+    const last = packets.at(-1)?.arrivedAtMs ?? 0;
+    const spanMs = Math.max(recentMs, pictureMs() * recentPictures);
+    return packets.reduce((least, { arrivedAtMs, queueMs }) => (last - arrivedAtMs < spanMs ? Math.min(least, queueMs) : least), Infinity);
   };
 
   return {

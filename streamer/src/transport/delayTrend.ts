@@ -3,6 +3,7 @@ import type { Arrival } from "./arrivals.ts";
 /** Packets sent within this time of the first are one burst, mostly a picture; its delay is that of the packet which was held up least. */
 const burstMs = 5;
 const windowMs = 400;
+const windowPictures = 12;
 const minBursts = 6;
 /** So many bursts one after the other must show the rise, so that one that was held up does not. */
 const minRisingBursts = 2;
@@ -32,9 +33,9 @@ export interface DelayTrend {
 
 /**
  * Returns the trend of one-way delays: the slope of a line fitted to the delays of the last bursts, times the time it spans, against a
- * threshold that adapts to the path's ordinary jitter.
+ * threshold that adapts to the path's ordinary jitter. `pictureMs` lie between two pictures.
  */
-export function createDelayTrend(): DelayTrend {
+export function createDelayTrend(pictureMs: () => number): DelayTrend {
   let bursts: Burst[] = [];
   let current: Burst | undefined;
   let thresholdMs = minThresholdMs;
@@ -44,7 +45,8 @@ export function createDelayTrend(): DelayTrend {
   const isFalling = (burst: Burst, previous: Burst | undefined) => previous !== undefined && burst.delayMs < previous.delayMs;
   const finishBurst = (burst: Burst) => {
     const previous = bursts.at(-1);
-    bursts = [...bursts.filter(({ arrivedAtMs }) => burst.arrivedAtMs - arrivedAtMs < windowMs), burst];
+    const spanMs = Math.max(windowMs, pictureMs() * windowPictures);
+    bursts = [...bursts.filter(({ arrivedAtMs }) => burst.arrivedAtMs - arrivedAtMs < spanMs), burst];
     rise = riseOf(bursts);
     risingBursts = rise > thresholdMs && !isFalling(burst, previous) ? risingBursts + 1 : 0;
     const excess = Math.abs(rise) - thresholdMs;

@@ -56,17 +56,21 @@ const standingMs = 2_000;
 /** A browser reports several times a second; when it stops, nothing arrives there, or nothing comes back. */
 const silentMs = 600;
 const silentShare = 0.5;
+const defaultFps = 60;
 /** Smaller changes are not applied to the encoder. */
 const minAppliedChange = 0.03;
 
-/** What the rate stays within. */
+/** Between which the bitrate is looked for, the maximum before the minimum, and how many pictures a second share it. */
 export interface RateLimits {
   minKbps: number;
   maxKbps: number;
+  fps: number;
 }
 
-export interface RateControllerOptions extends RateLimits {
+export interface RateControllerOptions extends Omit<RateLimits, "fps"> {
   startKbps: number;
+  /** 60 unless given. */
+  fps?: number;
   /** Milliseconds, monotonic. */
   now: () => number;
   onRate: (kbps: number) => void;
@@ -83,7 +87,7 @@ export interface RateState {
 export interface RateController {
   sent(sequence: number, bytes: number): void;
   feedback(feedback: TransportFeedback): void;
-  /** Stays within these from now on; a rate outside them changes at once. Throws RangeError when the minimum is above the maximum. */
+  /** Keeps within other limits from now on; a rate outside them changes at once. */
   setLimits(limits: RateLimits): void;
   state(): RateState;
 }
@@ -92,10 +96,11 @@ export interface RateController {
  * Returns a controller by transport-wide feedback. A delay that grows, or stands above the smallest seen, lowers the rate below what
  * arrives, by more the longer the queue is; once it has drained, the rate takes up what the path carried, and grows.
  */
-export function createRateController({ startKbps, minKbps, maxKbps, now, onRate }: RateControllerOptions): RateController {
-  const arrivals = createArrivals(now);
-  const trend = createDelayTrend();
-  let limits: RateLimits = { minKbps, maxKbps };
+export function createRateController({ startKbps, minKbps, maxKbps, fps = defaultFps, now, onRate }: RateControllerOptions): RateController {
+  let limits: RateLimits = { minKbps, maxKbps, fps };
+  const pictureMs = () => 1_000 / limits.fps;
+  const arrivals = createArrivals(now, pictureMs);
+  const trend = createDelayTrend(pictureMs);
   let target = startKbps;
   let applied = startKbps;
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
@@ -204,9 +209,10 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
       apply();
     },
     setLimits(next) {
-      if (next.minKbps > next.maxKbps) throw new RangeError(`The minimum rate ${next.minKbps} is above the maximum ${next.maxKbps}.`);
+      const wasAtMaximum = target >= limits.maxKbps;
       limits = next;
-      target = within(target);
+      // What held the rate was the old maximum, not the path: the new one is tried as a new connection would be.
+      target = within(wasAtMaximum ? Math.max(target, startKbps) : target);
       apply(true);
     },
     state: () => ({ targetKbps: Math.floor(applied), ...measured }),

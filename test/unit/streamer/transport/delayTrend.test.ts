@@ -6,7 +6,7 @@ const basePathMs = 1_000_000; // the browser's clock is another one
 
 /** Pictures of a few packets, each later than the one before by so much; returns how long it took until the trend rose. */
 function picturesUntilRise(delayOf: (picture: number) => number, pictures = 120): number | undefined {
-  const trend = createDelayTrend();
+  const trend = createDelayTrend(() => pictureMs);
   for (let picture = 0; picture < pictures; picture++) {
     const sentAtMs = picture * pictureMs;
     for (let packet = 0; packet < 4; packet++) trend.add({ sentAtMs, arrivedAtMs: sentAtMs + basePathMs + delayOf(picture) + packet * 0.5 });
