@@ -12,9 +12,9 @@ const baseDelayMaxAgeMs = 20_000;
 const steadySpreadMs = 20;
 /** A packet with so much delay above the smallest has waited. */
 const waitedMs = 15;
-const minWaited = 8;
+const minWaited = 5;
 /** Longer than radio links gather packets for. */
-const drainSpanMs = 40;
+const minDrainMs = 10;
 
 /** A packet that arrived: sent on this clock, arrived on the browser's. */
 export interface Arrival {
@@ -42,8 +42,8 @@ export interface Arrivals {
   /** What arrived over the last `spanMs` of the browser's clock, in kbit/s; over more when that holds few packets. */
   receivedKbps(spanMs: number): number;
   /**
-   * The most that arrived in any `drainSpanMs` of the last half second of what had waited, in kbit/s: a queue hands over as much as the path
-   * carries, and a browser that was busy hands over all at once. Undefined when little had waited.
+   * What the last packets that had waited arrived with, in kbit/s, half a second of them at most: a queue hands over as much as the path
+   * carries, and a browser that was busy hands over all at once. Undefined when few had waited.
    */
   drainKbps(): number | undefined;
   /** What was sent over the last `spanMs`, of a second at most, in kbit/s. */
@@ -110,9 +110,12 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
       return bits / Math.max(spanMs, last - (packets[first]?.arrivedAtMs ?? 0));
     },
     drainKbps() {
-      const last = arrived().at(-1)?.arrivedAtMs ?? 0;
-      const waited = arrived().filter(({ arrivedAtMs, queueMs }) => queueMs > waitedMs && last - arrivedAtMs < windowMs / 2);
-      return waited.length < minWaited ? undefined : mostBytesWithin(waited, drainSpanMs) * 8 / drainSpanMs;
+      const packets = arrived();
+      const last = packets.at(-1)?.arrivedAtMs ?? 0;
+      const first = packets.findLastIndex(({ arrivedAtMs, queueMs }) => queueMs <= waitedMs || last - arrivedAtMs > windowMs / 2) + 1;
+      const waited = packets.slice(first);
+      const spanMs = Math.max(minDrainMs, last - (waited[0]?.arrivedAtMs ?? 0));
+      return waited.length < minWaited ? undefined : waited.slice(1).reduce((sum, { bytes }) => sum + bytes, 0) * 8 / spanMs;
     },
     sentKbps(spanMs) {
       const since = now() - spanMs;
@@ -131,15 +134,4 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
       for (const packet of known) packet.queueMs -= delayMs;
     },
   };
-}
-
-function mostBytesWithin(packets: readonly Known[], spanMs: number): number {
-  const inOrder = packets.toSorted((a, b) => a.arrivedAtMs - b.arrivedAtMs);
-  let [most, bytes, first] = [0, 0, 0];
-  for (const packet of inOrder) {
-    bytes += packet.bytes;
-    for (let oldest = inOrder[first]; oldest && packet.arrivedAtMs - oldest.arrivedAtMs >= spanMs; oldest = inOrder[++first]) bytes -= oldest.bytes;
-    most = Math.max(most, bytes);
-  }
-  return most;
 }

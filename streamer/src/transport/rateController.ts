@@ -27,7 +27,7 @@ const capacitySpanMs = 250;
 const receivedSpanMs = 500;
 /** Who sends less than this share of the target does not test the path: a short congestion then says nothing about its capacity. */
 const testedShare = 0.6;
-const limitedShare = 0.85;
+const limitedShare = 0.93;
 /** Within one congestion the capacity found is lowered by so much at a time: what arrives for a moment may be less. */
 const minCapacityShare = 0.75;
 /** What had waited, and then comes so much faster than the target, was held up for a moment; a queue stays longer. */
@@ -124,14 +124,15 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   /** What the path carries. Who sends little, or sees as much arrive, has not found that: then it is at least what is sent now. */
   const findCapacity = (): number => {
     const sending = arrivals.sentKbps(capacitySpanMs);
-    const arriving = Math.min(arrivals.receivedKbps(capacitySpanMs), arrivals.drainKbps() ?? Infinity);
+    const arriving = arrivals.drainKbps() ?? arrivals.receivedKbps(capacitySpanMs);
     const isLimited = arriving < sending * limitedShare;
     const least = !isLimited ? target : sending > target * testedShare ? 0 : target * minCarriedShare;
     const former = congestedFromKbps === undefined ? 0 : (capacityKbps ?? 0) * minCapacityShare;
     return Math.min(congestedFromKbps ?? target, Math.max(arriving, least, former));
   };
-  /** Whether what had waited came at once: not the path was busy but the browser, or this machine, for a moment. */
-  const isMoment = (at: number) => (arrivals.drainKbps() ?? 0) > target * momentShare && at - queuedSince < momentMs && measured.loss < uncongestedLoss;
+  /** Whether what had waited came at once, or has hardly begun to come: then not the path was busy but the browser, or this machine, for a moment. */
+  const isMoment = (at: number) =>
+    (arrivals.drainKbps() ?? Infinity) > target * momentShare && at - queuedSince < momentMs && measured.loss < uncongestedLoss;
   const apply = (isExact = false) => {
     if (isExact ? target === applied : Math.abs(target - applied) / applied <= minAppliedChange) return;
     applied = target;

@@ -158,6 +158,31 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.within(1_900, 2_000);
   });
 
+  it("reacts while the queue of a path a little too narrow is still short", () => {
+    const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
+    way.run(3);
+    way.setWidth(3_500);
+    let longestMs = 0;
+    for (let step = 0; step < 20; step++) {
+      way.run(0.05);
+      longestMs = Math.max(longestMs, way.queueMs());
+    }
+    expect(longestMs).to.be.below(50);
+    expect(way.rate()).to.be.below(3_500);
+  });
+
+  it("keeps its rate when a wide path stands still for a moment, again and again", () => {
+    const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
+    way.setWidth(12_000);
+    let lowest = Infinity;
+    for (let second = 0; second < 10; second++) {
+      way.stall(150);
+      way.run(1);
+      lowest = Math.min(lowest, way.rate());
+    }
+    expect(lowest).to.be.above(3_500);
+  });
+
   it("keeps its rate when the browser is busy for a moment, again and again", () => {
     const way = simulate();
     way.setBusy(700, 120);
