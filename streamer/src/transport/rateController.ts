@@ -52,7 +52,7 @@ const untestedShare = 0.5;
 /** When the rate fell to this share and the delay did not change, the delay is not the stream's own queue: the path has become longer. */
 const provenShare = 0.5;
 /** A delay that stands between the two for so long is the path's own: a queue would have grown or drained. */
-const standingMs = 2_000;
+const steadyForMs = 2_000;
 /** A browser reports several times a second; when it stops, nothing arrives there, or nothing comes back. */
 const silentMs = 600;
 const silentShare = 0.5;
@@ -178,11 +178,11 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     changedAt = at;
   };
   const acceptLongerPath = (at: number) => {
-    const standing = arrivals.standingDelayMs();
-    if (standing < drainedQueueMs || measured.loss > uncongestedLoss) movedAt = at;
-    const isProven = congestedFromKbps !== undefined && target <= congestedFromKbps * provenShare && standing >= uncongestedQueueMs;
-    if (!isProven && at - movedAt < standingMs) return;
-    if (measured.loss <= uncongestedLoss) arrivals.acceptDelay(standing);
+    const steadyMs = arrivals.standingDelayMs();
+    if (steadyMs < drainedQueueMs || measured.loss > uncongestedLoss) movedAt = at;
+    const isProven = congestedFromKbps !== undefined && target <= congestedFromKbps * provenShare && steadyMs >= uncongestedQueueMs;
+    if (!isProven && at - movedAt < steadyForMs) return;
+    if (measured.loss <= uncongestedLoss) arrivals.acceptDelay(steadyMs);
     movedAt = at;
   };
   const slowDownInSilence = (at: number) => {

@@ -25,7 +25,7 @@ export interface RetransmitterOptions {
 export interface Retransmitter {
   sent(packet: Buffer): void;
   /** Sends these packets again, or asks for a key frame when that is less than what is missing. */
-  answer(lost: readonly number[]): void;
+  respond(lost: readonly number[]): void;
 }
 
 interface Sent { packet: Buffer; sentAt: number; resentAt: number }
@@ -63,7 +63,7 @@ export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: 
       history[sequence] = { packet, sentAt, resentAt: -Infinity };
       sequences.push(sequence);
     },
-    answer(lost) {
+    respond(lost) {
       const at = now();
       forgetOlderThan(at - maxAgeMs);
       const missing = lost.flatMap((sequence) => history[sequence] ?? []).filter(({ resentAt }) => at - resentAt >= minResendGapMs);

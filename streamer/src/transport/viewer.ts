@@ -89,7 +89,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     lastReceivedAt = now();
     for (const event of readRtcp(Buffer.from(message))) {
       if (event.type === "keyFrameRequest") requestKeyFrame();
-      if (event.type === "nack") retransmitter.answer(event.lost);
+      if (event.type === "nack") retransmitter.respond(event.lost);
       if (event.type === "feedback") rate.feedback(event.feedback);
       options.onRtcp(event);
     }

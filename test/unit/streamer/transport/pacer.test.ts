@@ -22,10 +22,10 @@ function aPacer(rateKbps: number) {
     pacer, sentAt,
     overflows: () => overflows,
     isWaiting: () => due !== undefined,
-    push(count: number) {
+    push: (count: number) => {
       for (let index = 0; index < count; index++) pacer.push(Buffer.alloc(packetBytes));
     },
-    run(ms: number) {
+    run: (ms: number) => {
       for (const end = now + ms; now < end; now++) {
         if (!due || due.at > now) continue;
         const { callback } = due;

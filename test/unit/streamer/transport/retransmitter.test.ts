@@ -21,7 +21,7 @@ function aSender({ rateKbps = 4_000, mayRequestKeyFrame = true } = {}) {
     retransmitter, resent,
     keyFrames: () => keyFrames,
     wait: (ms: number) => { now += ms; },
-    send(from: number, count: number) {
+    send: (from: number, count: number) => {
       for (let sequence = from; sequence < from + count; sequence++) {
         const packet = Buffer.alloc(packetBytes);
         packet.writeUInt16BE(sequence & 0xffff, 2);
@@ -35,19 +35,19 @@ describe("createRetransmitter", () => {
   it("sends what was missed again, across the end of the sequence numbers, and nothing that it never sent", () => {
     const { retransmitter, resent, send } = aSender();
     send(0xfffe, 4);
-    retransmitter.answer([0xffff, 0, 77]);
+    retransmitter.respond([0xffff, 0, 77]);
     expect(resent).to.deep.equal([0xffff, 0]);
   });
 
   it("does not send a packet again that is on its way", () => {
     const { retransmitter, resent, send, wait } = aSender();
     send(1, 3);
-    retransmitter.answer([2]);
+    retransmitter.respond([2]);
     wait(20);
-    retransmitter.answer([2]);
+    retransmitter.respond([2]);
     expect(resent).to.deep.equal([2]);
     wait(30);
-    retransmitter.answer([2]);
+    retransmitter.respond([2]);
     expect(resent).to.deep.equal([2, 2]);
   });
 
@@ -55,7 +55,7 @@ describe("createRetransmitter", () => {
     const { retransmitter, resent, send, wait, keyFrames } = aSender();
     send(1, 3);
     wait(1_500);
-    retransmitter.answer([1, 2, 3]);
+    retransmitter.respond([1, 2, 3]);
     expect({ resent, keyFrames: keyFrames() }).to.deep.equal({ resent: [], keyFrames: 0 });
   });
 
@@ -63,12 +63,12 @@ describe("createRetransmitter", () => {
     const { retransmitter, resent, send, wait, keyFrames } = aSender({ rateKbps: 1_000 });
     send(0, 200);
     const lost = Array.from({ length: 150 }, (_, sequence) => sequence);
-    retransmitter.answer(lost);
+    retransmitter.respond(lost);
     wait(50);
-    retransmitter.answer(lost.slice(0, 3));
+    retransmitter.respond(lost.slice(0, 3));
     expect({ resent, keyFrames: keyFrames() }).to.deep.equal({ resent: [], keyFrames: 1 });
     send(200, 5);
-    retransmitter.answer([202]);
+    retransmitter.respond([202]);
     expect(resent).to.deep.equal([202]);
   });
 
@@ -77,7 +77,7 @@ describe("createRetransmitter", () => {
     const seconds = 10;
     for (let step = 0; step < seconds * 20; step++) {
       send(step * 10, 10);
-      for (let first = 0; first < 10; first += 2) retransmitter.answer([step * 10 + first & 0xffff, step * 10 + first + 1 & 0xffff]);
+      for (let first = 0; first < 10; first += 2) retransmitter.respond([step * 10 + first & 0xffff, step * 10 + first + 1 & 0xffff]);
       wait(50);
     }
     const kbps = resent.length * packetBytes * 8 / 1_000 / seconds;
