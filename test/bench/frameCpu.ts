@@ -62,7 +62,7 @@ export async function measureFrameCpu(): Promise<BenchRow> {
 
 /** Processor time of the process that captures and encodes, since its start. */
 async function mediaCpuMs(pair: SessionPair): Promise<number> {
-  const stat = await pair.inStreamer("sh", "-c", "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline | grep -q mediaChild; then cat $p/stat; fi; done");
+  const stat = await pair.inStreamer("sh", "-c", "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline | grep -q 'mediaChild[.]ts'; then cat $p/stat; fi; done");
   // Times are the 14th and 15th field; the second, the name in brackets, may hold spaces.
   const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
   if (user === undefined || system === undefined || stat.includes("\n")) throw new Error(`There is not one media process: ${stat}`);

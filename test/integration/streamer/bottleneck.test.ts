@@ -9,7 +9,7 @@ import { launchBrowser, openViewer, type Viewer } from "#test/support/session/vi
 const limitKbps = 2_000;
 const delayMs = 50;
 const wideKbps = 10_000;
-const narrowKbps = 1_500;
+const narrowKbps = 1_000;
 const samplesPerSecond = 48_000;
 
 describe("a narrow network path to the player", function () {
