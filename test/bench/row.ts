@@ -28,6 +28,14 @@ export function countRow(id: string, ours: number, limit: number): BenchRow {
   };
 }
 
+/** A count that must reach this share of what was asked. */
+export function shareRow(id: string, ours: number, asked: number, atLeast: number): BenchRow {
+  const share = ours / asked;
+  return {
+    id, ours: String(ours), peer: "-", limit: String(asked), ratio: share.toFixed(2), target: `≥ ${Math.round(atLeast * 100)} %`, isPassed: share >= atLeast,
+  };
+}
+
 /** A time that must not be above its limit. */
 export function belowRow(id: string, oursMs: number, limitMs: number): BenchRow {
   return { id, ours: milliseconds(oursMs), peer: "-", limit: milliseconds(limitMs), ratio: "-", target: `≤ ${limitMs} ms`, isPassed: oursMs <= limitMs };

@@ -16,6 +16,11 @@ export function isFrameEnd(packet: Buffer): boolean {
   return ((packet[1] ?? 0) & markerFlag) !== 0;
 }
 
+/** The RTP sequence number. */
+export function sequenceOf(packet: Buffer): number {
+  return packet.readUInt16BE(2);
+}
+
 /**
  * Returns the packet for a browser: with its payload type and SSRC, and the header extensions it understands. A playout delay of 0 to 0
  * tells it to show frames as they come, which saves some 30 ms. The encoder's packets carry no extension of their own.

@@ -28,7 +28,11 @@ export interface Offer {
   /** The offer for the transport, without its candidates. */
   sdp: string;
   video: OfferedMedia & { codecs: OfferedCodec[] };
-  audio: (OfferedMedia & { payloadType: number }) | undefined;
+  audio: (OfferedMedia & {
+    payloadType: number;
+    /** Redundant audio (RFC 2198) around Opus; undefined when not offered. */
+    redundantPayloadType: number | undefined;
+  }) | undefined;
 }
 
 /** Returns the parts of a browser's offer. Throws InvalidOffer, which says what is missing. */
@@ -96,7 +100,9 @@ function readCodecs(section: string[]): OfferedCodec[] {
 function readAudio(section: string[]): Offer["audio"] {
   const payloadType = payloadTypesOf(section, `opus/${audioClockRate}/2`)[0];
   if (payloadType === undefined) throw new InvalidOffer("The offer's audio has no Opus.");
-  return { ...readMedia(section), payloadType };
+  const redundantPayloadType = payloadTypesOf(section, `red/${audioClockRate}/2`)
+    .find((redundant) => parametersOf(section, redundant).split("/").every((part) => part === String(payloadType)));
+  return { ...readMedia(section), payloadType, redundantPayloadType };
 }
 
 function payloadTypesOf(section: string[], encoding: string): number[] {

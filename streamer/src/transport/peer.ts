@@ -4,12 +4,11 @@ import { InvalidOffer } from "../errors.ts";
 import { announceAddress } from "./sdpAnswer.ts";
 import { extensionUris, type Offer, type OfferedCodec } from "./offer.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
+import { createRedundancy, type Redundancy } from "../rtp/redundancy.ts";
 import type { TrackHeader } from "../rtp/rtpPacket.ts";
 
 const gatheringDeadlineMs = 1_000;
-/** Packets kept for retransmission: two to three seconds of video. */
-const retransmittablePackets = 2_000;
-const opusParameters = "minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1";
+const opusParameters = "minptime=10;stereo=1;sprop-stereo=1";
 const streamName = "game";
 
 export interface PeerOptions {
@@ -26,11 +25,16 @@ export interface OutgoingTrack {
   header: TrackHeader;
 }
 
+/** The audio track; `redundancy` wraps its packets for browsers that take redundant audio. */
+export interface OutgoingAudio extends OutgoingTrack {
+  redundancy: Redundancy | undefined;
+}
+
 /** One WebRTC connection that sends one video, one audio and answers one offer. */
 export interface Peer {
   connection: PeerConnection;
   video: OutgoingTrack;
-  audio: OutgoingTrack | undefined;
+  audio: OutgoingAudio | undefined;
   sdpAnswer: string;
 }
 
@@ -93,26 +97,26 @@ function addVideo(connection: PeerConnection, { video }: Offer, { codec, payload
   }
   if (playoutDelay !== undefined) media.parseSdpLine(`a=extmap:${playoutDelay} ${extensionUris.playoutDelay}`);
   const track = connection.addTrack(media);
-  track.setMediaHandler(senderReports(header, videoClockRate, new nodeDataChannel.RtcpNackResponder(retransmittablePackets)));
+  track.setMediaHandler(senderReports(header, videoClockRate));
   return { track, header };
 }
 
-function addAudio(connection: PeerConnection, { audio }: Offer): OutgoingTrack | undefined {
+function addAudio(connection: PeerConnection, { audio }: Offer): OutgoingAudio | undefined {
   if (!audio) return undefined;
-  const header = { payloadType: audio.payloadType, ssrc: newSsrc(), transportSequenceId: undefined, playoutDelayId: undefined };
+  const { payloadType, redundantPayloadType } = audio;
+  const header = { payloadType: redundantPayloadType ?? payloadType, ssrc: newSsrc(), transportSequenceId: undefined, playoutDelayId: undefined };
   const media = new nodeDataChannel.Audio(audio.mid, "SendOnly");
-  media.addOpusCodec(audio.payloadType, opusParameters);
+  media.addOpusCodec(payloadType, opusParameters);
+  if (redundantPayloadType !== undefined) media.addAudioCodec(redundantPayloadType, `red/${audioClockRate}/2`, `${payloadType}/${payloadType}`);
   media.addSSRC(header.ssrc, streamName, streamName, "game-audio");
   const track = connection.addTrack(media);
   track.setMediaHandler(senderReports(header, audioClockRate));
-  return { track, header };
+  return { track, header, redundancy: redundantPayloadType === undefined ? undefined : createRedundancy(payloadType) };
 }
 
-/** Returns a handler that sends the sender reports that browsers need to synchronize sound and picture, followed by `next`. */
-function senderReports({ ssrc, payloadType }: TrackHeader, clockRate: number, next?: MediaHandler): MediaHandler {
-  const handler = new nodeDataChannel.RtcpSrReporter(new nodeDataChannel.RtpPacketizationConfig(ssrc, streamName, payloadType, clockRate));
-  if (next) handler.addToChain(next);
-  return handler;
+/** Returns a handler that sends the sender reports that browsers need to synchronize sound and picture. */
+function senderReports({ ssrc, payloadType }: TrackHeader, clockRate: number): MediaHandler {
+  return new nodeDataChannel.RtcpSrReporter(new nodeDataChannel.RtpPacketizationConfig(ssrc, streamName, payloadType, clockRate));
 }
 
 function newSsrc(): number {

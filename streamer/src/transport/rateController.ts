@@ -1,43 +1,76 @@
 import type { TransportFeedback } from "../rtp/transportFeedback.ts";
+import { createArrivals } from "./arrivals.ts";
+import { createDelayTrend } from "./delayTrend.ts";
 
-const windowMs = 1_000;
-const recentMs = 300;
-const minReports = 10;
 /** Above this queueing delay or loss, the path is congested. */
 const congestedQueueMs = 50;
 const congestedLoss = 0.1;
 /** Below both, the path has capacity to spare. */
 const uncongestedQueueMs = 25;
-const uncongestedLoss = 0.03;
-const decreaseFactor = 0.85;
-/** A still picture needs a small part of the target; a short congestion then must not lower the rate below what the next scene needs. */
+const uncongestedLoss = 0.05;
+/** A queue shorter than this has drained. */
+const drainedQueueMs = 15;
+/** A queue that grows counts from this length on. */
+const growingQueueMs = 15;
+/** What is sent of the path's capacity once its queue has drained, and at most while it does. */
+const carriedShare = 0.9;
+const drainingShare = 0.85;
+const minDrainingShare = 0.3;
+/** A queue is drained within about this time; while it becomes shorter by this much a millisecond the rate is low enough. */
+const drainMs = 1_000;
+const minDrainedShare = 0.1;
+/** A report tells of the path of so long ago. */
+const reportLagMs = 80;
+const maxGrowthMs = 300;
+/** The path's capacity is what arrives while its queue fills, over this time. */
+const capacitySpanMs = 250;
+const receivedSpanMs = 500;
+/** Who sends less than this share of the target does not test the path: a short congestion then says nothing about its capacity. */
+const testedShare = 0.6;
+const limitedShare = 0.93;
+/** Within one congestion the capacity found is lowered by so much at a time: what arrives for a moment may be less. */
+const minCapacityShare = 0.75;
+/** What had waited, and then comes so much faster than the target, was held up for a moment; a queue stays longer. */
+const momentShare = 1.2;
+const momentMs = 500;
 const minCarriedShare = 0.5;
+/** A longer queue, or a queue that still grows, lowers the rate again after these times. */
 const minDecreaseGapMs = 300;
-const uncongestedBeforeIncreaseMs = 1_000;
-const increasePerSecond = 0.2;
-/** A rate that was carried before is regained faster than a new one is tried. */
-const regainPerSecond = 0.5;
+const minRisingDecreaseGapMs = 100;
+const uncongestedBeforeIncreaseMs = 400;
+/** Up to about the capacity last seen the rate grows slowly; beyond it the path has become wider, and the rate doubles in a second. */
+const increasePerSecond = 0.12;
+const widenPerSecond = 1;
+const knownCapacityShare = 1.1;
+const outgrownCapacityShare = 1.5;
 const increaseKbpsPerSecond = 20;
 /** The target stays within these of what arrives: a still picture does not test the path. */
 const headroom = 1.5;
 const headroomKbps = 100;
 /** This share of the starting rate is regained even with a still picture, so that the next scene does not start blurred. */
 const untestedShare = 0.5;
-/** The smallest delay is discarded after this time, because clocks drift and routes change. */
-const baseDelayMaxAgeMs = 20_000;
 /** When the rate fell to this share and the delay did not change, the delay is not the stream's own queue: the path has become longer. */
 const provenShare = 0.5;
-const steadySpreadMs = 20;
+/** A delay that stands between the two for so long is the path's own: a queue would have grown or drained. */
+const steadyForMs = 2_000;
+/** A browser reports several times a second; when it stops, nothing arrives there, or nothing comes back. */
+const silentMs = 600;
+const silentShare = 0.5;
+const defaultFps = 60;
 /** Smaller changes are not applied to the encoder. */
 const minAppliedChange = 0.03;
-const minDurationMs = 200;
-/** Sequence numbers of transport-wide feedback have 16 bits. */
-const sequenceCount = 65_536;
 
-export interface RateControllerOptions {
-  startKbps: number;
+/** Between which the bitrate is looked for, the maximum before the minimum, and how many pictures a second share it. */
+export interface RateLimits {
   minKbps: number;
   maxKbps: number;
+  fps: number;
+}
+
+export interface RateControllerOptions extends Omit<RateLimits, "fps"> {
+  startKbps: number;
+  /** 60 unless given. */
+  fps?: number;
   /** Milliseconds, monotonic. */
   now: () => number;
   onRate: (kbps: number) => void;
@@ -54,108 +87,135 @@ export interface RateState {
 export interface RateController {
   sent(sequence: number, bytes: number): void;
   feedback(feedback: TransportFeedback): void;
+  /** Keeps within other limits from now on; a rate outside them changes at once. */
+  setLimits(limits: RateLimits): void;
   state(): RateState;
 }
 
-interface Arrival { at: number; lost: boolean; bytes: number; queueMs: number; arrivedAtMs: number }
-
 /**
- * Returns a controller of additive increase and multiplicative decrease by transport-wide feedback. Queueing delay is the one-way delay
- * above the smallest seen; it grows long before packets are lost.
+ * Returns a controller by transport-wide feedback. A delay that grows, or stands above the smallest seen, lowers the rate below what
+ * arrives, by more the longer the queue is; once it has drained, the rate takes up what the path carried, and grows.
  */
-export function createRateController({ startKbps, minKbps, maxKbps, now, onRate }: RateControllerOptions): RateController {
-  const sent = new Array<{ at: number; bytes: number } | undefined>(sequenceCount);
+export function createRateController({ startKbps, minKbps, maxKbps, fps = defaultFps, now, onRate }: RateControllerOptions): RateController {
+  let limits: RateLimits = { minKbps, maxKbps, fps };
+  const pictureMs = () => 1_000 / limits.fps;
+  const arrivals = createArrivals(now, pictureMs);
+  const trend = createDelayTrend(pictureMs);
   let target = startKbps;
   let applied = startKbps;
-  let window: Arrival[] = [];
-  let base = { delayMs: Infinity, since: 0 };
-  let decreasedAt = 0;
-  let increasedAt = now();
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
+  let decreasedAt = -Infinity;
+  let changedAt = now();
+  /** When the first packet was sent that no report has followed. */
+  let unreportedSince: number | undefined;
+  /** When the delay last was short, or changed. */
+  let movedAt = now();
+  /** What the path carried when it was last congested; undefined until then, and when more has been carried since. */
+  let capacityKbps: number | undefined;
+  /** How long the queue was taken to be when the rate was last lowered. */
+  let queuedMs = 0;
+  let isQueueCaused = false;
+  let queuedSince = now();
   /** The target when the present congestion began; undefined without one. */
   let congestedFromKbps: number | undefined;
-  /** The rate that was carried when the last congestion began. */
-  let carriedKbps = 0;
 
-  const record = (feedback: TransportFeedback, at: number) => {
-    for (const { sequence, arrivedAtMs } of feedback) {
-      const packet = sent[sequence];
-      if (!packet) continue;
-      if (arrivedAtMs === null) {
-        window.push({ at, lost: true, bytes: 0, queueMs: 0, arrivedAtMs: 0 });
-        continue;
-      }
-      const delayMs = arrivedAtMs - packet.at;
-      if (delayMs < base.delayMs || at - base.since > baseDelayMaxAgeMs) base = { delayMs, since: at };
-      window.push({ at, lost: false, bytes: packet.bytes, queueMs: delayMs - base.delayMs, arrivedAtMs });
-      sent[sequence] = undefined; // A repeated report must not count twice.
-    }
-    window = window.filter((arrival) => at - arrival.at < windowMs);
+  const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
+  const isGrowing = () => trend.isRising() && measured.queueMs > growingQueueMs;
+  /** What the path carries. Who sends little, or sees as much arrive, has not found that: then it is at least what is sent now. */
+  const findCapacity = (): number => {
+    const sending = arrivals.sentKbps(capacitySpanMs);
+    const arriving = arrivals.drainKbps() ?? arrivals.receivedKbps(capacitySpanMs);
+    const isLimited = arriving < sending * limitedShare;
+    const least = !isLimited ? target : sending > target * testedShare ? 0 : target * minCarriedShare;
+    const former = congestedFromKbps === undefined ? 0 : (capacityKbps ?? 0) * minCapacityShare;
+    return Math.min(congestedFromKbps ?? target, Math.max(arriving, least, former));
+  };
+  /** Whether what had waited came at once, or has hardly begun to come: then not the path was busy but the browser, or this machine, for a moment. */
+  const isMoment = (at: number) =>
+    (arrivals.drainKbps() ?? Infinity) > target * momentShare && at - queuedSince < momentMs && measured.loss < uncongestedLoss;
+  const apply = (isExact = false) => {
+    if (isExact ? target === applied : Math.abs(target - applied) / applied <= minAppliedChange) return;
+    applied = target;
+    onRate(Math.floor(target));
+  };
+  const decrease = (at: number) => {
+    const { queueMs, loss } = measured;
+    const isQueued = isGrowing() || queueMs > congestedQueueMs;
+    capacityKbps = findCapacity();
+    congestedFromKbps ??= target;
+    // What was sent since the last report comes on top of the queue that it tells of.
+    const growthMs = Math.max(0, arrivals.sentKbps(capacitySpanMs) / capacityKbps - 1) * reportLagMs;
+    queuedMs = queueMs + Math.min(growthMs, maxGrowthMs);
+    const share = isQueued ? Math.max(minDrainingShare, drainingShare - queuedMs / drainMs) : 1 - loss / 2;
+    target = within(Math.min(target, (isQueued ? capacityKbps : target) * share));
+    isQueueCaused = isQueued;
+    decreasedAt = at;
+    trend.restart(); // What was sent at the old rate says nothing of the new one.
+  };
+  const recover = () => {
+    if (congestedFromKbps === undefined) return;
+    congestedFromKbps = undefined;
+    if (isQueueCaused) arrivals.forgetLosses();
+    if (capacityKbps !== undefined) target = within(Math.max(target, capacityKbps * carriedShare));
+  };
+  const increase = (seconds: number) => {
+    if (capacityKbps !== undefined && target > capacityKbps * outgrownCapacityShare) capacityKbps = undefined;
+    const isKnown = capacityKbps !== undefined && target < capacityKbps * knownCapacityShare;
+    const share = isKnown ? increasePerSecond : widenPerSecond;
+    const ceiling = Math.max(target, measured.receivedKbps * headroom + headroomKbps, startKbps * untestedShare);
+    target = within(Math.min(ceiling, target * (1 + share * seconds) + increaseKbpsPerSecond * seconds));
   };
   const decide = (at: number) => {
-    const { receivedKbps, queueMs, loss } = measured;
-    if ((queueMs > congestedQueueMs || loss > congestedLoss) && at - decreasedAt > minDecreaseGapMs) {
-      const carried = Math.min(target, Math.max(receivedKbps, target * minCarriedShare));
-      if (congestedFromKbps === undefined) {
-        congestedFromKbps = target;
-        carriedKbps = carried * decreaseFactor;
-      }
-      target = Math.max(minKbps, carried * (queueMs > congestedQueueMs ? decreaseFactor : 1 - loss / 2));
-      decreasedAt = at;
-    } else if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) {
-      congestedFromKbps = undefined;
-      const seconds = (at - increasedAt) / 1_000;
-      const share = target < carriedKbps ? regainPerSecond : increasePerSecond;
-      const ceiling = Math.min(maxKbps, Math.max(target, receivedKbps * headroom + headroomKbps, startKbps * untestedShare));
-      target = Math.max(minKbps, Math.min(ceiling, target * (1 + share * seconds) + increaseKbpsPerSecond * seconds));
-    }
-    increasedAt = at;
+    const { queueMs, loss } = measured;
+    const sinceDecrease = at - decreasedAt;
+    const isDraining = queueMs > congestedQueueMs && queueMs < queuedMs - sinceDecrease * minDrainedShare;
+    const isLong = (queueMs > congestedQueueMs || loss > congestedLoss) && sinceDecrease > minDecreaseGapMs && !isDraining;
+    if (queueMs < uncongestedQueueMs) queuedSince = at;
+    if ((isGrowing() && sinceDecrease > minRisingDecreaseGapMs) || isLong) {
+      if (!isMoment(at)) decrease(at);
+    } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs && sinceDecrease > minRisingDecreaseGapMs) recover();
+    if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) increase((at - changedAt) / 1_000);
+    changedAt = at;
   };
-  const acceptLongerPath = () => {
-    if (congestedFromKbps === undefined || target > congestedFromKbps * provenShare || measured.loss > uncongestedLoss) return;
-    const standingMs = standingDelay(window);
-    if (standingMs < uncongestedQueueMs) return;
-    base.delayMs += standingMs;
-    for (const arrival of window) arrival.queueMs -= standingMs;
+  const acceptLongerPath = (at: number) => {
+    const steadyMs = arrivals.standingDelayMs();
+    if (steadyMs < drainedQueueMs || measured.loss > uncongestedLoss) movedAt = at;
+    const isProven = congestedFromKbps !== undefined && target <= congestedFromKbps * provenShare && steadyMs >= uncongestedQueueMs;
+    if (!isProven && at - movedAt < steadyForMs) return;
+    if (measured.loss <= uncongestedLoss) arrivals.acceptDelay(steadyMs);
+    movedAt = at;
   };
+  const slowDownInSilence = (at: number) => {
+    unreportedSince ??= at;
+    if (at - unreportedSince < silentMs) return;
+    unreportedSince = at;
+    target = within(target * silentShare);
+    apply();
+  };
+
   return {
     sent(sequence, bytes) {
-      sent[sequence] = { at: now(), bytes };
+      arrivals.sent(sequence, bytes);
+      if (measured.receivedKbps > 0) slowDownInSilence(now()); // Some browsers never report.
     },
     feedback(feedback) {
       const at = now();
-      record(feedback, at);
-      const measurement = measure(window, at);
+      unreportedSince = undefined;
+      for (const arrival of arrivals.feedback(feedback)) trend.add(arrival);
+      const measurement = arrivals.measure();
       if (!measurement) return;
-      measured = measurement;
+      measured = { ...measurement, receivedKbps: arrivals.receivedKbps(receivedSpanMs) };
       decide(at);
-      acceptLongerPath();
-      if (Math.abs(target - applied) / applied > minAppliedChange) {
-        applied = target;
-        onRate(Math.floor(target));
-      }
+      acceptLongerPath(at);
+      apply();
+    },
+    setLimits(next) {
+      const wasAtMaximum = target >= limits.maxKbps;
+      limits = next;
+      // What held the rate was the old maximum, not the path: the new one is tried as a new connection would be.
+      target = within(wasAtMaximum ? Math.max(target, startKbps) : target);
+      apply(true);
     },
     state: () => ({ targetKbps: Math.floor(applied), ...measured }),
-  };
-}
-
-/** Returns the delay that all packets of the window had, within a small spread; 0 when it changed, as that of a queue that drains or fills does. */
-function standingDelay(window: Arrival[]): number {
-  const delays = window.filter(({ lost }) => !lost).map(({ queueMs }) => queueMs).sort((a, b) => a - b);
-  const [low = 0, high = 0] = [delays[Math.floor(delays.length * 0.1)], delays[Math.floor(delays.length * 0.9)]];
-  return high - low < steadySpreadMs ? low : 0;
-}
-
-/** Returns undefined while there are too few reports. Lost packets count: on a congested path few arrive and many are lost. */
-function measure(window: Arrival[], at: number): Omit<RateState, "targetKbps"> | undefined {
-  if (window.length < minReports) return undefined;
-  const arrived = window.filter((arrival) => !arrival.lost);
-  const recent = arrived.filter((arrival) => at - arrival.at < recentMs).map((arrival) => arrival.queueMs).sort((a, b) => a - b);
-  const bits = arrived.reduce((sum, arrival) => sum + arrival.bytes, 0) * 8;
-  const spanMs = (arrived.at(-1)?.arrivedAtMs ?? 0) - (arrived[0]?.arrivedAtMs ?? 0);
-  return {
-    receivedKbps: bits / (arrived.length < minReports ? windowMs : Math.max(minDurationMs, spanMs)),
-    queueMs: recent[recent.length >> 1] ?? 0,
-    loss: 1 - arrived.length / window.length,
   };
 }

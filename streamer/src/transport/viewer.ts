@@ -3,7 +3,9 @@ import { whep, type StreamNotice, type ViewerRole } from "#contracts/stream.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
+import { createPacer } from "./pacer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
+import { createRetransmitter } from "./retransmitter.ts";
 import { readRtcp, type RtcpEvent } from "../rtp/rtcp.ts";
 import { rewritePacket } from "../rtp/rtpPacket.ts";
 
@@ -77,15 +79,17 @@ export function createViewer(options: ViewerOptions): Viewer {
   let reconnectTimer: NodeJS.Timeout | undefined;
   const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.maxKbps, now, onRate: options.onRate });
 
-  const requestKeyFrame = () => {
-    if (now() - keyFrameRequestedAt < keyFrameGapMs) return;
+  const requestKeyFrame = (): boolean => {
+    if (now() - keyFrameRequestedAt < keyFrameGapMs) return false;
     keyFrameRequestedAt = now();
     options.onKeyFrameNeeded();
+    return true;
   };
   const handleRtcp = (message: Buffer) => {
     lastReceivedAt = now();
     for (const event of readRtcp(Buffer.from(message))) {
       if (event.type === "keyFrameRequest") requestKeyFrame();
+      if (event.type === "nack") retransmitter.respond(event.lost);
       if (event.type === "feedback") rate.feedback(event.feedback);
       options.onRtcp(event);
     }
@@ -128,7 +132,35 @@ export function createViewer(options: ViewerOptions): Viewer {
       log.debug({ viewer: id, err: error }, "A packet could not be sent.");
     }
   };
+  const transmit = (packet: Buffer) => {
+    if (!peer?.video.track.isOpen()) return;
+    const sequence = transportSequence;
+    transportSequence = (transportSequence + 1) & 0xffff;
+    rate.sent(sequence, packet.length + overheadBytes);
+    send(peer.video, packet, sequence);
+  };
+  const rateKbps = () => rate.state().targetKbps;
+  const pacer = createPacer({
+    now, rateKbps,
+    schedule: (ms, callback) => {
+      const timer = setTimeout(callback, ms);
+      return () => clearTimeout(timer);
+    },
+    send: (packet) => {
+      retransmitter.sent(packet);
+      transmit(packet);
+    },
+    onOverflow: requestKeyFrame,
+  });
+  const retransmitter = createRetransmitter({
+    now, rateKbps, requestKeyFrame,
+    resend: (packet) => {
+      pacer.spend(packet.length);
+      transmit(packet);
+    },
+  });
   const finish = () => {
+    pacer.close();
     clearTimeout(reconnectTimer);
     clearTimeout(connectTimer);
     peer?.connection.close();
@@ -157,14 +189,10 @@ export function createViewer(options: ViewerOptions): Viewer {
     isPresent: () => !isClosed && now() - lastReceivedAt < silenceMs,
     roundTripMs: () => (channel?.isOpen() ? measuredRoundTripMs(peer) : null),
     sendVideo(packet) {
-      if (!peer?.video.track.isOpen()) return;
-      const sequence = transportSequence;
-      transportSequence = (transportSequence + 1) & 0xffff;
-      rate.sent(sequence, packet.length + overheadBytes);
-      send(peer.video, packet, sequence);
+      if (peer?.video.track.isOpen()) pacer.push(packet);
     },
     sendAudio(packet) {
-      if (peer?.audio) send(peer.audio, packet, 0);
+      if (peer?.audio) send(peer.audio, peer.audio.redundancy?.wrap(packet) ?? packet, 0);
     },
     notify,
     close(lastNotice) {

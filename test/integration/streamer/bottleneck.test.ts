@@ -8,6 +8,9 @@ import { launchBrowser, openViewer, type Viewer } from "#test/support/session/vi
 
 const limitKbps = 2_000;
 const delayMs = 50;
+const wideKbps = 10_000;
+const narrowKbps = 1_000;
+const samplesPerSecond = 48_000;
 
 describe("a narrow network path to the player", function () {
   this.timeout(90_000);
@@ -57,5 +60,35 @@ describe("a narrow network path to the player", function () {
     way.limit(undefined);
     await eventually(async () => (await pair.status()).kbps > 1.1 * limitKbps, { timeoutMs: 25_000, intervalMs: 200, what: "the rate to recover" });
     expect((await viewer.stats()).state).to.equal("connected");
+  });
+
+  it("does not fill with packets sent again when most of it is gone, and carries what it did once that is back", async () => {
+    way.limit(wideKbps);
+    await eventually(async () => (await pair.status()).kbps > 2 * narrowKbps, { timeoutMs: 30_000, intervalMs: 200, what: "much more than fits later" });
+    const droppedBefore = way.dropped();
+    way.limit(narrowKbps);
+    await eventually(async () => (await pair.status()).kbps < narrowKbps && way.queueMs() < 50, { timeoutMs: 10_000, intervalMs: 100, what: "an empty queue" });
+    const frames = await decoded();
+    await eventually(async () => await decoded() > frames + 60, { timeoutMs: 10_000, intervalMs: 100, what: "60 more decoded frames" });
+    expect(way.dropped() - droppedBefore, "dropped packets").to.be.below(500);
+
+    way.limit(wideKbps);
+    await eventually(async () => (await pair.status()).kbps > 2 * narrowKbps, { timeoutMs: 20_000, intervalMs: 200, what: "the rate from before" });
+  });
+
+  it("loses every fifth packet, and little of the sound", async () => {
+    way.limit(undefined);
+    way.lose(0.2);
+    const sound = async () => {
+      const { concealedSamples = 0, totalSamplesReceived = 0 } = (await viewer.stats()).audio ?? {};
+      return { concealedSamples, totalSamplesReceived };
+    };
+    // A busy browser conceals some of the sound too, for a moment.
+    await eventually(async () => {
+      const before = await sound();
+      await eventually(async () => (await sound()).totalSamplesReceived > before.totalSamplesReceived + 2 * samplesPerSecond, { intervalMs: 200, what: "two seconds of sound" });
+      const after = await sound();
+      return (after.concealedSamples - before.concealedSamples) / (after.totalSamplesReceived - before.totalSamplesReceived) < 0.1;
+    }, { timeoutMs: 40_000, intervalMs: 0, what: "two seconds with less than a tenth of the sound concealed" });
   });
 });

@@ -10,6 +10,8 @@ export interface Bottleneck {
   port: number;
   /** Lets so many kbit/s through towards the browser from now on, each packet `delayMs` late; undefined lets everything through. */
   limit(kbps: number | undefined, delayMs?: number): void;
+  /** Loses this share of the packets towards the browser from now on, spread at random. */
+  lose(share: number): void;
   /** How long a packet that came now would wait for those before it. */
   queueMs(): number;
   dropped(): number;
@@ -24,6 +26,7 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
   let bytesPerMs = Infinity;
   let lateMs = 0;
   let freeAt = 0;
+  let lostShare = 0;
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -35,7 +38,7 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
     if (waiting[0]) timer = setTimeout(drain, Math.max(0, waiting[0].at - performance.now()));
   };
   const passSlowly = (bytes: number, send: () => void) => {
-    if (queueMs() > maxQueueMs) {
+    if (queueMs() > maxQueueMs || Math.random() < lostShare) {
       dropped++;
       return;
     }
@@ -62,6 +65,7 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
       lateMs = delayMs;
       if (kbps === undefined) freeAt = 0;
     },
+    lose: (share) => { lostShare = share; },
     queueMs,
     dropped: () => dropped,
     close() {

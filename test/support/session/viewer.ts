@@ -13,15 +13,21 @@ const chromiumPath = "/usr/bin/chromium";
 const Inbound = z.object({
   framesDecoded: z.number(), keyFramesDecoded: z.number(), framesPerSecond: z.number(), packetsLost: z.number(),
   freezeCount: z.number(), audioLevel: z.number(), packetsReceived: z.number(), codec: z.string(),
+  totalFreezesDuration: z.number(), concealedSamples: z.number(), totalSamplesReceived: z.number(), jitterBufferDelay: z.number(),
+  jitterBufferEmittedCount: z.number(),
+  /** When what is shown or heard now was sent, by the streamer's clock; null before the browser knows. */
+  estimatedPlayoutTimestamp: z.number().nullable(),
 });
-const StreamStats = z.object({ state: z.string(), video: Inbound.optional(), audio: Inbound.optional() });
+/** What the browser counts of its incoming streams. */
+export const StreamStats = z.object({ state: z.string(), video: Inbound.optional(), audio: Inbound.optional() });
 const Connected = z.object({ status: z.number(), body: z.string(), firstFrameMs: z.number().optional() });
 const Rgb = z.tuple([z.number(), z.number(), z.number()]);
 
 /** A page that plays a session, in a real browser. */
 export interface Viewer extends Picture {
   page: Page;
-  connect(options?: { client?: string; takeover?: boolean; codec?: string }): Promise<z.infer<typeof Connected>>;
+  /** Lines of the offer that match one of the expressions in `without` are left out, as by a browser without that ability. */
+  connect(options?: { client?: string; takeover?: boolean; codec?: string; without?: readonly string[] }): Promise<z.infer<typeof Connected>>;
   reload(): Promise<void>;
   send(...messages: StreamInput[]): Promise<void>;
   sendRaw(text: string): Promise<void>;
@@ -63,9 +69,9 @@ export async function openViewer(browser: Browser, streamer: ViewedStreamer, opt
   };
   return {
     page,
-    async connect({ client, takeover, codec } = {}) {
+    async connect({ client, takeover, codec, without = [] } = {}) {
       const query = new URLSearchParams({ ...client && { client }, ...takeover && { takeover: "true" } });
-      return Connected.parse(await call(`connect(${JSON.stringify(query.size > 0 ? `?${query.toString()}` : "")}, ${JSON.stringify(codec ?? null)})`));
+      return Connected.parse(await call(`connect(${JSON.stringify(query.size > 0 ? `?${query.toString()}` : "")}, ${JSON.stringify(codec ?? null)}, ${JSON.stringify(without)})`));
     },
     reload: async () => { await page.reload(); },
     send,

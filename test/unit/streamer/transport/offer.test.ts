@@ -28,9 +28,11 @@ a=rtpmap:107 H264/90000
 a=fmtp:107 level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f
 a=rtpmap:108 H264/90000
 a=fmtp:108 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f
-m=audio 9 UDP/TLS/RTP/SAVPF 111
+m=audio 9 UDP/TLS/RTP/SAVPF 111 63
 a=mid:1
 a=rtpmap:111 opus/48000/2
+a=rtpmap:63 red/48000/2
+a=fmtp:63 111/111
 m=application 9 UDP/DTLS/SCTP webrtc-datachannel
 a=mid:2
 `.replaceAll("\n", "\r\n");
@@ -46,7 +48,14 @@ describe("parseOffer", () => {
         { codec: "vp8", payloadType: 96, parameters: "" },
       ],
     });
-    expect(audio).to.deep.equal({ mid: "1", extensions: {}, payloadType: 111 });
+    expect(audio).to.deep.equal({ mid: "1", extensions: {}, payloadType: 111, redundantPayloadType: 63 });
+  });
+
+  it("takes redundant audio for none that is not offered, or around another codec than Opus", () => {
+    const redundantOf = (offer: string) => parseOffer(offer).audio?.redundantPayloadType;
+    expect(redundantOf(chromium.replace("a=rtpmap:63 red/48000/2\r\n", ""))).to.equal(undefined);
+    expect(redundantOf(chromium.replace("111/111", "9/9"))).to.equal(undefined);
+    expect(redundantOf(chromium.replace("a=fmtp:63 111/111\r\n", ""))).to.equal(undefined);
   });
 
   it("removes the browser's candidates", () => {

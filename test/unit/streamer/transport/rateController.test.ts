@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import fc from "fast-check";
 import { createRateController } from "#streamer/transport/rateController.ts";
 import type { TransportFeedback } from "#streamer/rtp/transportFeedback.ts";
 
@@ -19,24 +20,34 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
   let nextFeedbackAt = feedbackEveryMs;
   let sentCount = 0;
   let propagationMs = 20;
+  let busy = { everyMs: Infinity, forMs: 0 };
+  let isSilent = false;
+  let dropped = 0;
   const pending: { sequence: number; arrivedAtMs: number | null; knownAt: number }[] = [];
   const controller = createRateController({ startKbps, minKbps: 300, maxKbps, now: () => now, onRate: (kbps) => { rate = kbps; } });
 
+  /** What arrives while the browser is busy is read afterwards, all at once. */
+  const readAt = (arrivedAtMs: number) => {
+    const sinceBusy = arrivedAtMs % busy.everyMs;
+    return sinceBusy < busy.forMs ? arrivedAtMs - sinceBusy + busy.forMs : arrivedAtMs;
+  };
   const send = () => {
     const transmissionMs = packetBytes * 8 / widthKbps;
     const queuedMs = Math.max(0, busyUntil - now);
     // Every so many packets, so that the same run always loses the same ones.
     const isLost = queuedMs > queueLimitMs || (lossRate > 0 && ++sentCount % Math.round(1 / lossRate) === 0);
+    if (queuedMs > queueLimitMs) dropped++;
     if (!isLost) busyUntil = Math.max(now, busyUntil) + transmissionMs;
     controller.sent(sequence, packetBytes);
-    pending.push({ sequence, arrivedAtMs: isLost ? null : busyUntil + propagationMs, knownAt: isLost ? now + propagationMs : busyUntil + propagationMs });
+    const readAtMs = readAt((isLost ? now : busyUntil) + propagationMs);
+    pending.push({ sequence, arrivedAtMs: isLost ? null : readAtMs, knownAt: readAtMs });
     sequence = (sequence + 1) & 0xffff;
   };
   const report = () => {
     const known = pending.filter(({ knownAt }) => knownAt <= now);
     pending.splice(0, pending.length, ...pending.filter(({ knownAt }) => knownAt > now));
     const feedback: TransportFeedback = known.map(({ sequence: number, arrivedAtMs }) => ({ sequence: number, arrivedAtMs }));
-    if (feedback.length > 0) controller.feedback(feedback);
+    if (feedback.length > 0 && !isSilent) controller.feedback(feedback);
   };
   return {
     controller,
@@ -49,6 +60,11 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     stall: (ms: number) => { busyUntil = Math.max(busyUntil, now) + ms; },
     /** The way becomes longer or shorter. */
     setPropagation: (ms: number) => { propagationMs = ms; },
+    /** No more reports come back. */
+    silence: () => { isSilent = true; },
+    dropped: () => dropped,
+    /** The browser reads nothing for so long, so often. */
+    setBusy: (everyMs: number, forMs: number) => { busy = { everyMs, forMs }; },
     setLoss: (share: number) => { lossRate = share; },
     run(seconds: number) {
       for (const end = now + seconds * 1_000; now < end; now++) {
@@ -69,11 +85,11 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.within(5_700, 6_000);
   });
 
-  it("falls below a bottleneck's capacity within two seconds, so that its queue drains", () => {
+  it("falls below a bottleneck's capacity within a second, so that its queue drains", () => {
     const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
     way.run(3);
     way.setWidth(2_500);
-    way.run(2);
+    way.run(1);
     expect(way.rate()).to.be.below(2_500);
     way.run(1);
     expect(way.queueMs()).to.be.below(100);
@@ -131,16 +147,124 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.above(1_500);
   });
 
-  it("regains half the starting rate with a still picture after many short congestions", () => {
+  it("regains half the starting rate with a still picture after a congestion that left less", () => {
     const way = simulate();
     way.setContent(400);
-    for (let hiccup = 0; hiccup < 6; hiccup++) {
-      way.stall(390);
-      way.run(2);
-    }
+    way.setWidth(200);
+    way.run(10);
     expect(way.rate()).to.be.below(1_000);
+    way.setWidth(Infinity);
     way.run(25);
     expect(way.rate()).to.be.within(1_900, 2_000);
+  });
+
+  it("reacts while the queue of a path a little too narrow is still short", () => {
+    const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
+    way.run(3);
+    way.setWidth(3_500);
+    let longestMs = 0;
+    for (let step = 0; step < 20; step++) {
+      way.run(0.05);
+      longestMs = Math.max(longestMs, way.queueMs());
+    }
+    expect(longestMs).to.be.below(50);
+    expect(way.rate()).to.be.below(3_500);
+  });
+
+  it("keeps its rate when a wide path stands still for a moment, again and again", () => {
+    const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
+    way.setWidth(12_000);
+    let lowest = Infinity;
+    for (let second = 0; second < 10; second++) {
+      way.stall(150);
+      way.run(1);
+      lowest = Math.min(lowest, way.rate());
+    }
+    expect(lowest).to.be.above(3_500);
+  });
+
+  it("keeps its rate when the browser is busy for a moment, again and again", () => {
+    const way = simulate();
+    way.setBusy(700, 120);
+    way.run(20);
+    expect(way.rate()).to.be.above(4_000);
+  });
+
+  it("lets a path's queue overflow hardly at all when most of its capacity is gone, and is back within five seconds of its return", () => {
+    const way = simulate({ startKbps: 8_000 });
+    way.setWidth(10_000);
+    way.run(5);
+    const before = way.rate();
+    expect(before).to.be.above(7_000);
+    way.setWidth(1_500);
+    way.run(1);
+    expect(way.dropped()).to.be.below(100);
+    way.run(1);
+    const dropped = way.dropped();
+    way.run(8);
+    expect(way.dropped()).to.equal(dropped);
+    expect(way.rate()).to.be.within(1_000, 1_700);
+    way.setWidth(10_000);
+    way.run(5);
+    expect(way.rate()).to.be.above(before * 0.8);
+  });
+
+  it("never stays above any path's capacity, uses most of it, and keeps the queue short", function () {
+    this.timeout(30_000);
+    fc.assert(fc.property(fc.integer({ min: 800, max: 7_000 }), fc.integer({ min: 500, max: 8_000 }), fc.integer({ min: 5, max: 150 }), (widthKbps, startKbps, propagationMs) => {
+      const way = simulate({ startKbps });
+      way.setPropagation(propagationMs);
+      way.setWidth(widthKbps);
+      way.run(6);
+      let [secondsAbove, longestAbove, sum] = [0, 0, 0];
+      const [steps, stepSeconds] = [100, 0.1];
+      const queues: number[] = [];
+      for (let step = 0; step < steps; step++) {
+        way.run(stepSeconds);
+        secondsAbove = way.rate() > widthKbps * 1.02 ? secondsAbove + stepSeconds : 0;
+        longestAbove = Math.max(longestAbove, secondsAbove);
+        sum += Math.min(way.rate(), widthKbps);
+        queues.push(way.queueMs());
+      }
+      expect(longestAbove, "seconds above the capacity").to.be.below(1.5);
+      expect(sum / steps / widthKbps, "share of the capacity used").to.be.above(0.6);
+      expect(queues.toSorted((a, b) => a - b)[steps / 2], "median queue in ms").to.be.below(60);
+    }), { numRuns: 12 });
+  });
+
+  it("keeps within other limits at once, and tries a wider one as a new connection would", () => {
+    const way = simulate({ startKbps: 4_000, maxKbps: 8_000 });
+    way.run(2);
+    way.controller.setLimits({ minKbps: 300, maxKbps: 1_500, fps: 30 });
+    expect(way.rate()).to.equal(1_500);
+    way.run(5);
+    expect(way.rate()).to.be.at.most(1_500);
+    way.controller.setLimits({ minKbps: 300, maxKbps: 8_000, fps: 60 });
+    expect(way.rate()).to.equal(4_000);
+    way.run(10);
+    expect(way.rate()).to.be.above(7_000);
+  });
+
+  it("does not fall below a minimum that was raised, and reacts to a narrow path at few pictures a second too", () => {
+    const way = simulate();
+    way.controller.setLimits({ minKbps: 1_000, maxKbps: 8_000, fps: 10 });
+    way.run(3);
+    way.setWidth(500);
+    way.run(5);
+    expect(way.rate()).to.equal(1_000);
+  });
+
+  it("slows down when reports stop, though not when nothing was sent meanwhile", () => {
+    const way = simulate();
+    way.run(3);
+    const before = way.rate();
+    way.setContent(5);
+    way.run(10);
+    expect(way.rate()).to.be.at.least(before * 0.9);
+    way.setContent(Infinity);
+    way.silence();
+    way.run(5);
+    expect(way.rate()).to.be.below(before * 0.3);
   });
 
   it("never falls below the minimum rate", () => {

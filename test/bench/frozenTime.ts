@@ -1,0 +1,63 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Browser } from "playwright-core";
+import { openBottleneck } from "#test/support/session/bottleneck.ts";
+import { buildGame, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { startSessionPair } from "#test/support/session/sessionPair.ts";
+import { launchBrowser, openViewer } from "#test/support/session/viewer.ts";
+import { atLeastRow, type BenchRow } from "./row.ts";
+
+const rounds = Number(process.env["ROUNDS"] ?? 2);
+const [wideKbps, narrowKbps] = [10_000, 1_500];
+const pathMs = 20;
+const lossShare = 0.02;
+/** Without these the streamer gets no reports and is asked for nothing again: it sends at a fixed bitrate, as its encoder makes it. */
+const withoutRepair = ["transport-wide-cc", "transport-cc", "^a=rtcp-fb:\\d+ nack$"];
+
+/**
+ * P7: how long the picture stands still, as the browser counts it, over a path of 10, then 1.5, then 10 Mbit/s and then 2 % loss; against the
+ * same streamer at a fixed bitrate and without retransmissions. In turns, summed up over the rounds.
+ */
+export async function measureFrozenTime(): Promise<BenchRow> {
+  const images = await prepareSessionImages();
+  const archive = await buildGame("testcard", images.game);
+  const browser = await launchBrowser();
+  let [ours, peers] = [0, 0];
+  try {
+    for (let round = 0; round < rounds; round++) {
+      ours += await frozenMs(browser, images, archive, []);
+      peers += await frozenMs(browser, images, archive, withoutRepair);
+    }
+  } finally {
+    await browser.close();
+  }
+  return atLeastRow("P7 frozen over 10 → 1.5 → 10 Mbit/s and 2 % loss, fixed bitrate without NACK", ours, peers, 5);
+}
+
+async function frozenMs(browser: Browser, images: SessionImages, archive: string, without: readonly string[]): Promise<number> {
+  const pair = await startSessionPair({
+    images, game: { archive, launcher: "testcard.sh" }, gameEnv: { TESTCARD_NOISE: "300" }, streamerEnv: { START_KBPS: "6000", MAX_KBPS: "6000" },
+  });
+  const path = await openBottleneck(pair.udpPort);
+  path.limit(wideKbps, pathMs);
+  const viewer = await openViewer(browser, pair, { mediaPort: path.port });
+  try {
+    const { status } = await viewer.connect({ without });
+    if (status !== 201) throw new Error(`The offer was refused with ${status}.`);
+    await delay(4_000); // The decoder and the rate settle, as they have in a session that is played.
+    const frozenSeconds = async () => (await viewer.stats()).video?.totalFreezesDuration ?? 0;
+    const before = await frozenSeconds();
+    path.limit(narrowKbps, pathMs);
+    await delay(8_000);
+    path.limit(wideKbps, pathMs);
+    await delay(6_000);
+    path.lose(lossShare);
+    await delay(8_000);
+    path.lose(0);
+    await delay(3_000); // A freeze counts when it has ended.
+    return (await frozenSeconds() - before) * 1_000;
+  } finally {
+    await viewer.close();
+    path.close();
+    await pair.remove();
+  }
+}

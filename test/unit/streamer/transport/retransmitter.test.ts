@@ -1,0 +1,86 @@
+import { expect } from "chai";
+import { createRetransmitter } from "#streamer/transport/retransmitter.ts";
+import { sequenceOf } from "#streamer/rtp/rtpPacket.ts";
+
+const packetBytes = 1_200;
+
+function aSender({ rateKbps = 4_000, mayRequestKeyFrame = true } = {}) {
+  let now = 0;
+  let keyFrames = 0;
+  const resent: number[] = [];
+  const retransmitter = createRetransmitter({
+    now: () => now,
+    rateKbps: () => rateKbps,
+    resend: (packet) => resent.push(sequenceOf(packet)),
+    requestKeyFrame: () => {
+      if (mayRequestKeyFrame) keyFrames++;
+      return mayRequestKeyFrame;
+    },
+  });
+  return {
+    retransmitter, resent,
+    keyFrames: () => keyFrames,
+    wait: (ms: number) => { now += ms; },
+    send: (from: number, count: number) => {
+      for (let sequence = from; sequence < from + count; sequence++) {
+        const packet = Buffer.alloc(packetBytes);
+        packet.writeUInt16BE(sequence & 0xffff, 2);
+        retransmitter.sent(packet);
+      }
+    },
+  };
+}
+
+describe("createRetransmitter", () => {
+  it("sends what was missed again, across the end of the sequence numbers, and nothing that it never sent", () => {
+    const { retransmitter, resent, send } = aSender();
+    send(0xfffe, 4);
+    retransmitter.respond([0xffff, 0, 77]);
+    expect(resent).to.deep.equal([0xffff, 0]);
+  });
+
+  it("does not send a packet again that is on its way", () => {
+    const { retransmitter, resent, send, wait } = aSender();
+    send(1, 3);
+    retransmitter.respond([2]);
+    wait(20);
+    retransmitter.respond([2]);
+    expect(resent).to.deep.equal([2]);
+    wait(30);
+    retransmitter.respond([2]);
+    expect(resent).to.deep.equal([2, 2]);
+  });
+
+  it("forgets what is too old to be shown", () => {
+    const { retransmitter, resent, send, wait, keyFrames } = aSender();
+    send(1, 3);
+    wait(1_500);
+    retransmitter.respond([1, 2, 3]);
+    expect({ resent, keyFrames: keyFrames() }).to.deep.equal({ resent: [], keyFrames: 0 });
+  });
+
+  it("asks for one key frame instead of sending more again than the path carries, and answers nothing from before it", () => {
+    const { retransmitter, resent, send, wait, keyFrames } = aSender({ rateKbps: 1_000 });
+    send(0, 200);
+    const lost = Array.from({ length: 150 }, (_, sequence) => sequence);
+    retransmitter.respond(lost);
+    wait(50);
+    retransmitter.respond(lost.slice(0, 3));
+    expect({ resent, keyFrames: keyFrames() }).to.deep.equal({ resent: [], keyFrames: 1 });
+    send(200, 5);
+    retransmitter.respond([202]);
+    expect(resent).to.deep.equal([202]);
+  });
+
+  it("never sends more again than a quarter of the rate over time, however often it is asked", () => {
+    const { retransmitter, resent, send, wait } = aSender({ rateKbps: 2_000, mayRequestKeyFrame: false });
+    const seconds = 10;
+    for (let step = 0; step < seconds * 20; step++) {
+      send(step * 10, 10);
+      for (let first = 0; first < 10; first += 2) retransmitter.respond([step * 10 + first & 0xffff, step * 10 + first + 1 & 0xffff]);
+      wait(50);
+    }
+    const kbps = resent.length * packetBytes * 8 / 1_000 / seconds;
+    expect(kbps).to.be.within(400, 550);
+  });
+});
