@@ -12,6 +12,7 @@ import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type NewGameSession } from "./launchQueries.ts";
+import type { SiteResources } from "../games/siteResources.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";
@@ -21,7 +22,7 @@ import { recordLaunchFailure } from "./recordLaunchFailure.ts";
 
 /** What a launch needs. */
 export interface LaunchDeps {
-  config: { isInternetAllowed: boolean; gameSession: GameSessionSettings };
+  config: { isInternetAllowed: boolean; gameSession: GameSessionSettings; siteResources: SiteResources };
   logger: Logger;
   clock: Clock;
   postgres: Postgres;
@@ -55,7 +56,7 @@ export async function launchGame(
     if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
     if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
     const source = {
-      userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession,
+      userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, siteResources: deps.config.siteResources,
       ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
     };
     const { gameId, versionId } = context;

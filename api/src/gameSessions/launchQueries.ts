@@ -1,9 +1,10 @@
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { GameNeeds } from "./resourceProfile.ts";
 import type { Slot } from "./slotChoice.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** Everything that decides whether and how a game is launched. */
-export interface LaunchContext {
+export interface LaunchContext extends GameNeeds {
   gameId: string;
   versionId: string;
   sha256: string;
@@ -12,8 +13,6 @@ export interface LaunchContext {
   network: "none" | "internet";
   /** Null for the default. */
   saveLimitMb: number | null;
-  cpuMillicores: number | null;
-  peakMemoryMb: number | null;
   /** The user's session that has not ended. */
   activeSessionId: string | null;
   /** Sessions of all users that the cluster has not ended yet: their players may be free already, their places are not. */
@@ -43,7 +42,10 @@ export async function findLaunchContext(transaction: Queryable, slug: string, us
     text: `
       SELECT g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
         g.network, g.save_limit_mb AS "saveLimitMb",
-        g.profile_cpu_millicores AS "cpuMillicores", g.profile_peak_memory_mb AS "peakMemoryMb",
+        json_build_object('memoryMb', g.memory_mb, 'cpuMillicores', g.cpu_millicores, 'gpuShare', g.gpu_share,
+          'pictureWidth', g.picture_width, 'pictureHeight', g.picture_height) AS "declared",
+        json_build_object('cpuMillicores', g.profile_cpu_millicores, 'peakMemoryMb', g.profile_peak_memory_mb,
+          'highestMemoryMb', g.profile_highest_memory_mb, 'memoryFloorMb', g.profile_memory_floor_mb) AS "profile",
         (SELECT id FROM game_sessions WHERE user_id = $2 AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
         (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions",
         (SELECT coalesce(json_agg(json_build_object(
