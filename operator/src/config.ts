@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { parseQuantity } from "#kube/quantity.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
@@ -38,6 +39,7 @@ const Variables = z.object({
   SESSIONS_NAMESPACE: words("joypod-sessions"),
   GAME_NODE_SELECTOR: labelPairs,
   GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
+  COUNT_OTHER_PODS: z.enum(["on", "off"]).default("on"),
   SOFTWARE_SLOTS: whole(2, 1, 1000),
   MEDIA_PORT_FIRST: whole(20_000, 1024, 65_535),
   MEDIA_PORT_LAST: whole(20_999, 1024, 65_535),
@@ -89,6 +91,10 @@ export function readConfig(environment: Environment) {
     /** Undefined: sessions render in software. */
     gpuResourceName: env.GPU_RESOURCE_NAME === "" ? undefined : env.GPU_RESOURCE_NAME,
     softwareSlots: env.SOFTWARE_SLOTS,
+    /** Off where session pods have a priority class, too: they may push other pods off their node, and only the scheduler knows which. */
+    countsOtherPods: env.COUNT_OTHER_PODS === "on" && env.SESSION_POD_PRIORITY_CLASS === "",
+    /** What a session's pod requests beside what its game asks for. */
+    podOverhead: { cpuMillicores: Math.ceil((parseQuantity(env.STREAMER_CPU) ?? 0) * 1000), memoryBytes: Math.ceil(parseQuantity(env.STREAMER_MEMORY) ?? 0) },
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
     announceAddress: env.ANNOUNCE_ADDRESS === "" ? undefined : env.ANNOUNCE_ADDRESS,
     sessionPod: {

@@ -4,11 +4,14 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
+import type { OtherPod } from "./otherPods.ts";
 
 /** What the operator knows of the cluster, kept up to date by its watches and by the responses to its own writes. */
 export interface Cluster {
   gameSessions: ObjectCache<GameSession, "node" | "game">;
   pods: ObjectCache<Pod, "node">;
+  /** Pods of other namespaces; empty where they are not counted. */
+  otherPods: ObjectCache<OtherPod>;
   nodes: ObjectCache<Node>;
   gameNodes: ObjectCache<GameNode>;
   gameCaches: ObjectCache<GameCache>;
@@ -24,6 +27,7 @@ export function createCluster(): Cluster {
       },
     }),
     pods: new ObjectCache({ indexes: { node: (pod) => [nodeOfPod(pod) ?? []].flat() } }),
+    otherPods: new ObjectCache(),
     nodes: new ObjectCache(),
     gameNodes: new ObjectCache(),
     gameCaches: new ObjectCache(),

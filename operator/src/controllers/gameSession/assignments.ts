@@ -1,4 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { addShares, noShare, sessionShare, subtractShares, type NodeShare } from "#contracts/crd/nodeShare.ts";
 import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -8,8 +9,10 @@ import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
 import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
-import { portsOn, sessionsOn } from "../../nodes/occupancy.ts";
-import { announceAddress, chooseNode, choosePort, type Candidate } from "./placement.ts";
+import type { NodeLoads } from "../../nodes/nodeLoads.ts";
+import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
+import { portsOn } from "../../nodes/occupancy.ts";
+import { announceAddress, chooseNode, choosePort, whyNoNode, type Candidate } from "./placement.ts";
 import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** A session's place: a slot of a node and a media port there. */
@@ -19,6 +22,9 @@ export interface Assignment {
   address: string | undefined;
 }
 
+/** Of a node that does not say what it has, the scheduler alone knows. */
+const unlimited = { cpuMillicores: Number.POSITIVE_INFINITY, memoryBytes: Number.POSITIVE_INFINITY };
+
 /** Why no place was found, for the session's Scheduled condition. */
 export interface NoPlace {
   reason: Exclude<ScheduledReason, typeof scheduledReasons.nodeAssigned>;
@@ -27,7 +33,9 @@ export interface NoPlace {
 
 export interface AssignmentsDeps {
   cluster: Cluster;
-  config: Pick<Config, "gameNodeSelector" | "gpuResourceName" | "softwareSlots" | "mediaPorts" | "announceAddress" | "timing">;
+  config: Pick<Config, "gameNodeSelector" | "gpuResourceName" | "softwareSlots" | "mediaPorts" | "announceAddress" | "podOverhead" | "timing">;
+  loads: NodeLoads;
+  otherRequests: OtherRequests;
   heartbeats: Heartbeats;
   clock: Clock;
 }
@@ -39,7 +47,7 @@ export interface AssignmentsDeps {
 export class Assignments {
   readonly #deps: AssignmentsDeps;
   /** By session key: what was assigned, and is not yet seen in the session's status. */
-  readonly #recent = new Map<string, Assignment & { uid: string }>();
+  readonly #recent = new Map<string, Assignment & { uid: string; share: NodeShare }>();
   /** By node: ports whose pod is gone, and the monotonic time in milliseconds from which they may be assigned again. */
   readonly #quarantine = new Map<string, Map<number, number>>();
 
@@ -58,13 +66,9 @@ export class Assignments {
     if (assigned?.uid === session.metadata.uid && !excluded.includes(assigned.nodeName) && this.#isSchedulable(assigned.nodeName)) return assigned;
     this.#recent.delete(key);
     const candidates = this.#candidates(session, excluded);
-    const chosen = chooseNode(candidates);
-    if (!chosen) {
-      return candidates.length === 0
-        ? { reason: scheduledReasons.noGameNodes, message: "No game node is schedulable." }
-        : { reason: scheduledReasons.noCapacity, message: `All slots of ${candidates.length} game nodes are taken.` };
-    }
-    return this.#assignOn(session, chosen.nodeName);
+    const needed = sessionShare(session.spec, this.#deps.config.podOverhead);
+    const chosen = chooseNode(candidates, needed);
+    return chosen ? this.#assignOn(session, chosen.nodeName) : whyNoNode(candidates, needed);
   }
 
   /** Returns another port on the session's node than the one it has. */
@@ -91,7 +95,7 @@ export class Assignments {
     const node = cluster.nodes.get(nodeName);
     const address = node && announceAddress(config.announceAddress, addressesOf(node));
     const assignment = { nodeName, mediaPort, address };
-    this.#recent.set(keyOf(session), { ...assignment, uid: session.metadata.uid });
+    this.#recent.set(keyOf(session), { ...assignment, uid: session.metadata.uid, share: sessionShare(session.spec, config.podOverhead) });
     return assignment;
   }
 
@@ -104,19 +108,30 @@ export class Assignments {
     }
   }
 
-  #candidates(session: GameSession, excluded: readonly string[]): Candidate[] {
-    const { cluster, config } = this.#deps;
+  #candidates(session: Stored<GameSession>, excluded: readonly string[]): Candidate[] {
+    const { cluster, config, loads, otherRequests } = this.#deps;
+    const key = keyOf(session);
+    const unseen = this.#unseenLoads(key);
     return cluster.gameNodes.list().flatMap(({ metadata: { name }, status }) => {
       const node = cluster.nodes.get(name);
       if (!node || excluded.includes(name) || !this.#isSchedulable(name)) return [];
       const content = status?.cache?.entries.find(({ digest }) => digest === session.spec.contentDigest)?.state ?? "Absent";
-      return [{
-        nodeName: name,
-        slots: slotsOf(node, config),
-        used: this.#usedSlots(name, session.metadata.name),
-        content: content === "Queued" ? "Downloading" : content,
-      }];
+      const slots = slotsOf(node, config);
+      const load = addShares(loads.on(name, key), unseen.get(name) ?? noShare);
+      const left = subtractShares({ slots, ...(offeredBy(node, otherRequests.on(name)) ?? unlimited) }, load);
+      return [{ nodeName: name, slots, used: load.slots, left, content: content === "Queued" ? "Downloading" : content }];
     });
+  }
+
+  /** By node: what was assigned to other sessions and does not show in the caches yet. */
+  #unseenLoads(exceptKey: string): Map<string, NodeShare> {
+    const { loads } = this.#deps;
+    const unseen = new Map<string, NodeShare>();
+    for (const [key, { nodeName, share }] of this.#recent) {
+      if (key === exceptKey || loads.ofSession(key, nodeName) !== undefined) continue;
+      unseen.set(nodeName, addShares(unseen.get(nodeName) ?? noShare, share));
+    }
+    return unseen;
   }
 
   #isSchedulable(nodeName: string): boolean {
@@ -124,13 +139,6 @@ export class Assignments {
     const node = cluster.nodes.get(nodeName);
     return node !== undefined && hasLabels(node, config.gameNodeSelector)
       && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined;
-  }
-
-  #usedSlots(nodeName: string, except: string): number {
-    const names = sessionsOn(this.#deps.cluster, nodeName);
-    for (const [key, assigned] of this.#recent) if (assigned.nodeName === nodeName) names.add(key.slice(key.indexOf("/") + 1));
-    names.delete(except);
-    return names.size;
   }
 
   #takenPorts(nodeName: string): Set<number> {

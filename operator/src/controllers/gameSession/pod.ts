@@ -1,4 +1,4 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { memoryLimitOf, type GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId, socketNames } from "#contracts/nodeLayout.ts";
 import { signalPort } from "#contracts/stream.ts";
@@ -161,7 +161,8 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
 
 function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: SessionPodConfig): Container {
   const memory = String(spec.resources.memoryBytes + spec.saveVolumeBytes);
-  const gpu = config.gpuResourceName === undefined ? {} : { [config.gpuResourceName]: "1" };
+  const memoryLimit = String(memoryLimitOf(spec.resources) + spec.saveVolumeBytes);
+  const gpu = config.gpuResourceName === undefined ? {} : { [config.gpuResourceName]: String(spec.resources.gpuShare) };
   return {
     name: containerNames.game,
     image: config.gameImage,
@@ -179,7 +180,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       ...(spec.network === "Internet" ? { GAME_NETWORK: "internet" } : {}),
     }),
     securityContext: containerSecurity,
-    resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory, ...gpu } },
+    resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory: memoryLimit, ...gpu } },
     volumeMounts: [
       { name: "x11", mountPath: "/tmp/.X11-unix", readOnly: true },
       // To connect to a socket takes no right to write beside it.

@@ -134,8 +134,10 @@ function unreadyContent({ session: { status } }: SessionWorld): Condition | unde
 function startTimedOut(world: SessionWorld): StopCause {
   const { session } = world;
   if (session.status?.nodeName === undefined) {
-    const why = findCondition(session.status?.conditions, "Scheduled")?.message ?? "no game node was chosen";
-    return failed(scheduledReasons.noCapacity, `No game node could take the session in time: ${why}`);
+    const unplaced = findCondition(session.status?.conditions, "Scheduled");
+    const why = unplaced?.message ?? "no game node was chosen";
+    const reason = unplaced?.reason === scheduledReasons.insufficientResources ? scheduledReasons.insufficientResources : scheduledReasons.noCapacity;
+    return failed(reason, `No game node could take the session in time: ${why}`);
   }
   if (!isPrepared(session)) return contentFailed(world);
   const pod = currentPod(world);
