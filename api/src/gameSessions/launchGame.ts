@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { limits } from "#contracts/limits.ts";
 import { KubeError } from "#kube/errors.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -8,9 +7,9 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessionSpec.ts";
+import { checkRoom, noServers } from "./checkRoom.ts";
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
-import { offeredSlots } from "../cluster/capacity.ts";
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type NewGameSession } from "./launchQueries.ts";
 import type { SiteResources } from "../games/siteResources.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
@@ -54,15 +53,16 @@ export async function launchGame(
     const slot = slotOf(choice);
     if (choice.kind === "continue" && choice.slot.isUnreadable) throw await unreadable(transaction, choice.slot);
     if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
-    if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
     const source = {
       userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, siteResources: deps.config.siteResources,
       ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
     };
+    const spec = buildGameSessionSpec(source);
+    checkRoom(deps.cluster, context, spec);
     const { gameId, versionId } = context;
     const newSlotNumber = slot.isNew ? slot.number : undefined;
     const stored = {
-      id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source),
+      id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec,
     };
     if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
     await alsoWithin?.(stored.id, transaction);
@@ -78,10 +78,6 @@ const noInternetMessage = "This game needs the internet, which this site does no
 
 function sessionActive(sessionId: string): DomainError {
   return new DomainError("session_active", { message: sessionActiveMessage, extra: { sessionId } });
-}
-
-function noServers(message: string, cause?: unknown): DomainError {
-  return new DomainError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
 }
 
 /** Why the session could not be stored, although nothing spoke against it a moment before. */
@@ -117,10 +113,6 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   return { ...choice.slot, isNew: false };
 }
 
-function slotsOfCluster({ cluster }: LaunchDeps): number {
-  return offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list());
-}
-
 /** Creates the object; the recorder notes that when it sees the object. */
 async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): Promise<void> {
   const { logger, gameSessionWriter } = deps;
@@ -129,6 +121,6 @@ async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): 
   } catch (error) {
     if (error instanceof KubeError && error.status === 422) logger.error({ err: error, gameSession: id }, "The Kubernetes API refused the spec of a game session.");
     await recordLaunchFailure(deps, id, "The cluster could not take the session.");
-    throw noServers("No game server can be reached just now: try again in a moment.", error);
+    throw noServers("No game server can be reached just now: try again in a moment.", { cause: error });
   }
 }

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { aGame, aPartner, type TestGame, type TestPartner } from "../../factories/catalog.ts";
+import { aGame, aPartner, aUser, type TestGame, type TestPartner } from "../../factories/catalog.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 import type { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
@@ -111,4 +112,75 @@ describe("resources of a game", function () {
     await playedLimit({ usage: { durationSeconds: 0, cpuSeconds: 1, peakMemoryBytes: 2000 * mebibyte } });
     expect(await playedLimit({})).to.equal(3000);
   });
+});
+
+describe("POST /api/game/launch on nodes with little memory", function () {
+  this.timeout(60_000);
+  let fixture: LaunchFixture;
+
+  beforeEach(async () => {
+    fixture = await LaunchFixture.start({ slots: 0, env: { LAUNCHES_PER_MINUTE: "100" } });
+  });
+  afterEach(() => fixture.stop());
+
+  /** A node with ten slots that says what sessions may request. */
+  async function addNode(cpuMillicores: number, memoryMb: number): Promise<string> {
+    const name = await fixture.addNode(10);
+    const capacity = { offered: { cpuMillicores, memoryBytes: memoryMb * mebibyte }, overhead: { cpuMillicores: 250, memoryBytes: 256 * mebibyte } };
+    await fixture.operator.nodes.mergePatchStatus({ name }, { status: { capacity } });
+    await eventually(() => fixture.api.deps.cluster.gameNode(name)?.status?.capacity?.offered !== undefined, { what: "the API to see what the node offers" });
+    return name;
+  }
+
+  /** What a player is told who launches the fixture's game, which takes 1024 + 256 + 256 MiB and 500m + 250m unless it declares more. */
+  async function launchError(): Promise<{ message: string; lack?: string }> {
+    await fixture.newPlayer();
+    const response = await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug });
+    expectErrorResponse(response, 503, "no_servers");
+    expect(response.headers.get("retry-after")).to.equal("10");
+    return response.json();
+  }
+  const launch = async (): Promise<string> => {
+    await fixture.newPlayer();
+    return fixture.launched();
+  };
+
+  it("says which resource nothing has left, also when the operator has placed none of them yet", async () => {
+    await addNode(8000, 3072);
+    const first = await launch();
+    const launched = await Promise.all([launchStatus(), launchStatus(), launchStatus()]);
+    expect(launched.toSorted(), "those that come together").to.deep.equal([202, 503, 503]);
+    expect(await launchError()).to.include({ lack: "memory", message: "No game server has 1536 MiB of memory left, which this game takes: try again in a moment." });
+    await fixture.operator.finish(first);
+    await fixture.ended(first);
+    await launch();
+  });
+
+  it("counts sessions where they were placed", async () => {
+    const small = await addNode(8000, 2000);
+    await addNode(800, 8000);
+    const first = await launch();
+    await fixture.operator.report(first, { nodeName: small });
+    await eventually(() => fixture.api.deps.cluster.sessionLoads.unplaced().length === 0, { what: "the API to see the place" });
+    await launch();
+    expect(await launchError()).to.include({ lack: "memory" });
+  });
+
+  it("says when no node is large enough for the game", async () => {
+    await addNode(700, 8000);
+    expect(await launchError()).to.include({ lack: "processors", message: "No game server is large enough for this game, which takes 0.75 processors: this site has to add one." });
+    await addNode(8000, 1024);
+    expect(await launchError()).to.include({ lack: "memory" });
+  });
+
+  it("says that all are taken where slots alone are missing", async () => {
+    await fixture.addNode(1);
+    await launch();
+    expect(await launchError()).to.deep.include({ message: "All game servers are taken: try again in a moment." }).and.to.not.have.property("lack");
+  });
+
+  async function launchStatus(): Promise<number> {
+    const player = fixture.api.as(await aUser(fixture.api.deps));
+    return (await player.post("/api/game/launch", { gameSlug: fixture.game.slug })).status;
+  }
 });

@@ -1,0 +1,47 @@
+import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import { sessionShare, type NodeShare } from "#contracts/crd/nodeShare.ts";
+import type { ServerLack } from "#contracts/http/errors.ts";
+import { limits } from "#contracts/limits.ts";
+import { offeredSlots, shortageOf, type Shortage } from "../cluster/capacity.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import { DomainError } from "../errors.ts";
+import type { LaunchContext, UnseenSession } from "./launchQueries.ts";
+
+const noOverhead = { cpuMillicores: 0, memoryBytes: 0 };
+
+/** Throws no_servers when the cluster has no room for a session of that spec: all slots are taken, or no node has the memory or processors. */
+export function checkRoom(cluster: ClusterView, { activeSessions, unseenSessions }: Pick<LaunchContext, "activeSessions" | "unseenSessions">, spec: GameSessionSpec): void {
+  const gameNodes = cluster.gameNodes.cache.list();
+  if (activeSessions >= offeredSlots(gameNodes, cluster.gameSessions.cache.list())) throw noServers(allTaken);
+  const { sessionLoads } = cluster;
+  const unseen = unseenSessions.filter(({ id }) => !sessionLoads.has(id)).map(shareOfUnseen);
+  const waiting = [...unseen, ...sessionLoads.unplaced()];
+  const shortage = shortageOf(sessionShare(spec, noOverhead), { gameNodes, loadOn: (node) => sessionLoads.on(node), waiting });
+  if (shortage !== undefined) throw shortageError(shortage);
+}
+
+function shareOfUnseen({ resources, saveVolumeBytes }: UnseenSession): NodeShare {
+  return sessionShare({ resources: { ...resources, gpuShare: resources.gpuShare ?? 1 }, saveVolumeBytes }, noOverhead);
+}
+
+/** Returns a 503 that may be tried again soon; `lack` says what is missing where not all servers are simply taken. */
+export function noServers(message: string, { cause, lack }: { cause?: unknown; lack?: ServerLack } = {}): DomainError {
+  return new DomainError("no_servers", {
+    message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause, ...(lack === undefined ? {} : { extra: { lack } }),
+  });
+}
+
+const allTaken = "All game servers are taken: try again in a moment.";
+
+function shortageError({ lack, isTooLarge, needed }: Shortage): DomainError {
+  if (lack === "slots" && needed.slots === 1) return noServers(allTaken);
+  const amount = {
+    slots: `${needed.slots} shares of a GPU`,
+    memory: `${Math.ceil(needed.memoryBytes / 2 ** 20)} MiB of memory`,
+    processors: `${needed.cpuMillicores / 1000} processors`,
+  }[lack];
+  const message = isTooLarge
+    ? `No game server is large enough for this game, which takes ${amount}: this site has to add one.`
+    : `No game server has ${amount} left, which this game takes: try again in a moment.`;
+  return noServers(message, { lack: lack === "slots" ? "gpu" : lack });
+}
