@@ -24,7 +24,8 @@ function isForeign(gameSession: GameSession): boolean {
 
 /** Why no node has room for a session; `isTooLarge` when none would have it without other sessions either. */
 export interface Shortage {
-  lack: Lack;
+  /** At least one: several where one node lacks this and another that. */
+  lacks: readonly Lack[];
   isTooLarge: boolean;
   /** What the session's pod requests. */
   needed: NodeShare;
@@ -56,18 +57,20 @@ export function shortageOf(
     const offer = offers.find(({ left, overhead }) => lackOf(podShare(share, overhead), left) === undefined);
     if (offer) offer.left = subtractShares(offer.left, podShare(share, offer.overhead));
   }
-  const lack = leastLack(offers.map(({ left, overhead }) => lackOf(podShare(needed, overhead), left)));
-  if (lack === undefined) return undefined;
-  const lackOfWhole = leastLack(offers.map(({ whole, overhead }) => lackOf(podShare(needed, overhead), whole)));
-  return { lack: lackOfWhole ?? lack, isTooLarge: lackOfWhole !== undefined, needed: podShare(needed, first.overhead) };
+  const lacks = lacksOf(offers.map(({ left, overhead }) => lackOf(podShare(needed, overhead), left)));
+  if (lacks.length === 0) return undefined;
+  const lacksOfWhole = lacksOf(offers.map(({ whole, overhead }) => lackOf(podShare(needed, overhead), whole)));
+  const isTooLarge = lacksOfWhole.length > 0;
+  return { lacks: isTooLarge ? lacksOfWhole : lacks, isTooLarge, needed: podShare(needed, first.overhead) };
 }
 
 function podShare(share: NodeShare, overhead: PodResources): NodeShare {
   return addShares(share, { slots: 0, ...overhead });
 }
 
-/** Returns undefined where nothing lacks somewhere; else what lacks where there are free slots, as that tells more than that others have none. */
-function leastLack(lacks: readonly (Lack | undefined)[]): Lack | undefined {
-  if (lacks.includes(undefined)) return undefined;
-  return lacks.find((lack) => lack !== "slots") ?? "slots";
+/** Returns nothing where a node has room; else what nodes with free slots lack, as that tells more than that others have none. */
+function lacksOf(byNode: readonly (Lack | undefined)[]): Lack[] {
+  if (byNode.includes(undefined)) return [];
+  const resources = (["memory", "processors"] as const).filter((lack) => byNode.includes(lack));
+  return resources.length === 0 ? ["slots"] : resources;
 }

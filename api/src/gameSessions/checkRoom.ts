@@ -33,15 +33,17 @@ export function noServers(message: string, { cause, lack }: { cause?: unknown; l
 
 const allTaken = "All game servers are taken: try again in a moment.";
 
-function shortageError({ lack, isTooLarge, needed }: Shortage): DomainError {
-  if (lack === "slots" && needed.slots === 1) return noServers(allTaken);
-  const amount = {
+function shortageError({ lacks, isTooLarge, needed }: Shortage): DomainError {
+  if (lacks.includes("slots") && needed.slots === 1) return noServers(allTaken);
+  const amounts = {
     slots: `${needed.slots} shares of a GPU`,
     memory: `${Math.ceil(needed.memoryBytes / 2 ** 20)} MiB of memory`,
     processors: `${needed.cpuMillicores / 1000} processors`,
-  }[lack];
+  };
+  const amount = lacks.map((lack) => amounts[lack]).join(" and ");
   const message = isTooLarge
     ? `No game server is large enough for this game, which takes ${amount}: this site has to add one.`
     : `No game server has ${amount} left, which this game takes: try again in a moment.`;
+  const [lack = "slots"] = lacks;
   return noServers(message, { lack: lack === "slots" ? "gpu" : lack });
 }

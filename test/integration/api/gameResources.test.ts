@@ -170,7 +170,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     await addNode(700, 8000);
     expect(await launchError()).to.include({ lack: "processors", message: "No game server is large enough for this game, which takes 0.75 processors: this site has to add one." });
     await addNode(8000, 1024);
-    expect(await launchError()).to.include({ lack: "memory" });
+    expect(await launchError()).to.include({ message: "No game server is large enough for this game, which takes 1536 MiB of memory and 0.75 processors: this site has to add one." });
   });
 
   it("says that all are taken where slots alone are missing", async () => {

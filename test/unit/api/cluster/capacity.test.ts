@@ -46,22 +46,24 @@ describe("shortageOf", () => {
   it("says what sessions have taken on every node that takes sessions", () => {
     const most = { slots: 1, cpuMillicores: 1000, memoryBytes: 3.5 * gibibyte };
     expect(shortage([node("a"), node("b", { schedulable: false })], { loads: { a: most } })).to.deep.equal({
-      lack: "memory", isTooLarge: false, needed: { slots: 1, cpuMillicores: 750, memoryBytes: 1.25 * gibibyte },
+      lacks: ["memory"], isTooLarge: false, needed: { slots: 1, cpuMillicores: 750, memoryBytes: 1.25 * gibibyte },
     });
-    expect(shortage([node("a")], { loads: { a: { ...most, cpuMillicores: 3500, memoryBytes: 0 } } })).to.include({ lack: "processors" });
-    expect(shortage([node("a")], { loads: { a: { ...most, slots: 4 } } })).to.include({ lack: "slots" });
-    expect(shortage([node("a"), node("b")], { loads: { a: { ...most, slots: 4 }, b: most } }), "the node with free slots tells").to.include({ lack: "memory" });
+    expect(shortage([node("a")], { loads: { a: { ...most, cpuMillicores: 3500, memoryBytes: 0 } } })).to.deep.include({ lacks: ["processors"] });
+    expect(shortage([node("a")], { loads: { a: { ...most, slots: 4 } } })).to.deep.include({ lacks: ["slots"] });
+    expect(shortage([node("a"), node("b")], { loads: { a: { ...most, slots: 4 }, b: most } }), "the node with free slots tells").to.deep.include({ lacks: ["memory"] });
   });
 
   it("says when no node is large enough", () => {
-    expect(shortage([node("a")], { needed: { ...session, memoryBytes: 4 * gibibyte } })).to.include({ lack: "memory", isTooLarge: true });
-    expect(shortage([node("a")], { needed: { ...session, slots: 5 } })).to.include({ lack: "slots", isTooLarge: true });
+    expect(shortage([node("a")], { needed: { ...session, memoryBytes: 4 * gibibyte } })).to.deep.include({ lacks: ["memory"], isTooLarge: true });
+    const either = [node("a", { offered: { cpuMillicores: 100, memoryBytes: 1e12 } }), node("b", { offered: { cpuMillicores: 9000, memoryBytes: 100 } })];
+    expect(shortage(either)).to.deep.include({ lacks: ["memory", "processors"], isTooLarge: true });
+    expect(shortage([node("a")], { needed: { ...session, slots: 5 } })).to.deep.include({ lacks: ["slots"], isTooLarge: true });
     expect(shortage([node("a")], { needed: { ...session, cpuMillicores: 3750 } })).to.equal(undefined);
   });
 
   it("counts sessions that wait for a node where they will fit", () => {
     const waiting = [{ ...session, memoryBytes: 3 * gibibyte }];
-    expect(shortage([node("a")], { waiting })).to.include({ lack: "memory", isTooLarge: false });
+    expect(shortage([node("a")], { waiting })).to.deep.include({ lacks: ["memory"], isTooLarge: false });
     expect(shortage([node("a"), node("b")], { waiting })).to.equal(undefined);
     expect(shortage([node("a")], { waiting: [{ ...session, memoryBytes: 30 * gibibyte }] }), "one that fits nowhere takes nothing").to.equal(undefined);
   });
