@@ -7,7 +7,7 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessionSpec.ts";
-import { checkRoom, noServers } from "./checkRoom.ts";
+import { noServers, specWithRoom } from "./specWithRoom.ts";
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type NewGameSession } from "./launchQueries.ts";
@@ -57,8 +57,8 @@ export async function launchGame(
       userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, siteResources: deps.config.siteResources,
       ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
     };
-    const spec = buildGameSessionSpec(source);
-    checkRoom(deps.cluster, context, spec);
+    const unadvised = { ...context, profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null } };
+    const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), buildGameSessionSpec({ ...source, context: unadvised }));
     const { gameId, versionId } = context;
     const newSlotNumber = slot.isNew ? slot.number : undefined;
     const stored = {

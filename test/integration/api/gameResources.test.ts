@@ -173,6 +173,16 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     expect(await launchError()).to.include({ message: "No game server is large enough for this game, which takes 1536 MiB of memory and 0.75 processors: this site has to add one." });
   });
 
+  it("lets no average keep a game off every node: it then requests what an unknown game does", async () => {
+    await addNode(2000, 4096);
+    const known = await aGame(fixture.api.deps);
+    const profile = { profileSessions: 1, profileCpuMillicores: 3000, profilePeakMemoryMb: 5000, profileHighestMemoryMb: 5000 };
+    await fixture.api.deps.postgres.prisma.game.update({ where: { id: known.id }, data: profile });
+    await fixture.newPlayer();
+    const { spec } = await fixture.operator.session(await fixture.launched({ gameSlug: known.slug }));
+    expect(spec.resources).to.deep.equal({ cpuMillicores: 500, memoryBytes: 1024 * mebibyte, memoryLimitBytes: 7500 * mebibyte, gpuShare: 1 });
+  });
+
   it("says that all are taken where slots alone are missing", async () => {
     await fixture.addNode(1);
     await launch();

@@ -82,7 +82,9 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   const ended = gameTerminated(pod);
   const report = gameTerminationReport(pod);
   const exitCode = ended?.exitCode ?? report?.exitCode ?? -1;
-  if (ended?.reason === "OOMKilled" || report?.reason === "out-of-memory") {
+  // Where the kernel kills single processes, the one that it took may leave the rest to fail in their own way.
+  const lostProcess = exitCode !== 0 && (report?.oomKills ?? 0) > 0;
+  if (ended?.reason === "OOMKilled" || report?.reason === "out-of-memory" || lostProcess) {
     return failed(failureReasons.outOfMemory, "The game used more memory than it may, and was killed.");
   }
   const fault = streamerFault(pod) ?? (report?.reason === "no-display" ? "no-display" : undefined);

@@ -9,15 +9,26 @@ import type { LaunchContext, UnseenSession } from "./launchQueries.ts";
 
 const noOverhead = { cpuMillicores: 0, memoryBytes: 0 };
 
-/** Throws no_servers when the cluster has no room for a session of that spec: all slots are taken, or no node has the memory or processors. */
-export function checkRoom(cluster: ClusterView, { activeSessions, unseenSessions }: Pick<LaunchContext, "activeSessions" | "unseenSessions">, spec: GameSessionSpec): void {
-  const gameNodes = cluster.gameNodes.cache.list();
-  if (activeSessions >= offeredSlots(gameNodes, cluster.gameSessions.cache.list())) throw noServers(allTaken);
-  const { sessionLoads } = cluster;
+/** Sessions that the cluster has, or is about to have. */
+type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
+
+/**
+ * Returns the spec for which the cluster has room: the one that averages advise or, where no node is large enough for that, the one that
+ * requests as for a game of which nothing is known. Throws no_servers when all slots are taken, or no node has the memory or processors.
+ */
+export function specWithRoom(cluster: ClusterView, sessions: KnownSessions, advised: GameSessionSpec, unadvised: GameSessionSpec): GameSessionSpec {
+  if (sessions.activeSessions >= offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list())) throw noServers(allTaken);
+  const shortage = shortageFor(cluster, sessions, advised);
+  if (shortage === undefined) return advised;
+  const remaining = shortage.isTooLarge ? shortageFor(cluster, sessions, unadvised) : shortage;
+  if (remaining !== undefined) throw shortageError(remaining);
+  return unadvised;
+}
+
+function shortageFor({ gameNodes, sessionLoads }: ClusterView, { unseenSessions }: KnownSessions, spec: GameSessionSpec): Shortage | undefined {
   const unseen = unseenSessions.filter(({ id }) => !sessionLoads.has(id)).map(shareOfUnseen);
   const waiting = [...unseen, ...sessionLoads.unplaced()];
-  const shortage = shortageOf(sessionShare(spec, noOverhead), { gameNodes, loadOn: (node) => sessionLoads.on(node), waiting });
-  if (shortage !== undefined) throw shortageError(shortage);
+  return shortageOf(sessionShare(spec, noOverhead), { gameNodes: gameNodes.cache.list(), loadOn: (node) => sessionLoads.on(node), waiting });
 }
 
 function shareOfUnseen({ resources, saveVolumeBytes }: UnseenSession): NodeShare {
