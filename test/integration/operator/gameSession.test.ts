@@ -104,7 +104,7 @@ describe("GameSession controller", function () {
     expect(waiting.status?.conditions?.find(({ type }) => type === "Scheduled")?.message).to.contain("1024 MiB of memory").and.contain(`${node} has 512 MiB`);
     expect(waiting.status).to.not.have.any.keys("nodeName");
     await fixture.setAllocatable(node, { cpu: "4", memory: "2Gi" });
-    fixture.clock.jump(2000);
+    fixture.clock.jump(5000);
     await fixture.session(name, isRunning, "running session");
   });
 

@@ -40,7 +40,6 @@ export function createSessionController(
       fromCache(caches.pods, { when: ({ type }) => type === "deleted", keys: () => unplacedKeys(cluster) }),
       fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
       fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => [...keysOn(cluster, metadata.name), ...unplacedKeys(cluster)] }),
-      fromCache(caches.gameNodes, { when: changesOffer, keys: () => unplacedKeys(cluster) }),
     ],
     reconcile: createSessionReconciler(deps),
   });
@@ -78,9 +77,4 @@ function changesSchedulable(change: Change<GameNode>): boolean {
   return object.status?.capacity?.schedulable !== previous.status?.capacity?.schedulable
     || object.status?.capacity?.slots !== previous.status?.capacity?.slots
     || isConditionTrue(object.status?.conditions, "Ready") !== isConditionTrue(previous.status?.conditions, "Ready");
-}
-
-/** The node says that it has more, or other pods leave more of it: a session may fit now. */
-function changesOffer(change: Change<GameNode>): boolean {
-  return change.type === "updated" && !isDeepStrictEqual(change.object.status?.capacity?.offered, change.previous.status?.capacity?.offered);
 }
