@@ -58,12 +58,10 @@ export async function launchGame(
       ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
     };
     const unadvised = { ...context, profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null } };
-    const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), buildGameSessionSpec({ ...source, context: unadvised }));
+    const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), () => buildGameSessionSpec({ ...source, context: unadvised }));
     const { gameId, versionId } = context;
     const newSlotNumber = slot.isNew ? slot.number : undefined;
-    const stored = {
-      id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec,
-    };
+    const stored = { id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec };
     if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
     await alsoWithin?.(stored.id, transaction);
     return stored;

@@ -16,13 +16,15 @@ type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
  * Returns the spec for which the cluster has room: the one that averages advise or, where no node is large enough for that, the one that
  * requests as for a game of which nothing is known. Throws no_servers when all slots are taken, or no node has the memory or processors.
  */
-export function specWithRoom(cluster: ClusterView, sessions: KnownSessions, advised: GameSessionSpec, unadvised: GameSessionSpec): GameSessionSpec {
+export function specWithRoom(cluster: ClusterView, sessions: KnownSessions, advised: GameSessionSpec, unadvised: () => GameSessionSpec): GameSessionSpec {
   if (sessions.activeSessions >= offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list())) throw noServers(allTaken);
   const shortage = shortageFor(cluster, sessions, advised);
   if (shortage === undefined) return advised;
-  const remaining = shortage.isTooLarge ? shortageFor(cluster, sessions, unadvised) : shortage;
+  if (!shortage.isTooLarge) throw shortageError(shortage);
+  const spec = unadvised();
+  const remaining = shortageFor(cluster, sessions, spec);
   if (remaining !== undefined) throw shortageError(remaining);
-  return unadvised;
+  return spec;
 }
 
 function shortageFor({ gameNodes, sessionLoads }: ClusterView, { unseenSessions }: KnownSessions, spec: GameSessionSpec): Shortage | undefined {
