@@ -3,6 +3,7 @@ import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
+import { checkSiteResources, siteResourcesOf, siteResourceVariables } from "./games/siteResources.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
@@ -94,6 +95,7 @@ const Variables = z.object({
   POD_NAME: words("api"),
   KUBECONFIG: z.string().trim().default(""),
   GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
+  ...siteResourceVariables,
   STREAM_PROFILE: z.enum(["Software", "Gpu"]).default("Software"),
   STREAM_WIDTH: whole(1280, 320, 3840),
   STREAM_HEIGHT: whole(720, 240, 2160),
@@ -143,7 +145,7 @@ export const secretLogKeys = ["key", "code", "state"];
 
 /** Returns the configuration; throws one error that names every wrong variable. */
 export function readConfig(environment: Environment) {
-  const env = readEnvironment(Variables, environment, "API");
+  const env = readEnvironment(Variables.superRefine(checkSiteResources), environment, "API");
   const isSecure = env.BASE_URL.startsWith("https:");
   return {
     port: env.PORT,
@@ -188,6 +190,8 @@ export function readConfig(environment: Environment) {
     },
     /** Whether games may be registered, and launched, that open connections. */
     isInternetAllowed: env.GAME_NETWORK === "internet",
+    /** What a game is given by default, and at most. */
+    siteResources: siteResourcesOf(env),
     gameSession: {
       profile: env.STREAM_PROFILE,
       stream: {

@@ -83,12 +83,30 @@ export const limits = {
     leewaySeconds: 600,
     perMinute: 30,
   },
-  /** What a session's game container asks for, from the moving averages of earlier sessions' use. */
+  /** What a session's game container asks for: what its partner declared, else by what earlier sessions used. */
   resources: {
+    /** What a game that declares nothing asks for; an admin may change maximum and default. */
     cpuMillicores: { min: 250, max: 4000, default: 500 },
     memoryMb: { min: 512, max: 16_384, default: 1024 },
+    gpuShare: { max: 1 },
+    width: { max: 1920 },
+    height: { max: 1080 },
+    /** What can be declared at all, where an admin's maximum allows it. */
+    declarable: {
+      cpuMillicores: { min: 250, max: 64_000 },
+      memoryMb: { min: 128, max: 512 * 1024 },
+      gpuShare: { min: 1, max: 16 },
+      width: { min: 320, max: 3840 },
+      height: { min: 240, max: 2160 },
+    },
+    /** Times the average processor time, for the processors that are requested. */
     cpuHeadroom: 1.25,
+    /** Times the average peak, for the memory that is requested. */
+    memoryRequestHeadroom: 1.25,
+    /** Times the highest peak, for the memory that the game is ended beyond. */
     memoryHeadroom: 1.5,
+    /** Times the limit that a game was ended at, for its next one. */
+    outOfMemoryFactor: 2,
     /** Weight of the newest session in the averages. */
     newestWeight: 0.3,
   },

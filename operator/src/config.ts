@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
+import { parseQuantity } from "#kube/quantity.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
@@ -61,6 +62,7 @@ const Variables = z.object({
   GPU_DRIVER_CAPABILITIES: z.string().trim().default("graphics,video,utility,display"),
   GPU_GROUPS: groupList,
   GPU_TOLERATIONS: tolerationList,
+  COUNT_OTHER_PODS: z.enum(["on", "off"]).default("on"),
   SOFTWARE_SLOTS: whole(2, 1, 1000),
   MEDIA_PORT_FIRST: whole(20_000, 1024, 65_535),
   MEDIA_PORT_LAST: whole(20_999, 1024, 65_535),
@@ -116,6 +118,10 @@ export function readConfig(environment: Environment) {
     gpu,
     tolerations,
     softwareSlots: env.SOFTWARE_SLOTS,
+    /** Off where session pods have a priority class, too: they may push other pods off their node, and only the scheduler knows which. */
+    countsOtherPods: env.COUNT_OTHER_PODS === "on" && env.SESSION_POD_PRIORITY_CLASS === "",
+    /** What a session's pod requests beside what its game asks for. */
+    podOverhead: { cpuMillicores: Math.ceil((parseQuantity(env.STREAMER_CPU) ?? 0) * 1000), memoryBytes: Math.ceil(parseQuantity(env.STREAMER_MEMORY) ?? 0) },
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
     announceAddress: env.ANNOUNCE_ADDRESS === "" ? undefined : env.ANNOUNCE_ADDRESS,
     sessionPod: {

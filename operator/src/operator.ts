@@ -20,7 +20,9 @@ import { Streams } from "./controllers/gameSession/streams.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
+import { NodeLoads } from "./nodes/nodeLoads.ts";
 import { NodeLosses } from "./nodes/nodeLosses.ts";
+import { OtherRequests } from "./nodes/nodeRoom.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { askStreamer } from "./streamers/askStreamer.ts";
 import { createOperatorTickets } from "./streamers/operatorTickets.ts";
@@ -61,7 +63,7 @@ export class Operator {
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
     const cluster = createCluster();
     const heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
-    this.#reflectors = createReflectors({ transport, cluster, sessionsNamespace: config.sessionsNamespace, clock, logger, metrics });
+    this.#reflectors = createReflectors({ transport, cluster, sessionsNamespace: config.sessionsNamespace, countsOtherPods: config.countsOtherPods, clock, logger, metrics });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
     const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger });
@@ -73,12 +75,14 @@ export class Operator {
     const tickets = createOperatorTickets(config.ticketSecret, clock);
     const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });
     this.#streamFigures = new RepeatedJob({ name: "streamFigures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
-    const common = { cluster, heartbeats, events: this.#events, clock };
+    const loads = new NodeLoads(cluster, config.podOverhead);
+    const otherRequests = new OtherRequests(cluster);
+    const common = { cluster, heartbeats, loads, otherRequests, events: this.#events, clock };
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
       createNodeController({
         ...common, nodeLosses, fillPlan: new FillPlan(common), nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
-        gameSessions: new ResourceClient(transport, gameSessions), sessionsNamespace: config.sessionsNamespace, rules: config, usedThrottle: new Throttle(clock, unimportantWriteMs),
+        gameSessions: new ResourceClient(transport, gameSessions), sessionsNamespace: config.sessionsNamespace, rules: config, podOverhead: config.podOverhead, usedThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
         ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),
@@ -92,7 +96,7 @@ export class Operator {
         networkProbe: this.#networkProbe,
         tickets,
         streams: new Streams({ pods: cluster.pods, tickets, askStreamer, clock, logger }),
-        assignments: new Assignments({ cluster, config, heartbeats, clock }),
+        assignments: new Assignments({ ...common, config }),
         config,
         metrics: operatorMetrics,
       }, this.#reflectors, optionsOf("gamesession")),

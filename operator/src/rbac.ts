@@ -16,6 +16,14 @@ export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamesessions/finalizers"], verbs: ["update"] },
 ];
 
+/**
+ * What other pods request of a node is known from them alone. The API server gives pods as a whole, so an admin may refuse this (chart value
+ * gameNodes.countOtherPods).
+ */
+export const otherPodsRules: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
+];
+
 /** The sessions' pods; `patch` is for finalizers. */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },

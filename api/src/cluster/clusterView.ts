@@ -5,6 +5,7 @@ import type { Logger } from "#runtime/logger.ts";
 import { keyOfRef, type KubeObject, type Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
+import { SessionLoads } from "./sessionLoads.ts";
 import type { ResourceType } from "#kube/resourceType.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
@@ -22,6 +23,8 @@ export class ClusterView {
   readonly gameSessions: Reflector<GameSession>;
   readonly gameCaches: Reflector<GameCache>;
   readonly gameNodes: Reflector<GameNode>;
+  /** What game sessions take of the nodes. */
+  readonly sessionLoads: SessionLoads;
   readonly #namespace: string;
 
   constructor({ transport, sessionsNamespace, logger }: ClusterViewOptions) {
@@ -35,6 +38,7 @@ export class ClusterView {
     this.gameSessions = reflect(gameSessions);
     this.gameCaches = reflect(gameCaches);
     this.gameNodes = reflect(gameNodes);
+    this.sessionLoads = new SessionLoads(this.gameSessions.cache);
   }
 
   /** Whether every cache has been complete once. */

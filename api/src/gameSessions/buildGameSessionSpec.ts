@@ -1,6 +1,7 @@
 import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import type { LaunchContext } from "./launchQueries.ts";
-import { resourcesFor } from "./resourceProfile.ts";
+import type { SiteResources } from "../games/siteResources.ts";
+import { pictureFor, resourcesFor } from "./resourceProfile.ts";
 import { saveVolumeBytesFor } from "./saveVolume.ts";
 import type { Slot } from "./slotChoice.ts";
 
@@ -25,12 +26,13 @@ export interface SpecSource {
   context: LaunchContext;
   slot: Omit<Slot, "isPending" | "isUnreadable">;
   settings: GameSessionSettings;
+  siteResources: SiteResources;
   ticketPublicKey: string;
   now: Date;
 }
 
 /** Returns the spec of a launch's GameSession. */
-export function buildGameSessionSpec({ userId, slug, context, slot, settings, ticketPublicKey, now }: SpecSource): GameSessionSpec {
+export function buildGameSessionSpec({ userId, slug, context, slot, settings, siteResources, ticketPublicKey, now }: SpecSource): GameSessionSpec {
   const { profile, stream, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
   const graceSeconds = startDeadlineSeconds + idleTimeoutSeconds * expiryMargin;
   return GameSessionSpec.parse({
@@ -46,10 +48,10 @@ export function buildGameSessionSpec({ userId, slug, context, slot, settings, ti
       ...(slot.objectKey === null || slot.sha256 === null ? {} : { objectKey: slot.objectKey, sha256: slot.sha256 }),
     },
     profile,
-    resources: resourcesFor(context),
+    resources: resourcesFor(context, siteResources, profile),
     saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
     network: context.network === "internet" ? "Internet" : "None",
-    stream: { ...stream, codecs: ["H264", "VP8"] },
+    stream: { ...stream, ...pictureFor(context.declared, siteResources), codecs: ["H264", "VP8"] },
     ticketPublicKey,
     desiredState: "Running",
     expiresAt: new Date(now.getTime() + graceSeconds * 1000).toISOString(),

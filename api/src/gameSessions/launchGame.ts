@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { limits } from "#contracts/limits.ts";
 import { KubeError } from "#kube/errors.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -8,11 +7,12 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessionSpec.ts";
+import { noServers, specWithRoom } from "./specWithRoom.ts";
 import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
-import { offeredSlots } from "../cluster/capacity.ts";
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type LaunchContext, type NewGameSession } from "./launchQueries.ts";
 import type { LaunchTurns } from "./launchTurns.ts";
+import type { SiteResources } from "../games/siteResources.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";
@@ -22,7 +22,7 @@ import { recordLaunchFailure } from "./recordLaunchFailure.ts";
 
 /** What a launch needs. */
 export interface LaunchDeps {
-  config: { isInternetAllowed: boolean; gameSession: GameSessionSettings };
+  config: { isInternetAllowed: boolean; gameSession: GameSessionSettings; siteResources: SiteResources };
   logger: Logger;
   clock: Clock;
   postgres: Postgres;
@@ -73,14 +73,15 @@ async function decideLaunch(
   const slot = slotOf(choice);
   if (choice.kind === "continue" && choice.slot.isUnreadable) throw await unreadable(db, choice.slot);
   if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
-  if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
   const source = {
-    userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession,
+    userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, siteResources: deps.config.siteResources,
     ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
   };
+  const unadvised = { ...context, profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null } };
+  const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), () => buildGameSessionSpec({ ...source, context: unadvised }));
   const { gameId, versionId } = context;
   const newSlotNumber = slot.isNew ? slot.number : undefined;
-  return { id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec: buildGameSessionSpec(source) };
+  return { id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec };
 }
 
 const sessionActiveMessage = "You are already playing: stop that session first.";
@@ -89,10 +90,6 @@ const noInternetMessage = "This game needs the internet, which this site does no
 
 function sessionActive(sessionId: string): DomainError {
   return new DomainError("session_active", { message: sessionActiveMessage, extra: { sessionId } });
-}
-
-function noServers(message: string, cause?: unknown): DomainError {
-  return new DomainError("no_servers", { message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause });
 }
 
 /** Why the session could not be stored, although nothing spoke against it a moment before. */
@@ -128,10 +125,6 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   return { ...choice.slot, isNew: false };
 }
 
-function slotsOfCluster({ cluster }: LaunchDeps): number {
-  return offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list());
-}
-
 /** Creates the object; the recorder notes that when it sees the object. */
 async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): Promise<void> {
   const { logger, gameSessionWriter } = deps;
@@ -140,6 +133,6 @@ async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): 
   } catch (error) {
     if (error instanceof KubeError && error.status === 422) logger.error({ err: error, gameSession: id }, "The Kubernetes API refused the spec of a game session.");
     await recordLaunchFailure(deps, id, "The cluster could not take the session.");
-    throw noServers("No game server can be reached just now: try again in a moment.", error);
+    throw noServers("No game server can be reached just now: try again in a moment.", { cause: error });
   }
 }

@@ -1,9 +1,10 @@
-import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec, SessionResources } from "#contracts/crd/gameSession.ts";
+import type { GameNeeds } from "./resourceProfile.ts";
 import type { Slot } from "./slotChoice.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** Everything that decides whether and how a game is launched. */
-export interface LaunchContext {
+export interface LaunchContext extends GameNeeds {
   gameId: string;
   versionId: string;
   sha256: string;
@@ -12,13 +13,20 @@ export interface LaunchContext {
   network: "none" | "internet";
   /** Null for the default. */
   saveLimitMb: number | null;
-  cpuMillicores: number | null;
-  peakMemoryMb: number | null;
   /** The user's session that has not ended. */
   activeSessionId: string | null;
   /** Sessions of all users that the cluster has not ended yet: their players may be free already, their places are not. */
   activeSessions: number;
+  /** Those among them whose objects the cluster may not have yet, at most a hundred. */
+  unseenSessions: UnseenSession[];
   slots: Slot[];
+}
+
+/** What a session that was just stored asks for; sessions of the release before shares of GPUs name none. */
+export interface UnseenSession {
+  id: string;
+  resources: Omit<SessionResources, "gpuShare"> & { gpuShare?: number };
+  saveVolumeBytes: number;
 }
 
 /** A session about to be stored. */
@@ -43,9 +51,14 @@ export async function findLaunchContext(db: Queryable, slug: string, userId: str
     text: `
       SELECT g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
         g.network, g.save_limit_mb AS "saveLimitMb",
-        g.profile_cpu_millicores AS "cpuMillicores", g.profile_peak_memory_mb AS "peakMemoryMb",
+        json_build_object('memoryMb', g.memory_mb, 'cpuMillicores', g.cpu_millicores, 'gpuShare', g.gpu_share,
+          'pictureWidth', g.picture_width, 'pictureHeight', g.picture_height) AS "declared",
+        json_build_object('cpuMillicores', g.profile_cpu_millicores, 'peakMemoryMb', g.profile_peak_memory_mb,
+          'highestMemoryMb', g.profile_highest_memory_mb, 'memoryFloorMb', g.profile_memory_floor_mb) AS "profile",
         (SELECT id FROM game_sessions WHERE user_id = $2 AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
         (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions",
+        (SELECT coalesce(json_agg(json_build_object('id', n.id, 'resources', n.spec -> 'resources', 'saveVolumeBytes', n.spec -> 'saveVolumeBytes')), '[]')
+          FROM (SELECT id, spec FROM game_sessions WHERE cr_created_at IS NULL AND status = 'starting' ORDER BY started_at DESC LIMIT 100) n) AS "unseenSessions",
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
             'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL),

@@ -19,3 +19,14 @@ export async function updateResourceProfile(db: Queryable, gameId: string, usage
     values: [gameId, newestWeight, usage.cpuMillicores, usage.peakMemoryMb, usage.durationSeconds],
   });
 }
+
+/** Raises the game's highest memory, and the least limit of its next session, to these; neither is ever lowered, and undefined leaves one as it is. */
+export async function raiseGameMemory(db: Queryable, gameId: string, { highestMb, floorMb }: { highestMb: number | undefined; floorMb: number | undefined }): Promise<void> {
+  await db.query({
+    name: "raise-memory",
+    text: `UPDATE games SET profile_highest_memory_mb = GREATEST(profile_highest_memory_mb, $2::float8),
+        profile_memory_floor_mb = GREATEST(profile_memory_floor_mb, $3::int)
+      WHERE id = $1 AND ($2::float8 > COALESCE(profile_highest_memory_mb, 0) OR $3::int > COALESCE(profile_memory_floor_mb, 0))`,
+    values: [gameId, highestMb ?? null, floorMb ?? null],
+  });
+}

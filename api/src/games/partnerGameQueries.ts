@@ -23,6 +23,11 @@ export interface GameMetadata {
   releaseDate?: Date | null;
   network?: Game["network"];
   saveLimitMb?: number | null;
+  memoryMb?: number | null;
+  cpuMillicores?: number | null;
+  gpuShare?: number | null;
+  pictureWidth?: number | null;
+  pictureHeight?: number | null;
 }
 
 /** Returns the partner's games that are not deleted, by slug. */
@@ -48,7 +53,7 @@ export async function insertPartnerGame(prisma: PrismaClient, partnerId: string,
 
 /** Changes the given fields of the partner's game and returns it; null when it is not at this revision any more. */
 export async function updatePartnerGame(
-  prisma: PrismaClient, partnerId: string, { id, revision }: Pick<Game, "id" | "revision">, changes: Partial<GameMetadata>,
+  prisma: PrismaClient, partnerId: string, { id, revision }: Pick<Game, "id" | "revision">, changes: Partial<GameMetadata> & { profileMemoryFloorMb?: null },
 ): Promise<PartnerGame | null> {
   const [game] = await prisma.game.updateManyAndReturn({ where: { id, revision, partnerId, deletedAt: null }, data: changes });
   return game === undefined ? null : findPartnerGame(prisma, partnerId, game.slug);

@@ -3,6 +3,7 @@ import type { PartnerGameDetail, PartnerGameListItem, PartnerGamesResponse, Regi
 import type { UploadedArchive } from "./uploadArchive.ts";
 import type { Game } from "../generated/client.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
+import { presentResources } from "./declaredResources.ts";
 import type { PartnerGame } from "./partnerGameQueries.ts";
 
 /** Returns a game that was just registered. */
@@ -20,8 +21,8 @@ export function presentPartnerGame(game: PartnerGame, cluster: ClusterView): Par
   const { id, slug, title, developer, description, tags, launcher, engineDir, network, saveLimitMb, status } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
   return {
-    id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "", network, saveLimitMb, status,
-    cacheStatus: { servers: totalServers, cached: cachedOn },
+    id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "", network, saveLimitMb,
+    resources: presentResources(game), status, cacheStatus: { servers: totalServers, cached: cachedOn },
   };
 }
 

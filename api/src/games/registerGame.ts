@@ -3,24 +3,30 @@ import type { Audit } from "../audit/audit.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import type { Game } from "../generated/client.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
+import { checkResources, declaredResourcesOf } from "./declaredResources.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import { slugOf } from "./slugs.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { insertPartnerGame, isUniqueViolation, type GameMetadata } from "./partnerGameQueries.ts";
+import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What a change of a game needs. */
 export interface RegisterGameDeps {
-  config: NetworkConfig;
+  config: NetworkConfig & { siteResources: SiteResources };
   postgres: Postgres;
   audit: Audit;
 }
 
-/** Registers a game, which then waits for its archive. Throws invalid_request for a network that the site does not allow, and conflict when the slug is taken. */
+/**
+ * Registers a game, which then waits for its archive. Throws invalid_request for a network that the site does not allow or more resources than
+ * it gives, and conflict when the slug is taken.
+ */
 export async function registerGame(
   { postgres, audit, config }: RegisterGameDeps, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
 ): Promise<Game> {
   checkNetwork(config, request);
+  checkResources(config, request);
   const slug = wanted ?? slugOf(request.title);
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
   try {
@@ -33,10 +39,11 @@ export async function registerGame(
   }
 }
 
-function metadataOf({ title, developer, launcher, engineDir, releaseDate, ...optional }: Omit<RegisterGameRequest, "slug">): GameMetadata {
+function metadataOf({ title, developer, launcher, engineDir, releaseDate, resources, ...optional }: Omit<RegisterGameRequest, "slug">): GameMetadata {
   return {
     title, developer, launcher, engineDir, ...withoutUndefined(optional),
     ...(releaseDate === undefined ? {} : { releaseDate: new Date(releaseDate) }),
+    ...(resources === undefined ? {} : declaredResourcesOf(resources)),
   };
 }
 

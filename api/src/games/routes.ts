@@ -62,7 +62,7 @@ const detail = route({
 
 const update = route({
   method: "PATCH", path: gamePath, name: "updateGame", summary: "Change a game", limits, params, body: PatchGameRequest,
-  description: "`launcher` and `engineDir` of an active game can only change to what its archive holds.",
+  description: "`launcher` and `engineDir` of an active game can only change to what its archive holds. `resources` is replaced as a whole.",
   headers: ["If-Match"], responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: ["conflict", "precondition_failed", "invalid_archive"],
   handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
     const game = await updateGame(deps, partner, slug, body, gamePreconditionOf(ctx));

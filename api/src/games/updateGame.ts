@@ -3,14 +3,16 @@ import type { Audit } from "../audit/audit.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
+import { checkResources, declaredResourcesOf } from "./declaredResources.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import { findPartnerGame, updatePartnerGame, type GameMetadata, type PartnerGame } from "./partnerGameQueries.ts";
+import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What a change of a game needs. */
 export interface UpdateGameDeps {
-  config: NetworkConfig;
+  config: NetworkConfig & { siteResources: SiteResources };
   postgres: Postgres;
   audit: Audit;
 }
@@ -19,14 +21,15 @@ export interface UpdateGameDeps {
 const attemptsMax = 5;
 
 /**
- * Changes the given fields of a game and leaves the others. Throws invalid_request for a network that the site does not allow, not_found,
- * precondition_failed, conflict, and invalid_archive when launcher or engineDir are not in the game's archive.
+ * Changes the given fields of a game and leaves the others. Throws invalid_request for a network that the site does not allow or more
+ * resources than it gives, not_found, precondition_failed, conflict, and invalid_archive when launcher or engineDir are not in the game's archive.
  */
 export async function updateGame(
   { postgres, audit, config }: UpdateGameDeps, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
   precondition?: GamePrecondition,
 ): Promise<PartnerGame> {
   checkNetwork(config, changes);
+  checkResources(config, changes);
   const data = changesOf(changes);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const game = await findPartnerGame(postgres.prisma, partner.id, slug);
@@ -34,7 +37,7 @@ export async function updateGame(
     precondition?.(game);
     checkAgainstArchive(game, changes);
     if (Object.keys(data).length === 0) return game;
-    const updated = await updatePartnerGame(postgres.prisma, partner.id, game, data);
+    const updated = await updatePartnerGame(postgres.prisma, partner.id, game, { ...data, ...memoryFloorOf(game, data) });
     if (updated === null) continue;
     await audit.record(gameAuditEvent("game.updated", partner, game.id));
     return updated;
@@ -77,9 +80,15 @@ function changesOf({ title, developer, launcher, engineDir, description, tags, s
 }
 
 /** Returns the changes of the columns that only sessions read. */
-function sessionChangesOf({ network, saveLimitMb }: PatchGameRequest): Partial<GameMetadata> {
+function sessionChangesOf({ network, saveLimitMb, resources }: PatchGameRequest): Partial<GameMetadata> {
   return {
+    ...(resources !== undefined && declaredResourcesOf(resources)),
     ...(network !== undefined && { network: network ?? "none" }),
     ...(saveLimitMb !== undefined && { saveLimitMb }),
   };
+}
+
+/** What sessions ran out of under another declaration says nothing of this one. */
+function memoryFloorOf({ memoryMb }: PartnerGame, changes: Partial<GameMetadata>): { profileMemoryFloorMb?: null } {
+  return changes.memoryMb === undefined || changes.memoryMb === memoryMb ? {} : { profileMemoryFloorMb: null };
 }

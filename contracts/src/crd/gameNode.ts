@@ -36,13 +36,17 @@ export const CacheEntry = z.strictObject({
 });
 export type CacheEntry = z.infer<typeof CacheEntry>;
 
+const podResources = z.strictObject({ cpuMillicores: z.int().min(0), memoryBytes: byteCount });
+
 export const GameNodeStatus = z.strictObject({
   observedGeneration: z.int().min(0).optional(),
   conditions: conditions.optional(),
   capacity: z.strictObject({
     slots: z.int().min(0).describe("Sessions that fit: what the node offers of the GPU resource by what one session takes, or the configured slots."),
-    used: z.int().min(0).describe("Sessions placed and not finished."),
+    used: z.int().min(0).describe("Slots of the sessions that are placed and not finished."),
     schedulable: z.boolean().describe("Node and agent are well and the node is not cordoned."),
+    offered: podResources.optional().describe("What the pods of sessions may request in all: what is allocatable, less what other pods request."),
+    overhead: podResources.optional().describe("What a session's pod requests beside what its game asks for."),
   }).optional(),
   addresses: z.strictObject({
     internal: z.string().max(253).optional(),

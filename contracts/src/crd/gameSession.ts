@@ -7,6 +7,7 @@ import {
 } from "./schema.ts";
 
 const defaults = limits.gameSession;
+const gameResources = limits.resources.declarable;
 
 export const StreamCodec = z.enum(["H264", "VP8"]);
 export type StreamCodec = z.infer<typeof StreamCodec>;
@@ -23,6 +24,21 @@ export const SaveSlotSpec = z.strictObject({
   generation: z.int().min(0).describe("Version of the slot that this session started from."),
 }).refine((slot) => (slot.objectKey === undefined) === (slot.sha256 === undefined), "objectKey and sha256 go together");
 
+export const SessionResources = z.strictObject({
+  cpuMillicores: z.int().min(50).max(gameResources.cpuMillicores.max),
+  memoryBytes: z.int().min(64 * 2 ** 20).max(gameResources.memoryMb.max * 2 ** 20).describe("Memory that the node keeps for the game."),
+  memoryLimitBytes: z.int().min(64 * 2 ** 20).max(gameResources.memoryMb.max * 2 ** 20).optional()
+    .describe("Memory that the game is ended beyond; memoryBytes when absent."),
+  gpuShare: z.int().min(1).max(gameResources.gpuShare.max).default(1)
+    .describe("Capacity slots of a node that the session takes, and how many times the configured GPU devices it is given."),
+}).refine(({ memoryBytes, memoryLimitBytes = memoryBytes }) => memoryLimitBytes >= memoryBytes, "memoryLimitBytes is not below memoryBytes");
+export type SessionResources = z.infer<typeof SessionResources>;
+
+/** Returns the bytes beyond which the session's game is ended, without those of its save volume. */
+export function memoryLimitOf({ memoryBytes, memoryLimitBytes }: SessionResources): number {
+  return memoryLimitBytes ?? memoryBytes;
+}
+
 export const GameSessionSpec = withRules(z.strictObject({
   userId: immutable(z.string().min(1).max(63).regex(/^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$/)).describe("Player that the session belongs to."),
   gameCacheRef: immutable(z.strictObject({ name: objectName })).describe("GameCache of the game; its name is the game's slug."),
@@ -34,17 +50,17 @@ export const GameSessionSpec = withRules(z.strictObject({
     { rule: "has(self.objectKey) == has(self.sha256)", message: "objectKey and sha256 go together" },
   ]).describe("Slot whose save is restored and kept."),
   profile: immutable(z.enum(["Gpu", "Software"]).default("Software")).describe("Renders on the node's GPU, or in software."),
-  resources: immutable(z.strictObject({
-    cpuMillicores: z.int().min(50).max(64_000),
-    memoryBytes: z.int().min(64 * 2 ** 20).max(512 * 2 ** 30),
-  })).describe("What the game container asks for; memory is also its limit."),
+  resources: withRules(SessionResources, [
+    { rule: "self == oldSelf", message: "is immutable" },
+    { rule: "!has(self.memoryLimitBytes) || self.memoryLimitBytes >= self.memoryBytes", message: "memoryLimitBytes is not below memoryBytes" },
+  ]).describe("What the game container asks for."),
   saveVolumeBytes: immutable(z.int().min(limits.save.volumeBytes.min).max(2 * limits.save.volumeBytes.max).default(limits.save.volumeBytes.default))
     .describe("Size of the volume in memory that the game keeps its saves in; comes on top of resources.memoryBytes."),
   network: immutable(z.enum(["None", "Internet"]).default("None"))
     .describe("Whether the game may open sockets: none at all, or to public addresses where the operator was told to allow it."),
   stream: immutable(z.strictObject({
-    width: z.int().min(320).max(3840),
-    height: z.int().min(240).max(2160),
+    width: z.int().min(gameResources.width.min).max(gameResources.width.max),
+    height: z.int().min(gameResources.height.min).max(gameResources.height.max),
     framesPerSecond: z.int().min(15).max(120),
     codecs: listSet(z.array(StreamCodec).min(1).max(4)).describe("In order of preference."),
     maxBitrateKbps: z.int().min(300).max(100_000),

@@ -13,6 +13,8 @@ export const scheduledReasons = {
   noGameNodes: "NoGameNodes",
   /** `False`, by the operator: all slots of all game nodes are taken. */
   noCapacity: "NoCapacity",
+  /** `False`, by the operator: game nodes have free slots, but none has the memory and processors left that the session's pod requests. */
+  insufficientResources: "InsufficientResources",
   /** `False`, by the operator: all media ports of the chosen node are taken. */
   noFreePort: "NoFreePort",
 } as const;

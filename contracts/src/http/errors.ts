@@ -49,6 +49,10 @@ export const ErrorDetail = z.object({
 }).meta({ id: "ErrorDetail", description: "One thing that is wrong with a request." });
 export type ErrorDetail = z.infer<typeof ErrorDetail>;
 
+/** What a game may take that no game server has left: shares of a GPU, memory or processors. */
+export const ServerLack = z.enum(["gpu", "memory", "processors"]);
+export type ServerLack = z.infer<typeof ServerLack>;
+
 /** Body of every error response; those of partner routes always have `message`. The route table says which fields a route's can have. */
 export const ErrorBody = z.object({
   error: ErrorCode,
@@ -59,6 +63,8 @@ export const ErrorBody = z.object({
   sessionId: z.string().optional(),
   /** With `unreadable_save`: the newest version before it that can be read, if there is one. */
   versionId: z.string().optional(),
+  /** With `no_servers`: what no game server has left; absent where all are taken, or none can be reached. */
+  lack: ServerLack.optional(),
   /** On sign-in routes: where the browser would have been sent. */
   url: z.string().optional(),
 });

@@ -4,10 +4,25 @@ import { limits } from "../limits.ts";
 import { httpsUrl, isoMoment, line, paragraphs, requiredLine, slug } from "./text.ts";
 
 const { partner, save } = limits;
+const { declarable } = limits.resources;
 const mebibyte = 2 ** 20;
 
 const id = z.string().meta({ examples: ["cm3qk1x2v0001"] });
 const slugText = z.string().meta({ examples: ["moonlight-drift"] });
+
+const evenPixels = ({ min, max }: { min: number; max: number }) => z.int().min(min).max(max).multipleOf(2, "must be even");
+
+export const GameResources = z.strictObject({
+  memoryMb: z.int().min(declarable.memoryMb.min).max(declarable.memoryMb.max).optional()
+    .meta({ description: "MiB that the game's processes take at most: kept free for it, and it is ended beyond.", examples: [4096] }),
+  cpus: z.number().min(declarable.cpuMillicores.min / 1000).max(declarable.cpuMillicores.max / 1000).multipleOf(0.25, "must be whole quarters").optional()
+    .meta({ description: "Processors that the game keeps busy; it may use more while others do not.", examples: [2.5] }),
+  gpuShare: z.int().min(declarable.gpuShare.min).max(declarable.gpuShare.max).optional()
+    .meta({ description: "How many of the site's shares of a GPU the game takes; without meaning where games render in software.", examples: [1] }),
+  resolution: z.strictObject({ width: evenPixels(declarable.width), height: evenPixels(declarable.height) }).optional()
+    .meta({ description: "Pixels of the picture that the game is made for: it is streamed so, and never larger.", examples: [{ width: 1920, height: 1080 }] }),
+}).meta({ id: "GameResources", description: "What a game needs of a server. The site has a maximum, and a default for what is left out." });
+export type GameResources = z.infer<typeof GameResources>;
 
 const required = {
   title: requiredLine(partner.titleMaxLength),
@@ -47,6 +62,7 @@ export const RegisterGameRequest = z.strictObject({
   releaseDate: optional.releaseDate.optional(),
   network: optional.network.optional(),
   saveLimitMb: optional.saveLimitMb.nullish(),
+  resources: GameResources.nullish(),
 }).meta({ id: "RegisterGameRequest", description: "A new game. Without a slug, one is made from the title." });
 export type RegisterGameRequest = z.infer<typeof RegisterGameRequest>;
 
@@ -66,6 +82,7 @@ export const PatchGameRequest = z.strictObject({
   releaseDate: optional.releaseDate.nullish(),
   network: optional.network.nullish(),
   saveLimitMb: optional.saveLimitMb.nullish(),
+  resources: GameResources.nullish(),
 }).meta({ id: "PatchGameRequest", description: "What is to change: fields left out stay, null empties an optional one." });
 export type PatchGameRequest = z.infer<typeof PatchGameRequest>;
 
@@ -106,6 +123,7 @@ export const PartnerGameDetail = z.object({
   thumbnail: z.string().meta({ description: "Address of a picture, or empty.", examples: ["https://images.example.org/moonlight-drift.jpg"] }),
   network: optional.network,
   saveLimitMb: optional.saveLimitMb.nullable(),
+  resources: GameResources.nullable(),
   status: PartnerGameStatus,
   cacheStatus: z.object({
     servers: z.int().min(0).meta({ description: "Game servers in total.", examples: [3] }),

@@ -5,11 +5,14 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
+import type { OtherPod } from "./otherPods.ts";
 
 /** What the operator knows of the cluster, kept up to date by its watches and by the responses to its own writes. */
 export interface Cluster {
   gameSessions: ObjectCache<GameSession, "node" | "game" | "placement">;
   pods: ObjectCache<Pod, "node">;
+  /** Pods of other namespaces; empty where they are not counted. */
+  otherPods: ObjectCache<OtherPod>;
   nodes: ObjectCache<Node>;
   gameNodes: ObjectCache<GameNode>;
   gameCaches: ObjectCache<GameCache>;
@@ -26,6 +29,7 @@ export function createCluster(): Cluster {
       },
     }),
     pods: new ObjectCache({ indexes: { node: (pod) => [nodeOfPod(pod) ?? []].flat() } }),
+    otherPods: new ObjectCache(),
     nodes: new ObjectCache(),
     gameNodes: new ObjectCache(),
     gameCaches: new ObjectCache(),

@@ -11,6 +11,7 @@ import type { ResourceType } from "#kube/resourceType.ts";
 import type { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Cluster } from "./cluster.ts";
+import { otherPods, otherPodsSelector } from "./otherPods.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 
 /** What the reflectors are made of. */
@@ -18,6 +19,8 @@ export interface ReflectorsDeps {
   transport: KubeTransport;
   cluster: Cluster;
   sessionsNamespace: string;
+  /** Whether what other pods request is counted: it takes the right to list all pods. */
+  countsOtherPods: boolean;
   clock: Clock;
   logger: Logger;
   metrics: KubeMetrics;
@@ -26,8 +29,8 @@ export interface ReflectorsDeps {
 /** The reflectors that keep the operator's caches up to date. */
 export type Reflectors = ReturnType<typeof createReflectors>;
 
-/** Creates one reflector per kind, not yet started; of pods it watches only those of sessions. */
-export function createReflectors({ transport, cluster, sessionsNamespace, clock, logger, metrics }: ReflectorsDeps) {
+/** Creates one reflector per kind, not yet started; of pods it watches those of sessions, and counts what others request. */
+export function createReflectors({ transport, cluster, sessionsNamespace, countsOtherPods, clock, logger, metrics }: ReflectorsDeps) {
   const reflect = <T extends KubeObject, I extends string>(type: ResourceType<T>, cache: ObjectCache<T, I>, selection: Selection) =>
     new Reflector({
       client: new ResourceClient(transport, type), cache, ...selection, clock, logger, metrics: metrics.reflector(type.plural),
@@ -39,5 +42,6 @@ export function createReflectors({ transport, cluster, sessionsNamespace, clock,
     gameNodes: reflect(gameNodes, cluster.gameNodes, {}),
     nodes: reflect(nodes, cluster.nodes, {}),
     pods: reflect(pods, cluster.pods, { ...inSessions, labelSelector: labels.gameSession }),
+    ...(countsOtherPods ? { otherPods: reflect(otherPods, cluster.otherPods, { fieldSelector: otherPodsSelector(sessionsNamespace) }) } : {}),
   };
 }

@@ -14,17 +14,21 @@ export interface ContainerDevices {
   claims: Pick<Resources, "claims">;
 }
 
-/** Returns what the container gets; nothing where sessions render in software. */
-export function devicesOf(container: "game" | "streamer", gpu: GpuConfig | undefined): ContainerDevices {
+/**
+ * Returns what the container gets; nothing where sessions render in software. A game of several shares gets as many times the devices of its own
+ * container or, where that holds none, of the streamer's.
+ */
+export function devicesOf(container: "game" | "streamer", gpu: GpuConfig | undefined, share: number): ContainerDevices {
   if (!gpu) return { env: {}, limits: {}, claims: {} };
   const own = gpu[container];
+  const isShared = container === "game" || gpu.game === undefined;
   return {
     env: {
       ...(gpu.driverCapabilities === undefined ? {} : { NVIDIA_DRIVER_CAPABILITIES: gpu.driverCapabilities }),
       // The device plugin sets it for a container that holds a device; the other reaches what the node has.
       ...(own || gpu.claim || gpu.runtimeClass === undefined ? {} : { NVIDIA_VISIBLE_DEVICES: "all" }),
     },
-    limits: own ? { [own.resourceName]: String(own.count) } : {},
+    limits: own ? { [own.resourceName]: String(own.count * (isShared ? share : 1)) } : {},
     claims: gpu.claim ? { claims: [{ name: claimName }] } : {},
   };
 }

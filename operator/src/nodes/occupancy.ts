@@ -1,14 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { hostPortsOf, isSessionPod, isTerminal } from "../sessionPods/podState.ts";
-
-/** Returns the names of the sessions that take a slot of the node: placed and not finished, or with a pod that has not ended. */
-export function sessionsOn(cluster: Cluster, nodeName: string): Set<string> {
-  const placed = cluster.gameSessions.byIndex("node", nodeName).filter((session) => !isFinished(session));
-  const running = cluster.pods.byIndex("node", nodeName).filter((pod) => isSessionPod(pod) && !isTerminal(pod));
-  return new Set([...placed, ...running].map(({ metadata }) => metadata.name));
-}
+import { hostPortsOf } from "../sessionPods/podState.ts";
 
 /** Returns whether a session that has ended on the node may have left a save there that its agent has yet to store. */
 export function hasPendingSave(cluster: Cluster, nodeName: string): boolean {

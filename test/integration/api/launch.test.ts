@@ -148,9 +148,11 @@ describe("POST /api/game/launch", function () {
   it("requests the resources that the game's sessions have used, within bounds", async () => {
     const hungry = await aGame(api.deps);
     await api.deps.postgres.prisma.game.update({
-      where: { id: hungry.id }, data: { profileSessions: 3, profileCpuMillicores: 1000, profilePeakMemoryMb: 100_000 },
+      where: { id: hungry.id }, data: { profileSessions: 3, profileCpuMillicores: 1000, profilePeakMemoryMb: 100_000, profileHighestMemoryMb: 100_000 },
     });
-    expect((await specOf(await fixture.launched({ gameSlug: hungry.slug }))).resources).to.deep.equal({ cpuMillicores: 1250, memoryBytes: 16_384 * 2 ** 20 });
+    expect((await specOf(await fixture.launched({ gameSlug: hungry.slug }))).resources).to.deep.equal({
+      cpuMillicores: 1250, memoryBytes: 16_384 * 2 ** 20, memoryLimitBytes: 16_384 * 2 ** 20, gpuShare: 1,
+    });
   });
 
   it("counts the launch for the game's popularity", async () => {

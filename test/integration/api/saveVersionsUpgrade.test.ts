@@ -29,7 +29,8 @@ const formerRows = `
     ('gs-before', 'gs-before', 'player', 'game', 'v1', 'saved', 'stopped', '{}', 1800, now(), now(), now() - interval '1 day', now()),
     ('gs-awaited', 'gs-awaited', 'player', 'game', 'v1', 'awaited', 'stopped', '{}', 1800, now(), now(), now(), now()),
     ('gs-failed', 'gs-failed', 'player', 'game', 'v1', NULL, 'error', '{}', 1800, now(), NULL, now() - interval '1 day', now()),
-    ('gs-played', 'gs-played', 'player', 'game', 'v1', 'played', 'running', '{}', 1800, now(), now(), NULL, NULL);`;
+    ('gs-played', 'gs-played', 'player', 'game', 'v1', 'played', 'running', '{}', 1800, now(), now(), NULL, NULL);
+  UPDATE game_sessions SET peak_memory_mb = CASE id WHEN 'gs-before' THEN 700 ELSE 300 END;`;
 
 describe("a database of the release before versions", function () {
   this.timeout(60_000);
@@ -62,6 +63,11 @@ describe("a database of the release before versions", function () {
     const { rows } = await client.query<{ id: string }>("SELECT id FROM game_sessions WHERE slot_released_at IS NULL ORDER BY id");
     return rows.map(({ id }) => id);
   }
+
+  it("knows the most memory that a game's sessions have used", async () => {
+    const game = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: "game" } });
+    expect(game).to.include({ profileHighestMemoryMb: 700, profileMemoryFloorMb: null, memoryMb: null });
+  });
 
   it("has each slot's save as its first version, and owners where a game runs or a save is awaited", async () => {
     const [version, ...others] = await listSaveVersions(api.deps.postgres.pool, ["saved", "awaited", "played"]);

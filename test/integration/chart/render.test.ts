@@ -239,6 +239,26 @@ describe("the chart", () => {
     expect(await environmentOf("joypod-operator", complete)).to.contain('{"name":"INTERNET_NAMESERVERS","value":"192.0.2.53"}').and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
   });
 
+  it("tells the API what games get, and refuses a default above the maximum", async () => {
+    const environmentOf = async (...args: string[]): Promise<string> => JSON.stringify((await render(...values("bundled"), ...args))
+      .find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api"));
+    expect(await environmentOf()).to.contain('{"name":"GAME_MEMORY_MB","value":"1024"}').and.contain('{"name":"GAME_CPUS_MAX","value":"4"}');
+    const larger = ["--set", "games.resources.max.memoryMb=65536", "--set", "games.resources.default.cpus=1.5", "--set", "games.resources.max.gpuShare=2"];
+    expect(await environmentOf(...larger)).to.contain('{"name":"GAME_MEMORY_MB_MAX","value":"65536"}').and.contain('{"name":"GAME_CPUS","value":"1.5"}').and.contain('{"name":"GAME_GPU_SHARE_MAX","value":"2"}');
+    expect(await renderingError(...values("bundled"), "--set", "games.resources.max.cpus=0.25")).to.contain("games.resources.default.cpus is above games.resources.max.cpus");
+    expect(await renderingError(...values("bundled"), "--set", "games.resources.max.memoryMb=64")).to.contain("minimum");
+  });
+
+  it("lets the operator see the pods of all namespaces, unless they are not to be counted", async () => {
+    const counted = async (...args: string[]): Promise<object[] | undefined> => (await render(...values("bundled"), ...args))
+      .find(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "joypod-joypod-operator-other-pods")?.rules;
+    expect(await counted()).to.deep.equal([{ apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] }]);
+    const off = ["--set", "gameNodes.countOtherPods=false"];
+    expect(await counted(...off)).to.equal(undefined);
+    const operator = (await render(...values("bundled"), ...off)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-operator");
+    expect(JSON.stringify(operator)).to.contain('{"name":"COUNT_OTHER_PODS","value":"off"}');
+  });
+
   it("wants to know the proxies in front of the API where it makes an Ingress", async () => {
     const error = await renderingError(...values("external"), "--set", "api.trustedProxies=0");
     expect(error).to.contain("Set api.trustedProxies to the number of proxies");

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
@@ -36,7 +37,7 @@ describe("GameNode controller", function () {
     await set();
     const found = await fixture.gameNodes.get({ name });
     expect(found.metadata).to.have.nested.property("ownerReferences[0].uid", (await fixture.nodes.get({ name })).metadata.uid);
-    expect(found.status).to.deep.include({ capacity: { slots: 2, used: 0, schedulable: true }, addresses: { internal: "192.0.2.1" } });
+    expect(found.status).to.deep.include({ capacity: { slots: 2, used: 0, schedulable: true, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 } }, addresses: { internal: "192.0.2.1" } });
     expect(readyReason(found)).to.equal("NodeAndAgentWell");
     expect(found.status?.heartbeat, "the agent's part is left alone").to.include({ agentVersion: "0.1.0" });
   });
@@ -45,6 +46,30 @@ describe("GameNode controller", function () {
     await set({ GPU_RESOURCE_NAME: "nvidia.com/gpu" });
     await fixture.nodes.mergePatchStatus({ name }, { status: { allocatable: { "nvidia.com/gpu": "4" }, capacity: { "nvidia.com/gpu": "4" } } });
     await gameNode(({ status }) => status?.capacity?.slots === 4, "four slots");
+  });
+
+  it("offers sessions what pods of other namespaces leave of the node", async () => {
+    await set();
+    const offers = async (cpuMillicores: number, gibibytes: number): Promise<void> => {
+      fixture.clock.jump(2000);
+      await gameNode(({ status }) => isDeepStrictEqual(status?.capacity?.offered, { cpuMillicores, memoryBytes: gibibytes * 2 ** 30 }), `${gibibytes} GiB for sessions`);
+    };
+    await fixture.setAllocatable(name, { cpu: "4", memory: "8Gi" });
+    await offers(4000, 8);
+    const { metadata } = await fixture.addOtherPod(name, { cpu: "1500m", memory: "3Gi" });
+    await offers(2500, 5);
+    await fixture.launch();
+    await fixture.pods.delete(metadata, { gracePeriodSeconds: 0 });
+    await offers(4000, 8);
+  });
+
+  it("offers all of the node where other pods are not to be counted", async () => {
+    await set({ COUNT_OTHER_PODS: "off" });
+    await fixture.setAllocatable(name, { cpu: "4", memory: "8Gi" });
+    const { metadata } = await fixture.addOtherPod(name, { cpu: "1", memory: "1Gi" });
+    fixture.clock.jump(2000);
+    await gameNode(({ status }) => status?.capacity?.offered?.cpuMillicores === 4000, "the whole node");
+    await fixture.pods.delete(metadata, { gracePeriodSeconds: 0 });
   });
 
   it("excludes a node from placement while its agent sends no heartbeat", async () => {

@@ -74,6 +74,40 @@ describe("GameSession controller", function () {
     expect(fixture.components.podUids.get(name)?.size).to.equal(1);
   });
 
+  it("places no session on a node that cannot take its pod, though that holds the game", async () => {
+    await set({ nodes: 2 });
+    const [small = "", large = ""] = fixture.nodeNames;
+    await fixture.startOperator();
+    await fixture.setAllocatable(small, { cpu: "4", memory: "4Gi" });
+    await fixture.setAllocatable(large, { cpu: "4", memory: "64Gi" });
+    await fixture.components.report(small, { entries: [aCacheEntry()] });
+    const other = await fixture.addOtherPod(small, { cpu: "100m", memory: "3500Mi" });
+    await eventually(async () => {
+      fixture.clock.jump(2000);
+      return (await fixture.gameNodes.get({ name: small })).status?.capacity?.offered?.memoryBytes === 596 * 2 ** 20;
+    }, { what: "the other pod to be counted" });
+    const { metadata: { name } } = await fixture.launch();
+    const started = await fixture.session(name, isRunning, "running session");
+    expect(started.status).to.include({ nodeName: large });
+    expect(started.status?.placement).to.deep.include({ attempt: 1, triedNodes: [] });
+    await fixture.pods.delete(other.metadata, { gracePeriodSeconds: 0 });
+  });
+
+  it("waits, saying what is missing, until a node has room for the pod", async () => {
+    await set();
+    const [node = ""] = fixture.nodeNames;
+    await fixture.startOperator();
+    await fixture.setAllocatable(node, { cpu: "4", memory: "512Mi" });
+    await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.offered !== undefined, { what: "the node's memory to be known" });
+    const { metadata: { name } } = await fixture.launch();
+    const waiting = await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "InsufficientResources") ?? false, "waiting session");
+    expect(waiting.status?.conditions?.find(({ type }) => type === "Scheduled")?.message).to.contain("1024 MiB of memory").and.contain(`${node} has 512 MiB`);
+    expect(waiting.status).to.not.have.any.keys("nodeName");
+    await fixture.setAllocatable(node, { cpu: "4", memory: "2Gi" });
+    fixture.clock.jump(5000);
+    await fixture.session(name, isRunning, "running session");
+  });
+
   it("replaces a pod made ahead by one on another node when the save cannot be restored, without waiting for a save", async () => {
     await set({ nodes: 2 });
     const [first = "", second = ""] = fixture.nodeNames;

@@ -30,11 +30,17 @@ export function valuesOf(reference: Schema, known: KnownValues = {}): fc.Arbitra
     case "object": return objectsOf(schema, known);
     case "array": return fc.array(valuesOf(schema.items ?? {}, known), { maxLength: Math.min(3, schema.maxItems ?? 3) });
     case "boolean": return fc.boolean();
-    case "integer": return fc.integer({ min: schema.minimum ?? -1000, max: Math.min(schema.maximum ?? 1000, 2 ** 31) });
+    case "integer":
+    case "number": return numbersOf(schema);
     case "null": return fc.constant(null);
     case "string": return stringsOf(schema);
     default: return fc.jsonValue({ maxDepth: 2 });
   }
+}
+
+function numbersOf({ minimum = -1000, maximum = 1000, multipleOf = 1 }: Schema): fc.Arbitrary<number> {
+  const [min, max] = [Math.ceil(minimum / multipleOf), Math.floor(Math.min(maximum, 2 ** 31) / multipleOf)];
+  return fc.integer({ min, max }).map((times) => times * multipleOf);
 }
 
 function objectsOf({ properties = {}, required = [] }: Schema, known: KnownValues): fc.Arbitrary<Record<string, unknown>> {

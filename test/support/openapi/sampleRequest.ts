@@ -23,6 +23,7 @@ export interface Schema {
   maxLength?: number;
   minimum?: number;
   maximum?: number;
+  multipleOf?: number;
   maxItems?: number;
   items?: Schema;
   anyOf?: Schema[];

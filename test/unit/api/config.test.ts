@@ -16,6 +16,14 @@ describe("readConfig", () => {
     expect(config.gameSession).to.include({ profile: "Software", idleTimeoutSeconds: 1800 });
   });
 
+  it("reads what games get, processors in thousandths", () => {
+    expect(readConfig(environment).siteResources).to.deep.equal({
+      normal: { memoryMb: 1024, cpuMillicores: 500 }, most: { memoryMb: 16_384, cpuMillicores: 4000, gpuShare: 1, width: 1920, height: 1080 },
+    });
+    const { normal, most } = readConfig({ ...environment, GAME_MEMORY_MB: "2048", GAME_CPUS: "1.5", GAME_CPUS_MAX: "8" }).siteResources;
+    expect([normal, most.cpuMillicores]).to.deep.equal([{ memoryMb: 2048, cpuMillicores: 1500 }, 8000]);
+  });
+
   it("keeps the order of the signing keys, the newest first", () => {
     const second = "b:bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=";
     expect([...readConfig({ ...environment, SIGNING_KEYS: ` ${second} , ${environment.SIGNING_KEYS}` }).auth.signingKeys.keys()]).to.deep.equal(["b", "a"]);
@@ -27,7 +35,7 @@ describe("readConfig", () => {
     ["SIGNING_KEYS", "a b:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE="], ["PASSWORD_PEPPER", "short"], ["PASSWORD_PEPPER", "change-me-change-me"], ["PASSWORD_PEPPER", "aaaaaaaaaaaaaaaaaaaa"],
     ["SIGNING_KEYS", `a:${Buffer.from("please-change-me-before-you-start").toString("base64")}`], ["BASE_URL", "https://play.test/path"],
     ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["PORT", "x"], ["PORT", "70000"],
-    ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["TRUSTED_PROXIES", "-1"],
+    ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["GAME_MEMORY_MB", "16385"], ["GAME_CPUS", "4.5"], ["GAME_CPUS_MAX", "many"], ["GAME_MEMORY_MB_MAX", "64"], ["TRUSTED_PROXIES", "-1"],
   ] as const) {
     it(`refuses ${name}=${value.slice(0, 24)} and names it`, () => {
       expect(() => readConfig({ ...environment, [name]: value })).to.throw(name);

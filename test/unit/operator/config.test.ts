@@ -43,6 +43,16 @@ describe("readConfig of the operator", () => {
     expect(readConfig({ ...required, GPU_RUNTIME_CLASS: "nvidia" }).sessionPod.runtimeClass).to.equal("nvidia");
   });
 
+  it("counts other pods unless told not to, or where session pods may push them away", () => {
+    expect(readConfig(required).countsOtherPods).to.equal(true);
+    expect(readConfig({ ...required, COUNT_OTHER_PODS: "off" }).countsOtherPods).to.equal(false);
+    expect(readConfig({ ...required, SESSION_POD_PRIORITY_CLASS: "games" }).countsOtherPods).to.equal(false);
+  });
+
+  it("knows what a session's pod requests beside its game", () => {
+    expect(readConfig({ ...required, STREAMER_CPU: "1.5", STREAMER_MEMORY: "512Mi" }).podOverhead).to.deep.equal({ cpuMillicores: 1500, memoryBytes: 2 ** 29 });
+  });
+
   it("reads a selector of several labels", () => {
     expect(readConfig({ ...required, GAME_NODE_SELECTOR: "a=1, b.c/d=x" }).gameNodeSelector).to.deep.equal({ a: "1", "b.c/d": "x" });
   });

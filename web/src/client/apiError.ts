@@ -1,5 +1,5 @@
 import { signInErrorSentences } from "#contracts/http/auth.ts";
-import type { ErrorCode } from "#contracts/http/errors.ts";
+import type { ErrorCode, ServerLack } from "#contracts/http/errors.ts";
 
 /** The API's error codes, and three more: no response at all, a response that breaks the contract, and an external provider that is unavailable. */
 export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected" | "provider_unavailable";
@@ -14,15 +14,18 @@ export class ApiError extends Error {
   readonly activeSessionId: string | undefined;
   /** With `unreadable_save`: the newest version before it that can be read. */
   readonly readableVersionId: string | undefined;
+  /** With `no_servers`: what no game server has left for the game; undefined where all are taken. */
+  readonly lack: ServerLack | undefined;
 
   constructor(
-    code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; readableVersionId?: string; cause?: unknown } = {},
+    code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; readableVersionId?: string; lack?: ServerLack; cause?: unknown } = {},
   ) {
     super(message, { cause: details.cause });
     this.code = code;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.activeSessionId = details.activeSessionId;
     this.readableVersionId = details.readableVersionId;
+    this.lack = details.lack;
   }
 }
 
@@ -51,6 +54,8 @@ const sentences: Partial<Record<ApiErrorCode, string>> = {
   not_implemented: "This Joypod cannot do that yet.",
 };
 
+const lackWords: Record<ServerLack, string> = { gpu: "enough of a GPU", memory: "enough memory", processors: "enough processors" };
+
 /** Returns a sentence for the player: what went wrong and what to do about it. */
 export function sentenceFor(error: unknown): string {
   if (!(error instanceof ApiError)) return "Something went wrong in this page. Reload it and try again.";
@@ -58,7 +63,7 @@ export function sentenceFor(error: unknown): string {
   switch (error.code) {
     case "locked": return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
     case "rate_limited": return `That was too often in a short time. Try again ${wait}.`;
-    case "no_servers": return `All game servers are busy. Try again ${wait}.`;
+    case "no_servers": return `${error.lack === undefined ? "All game servers are busy" : `No game server has ${lackWords[error.lack]} left for this game`}. Try again ${wait}.`;
     case "slot_in_use": return `This slot is being played, or its last save is still on its way. Stop the game, or try again ${wait}.`;
     case "conflict": return `Your last save is still being stored. Try again ${wait}.`;
     case "unavailable": return `Joypod is not available just now. Try again ${wait}.`;

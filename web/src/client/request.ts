@@ -80,6 +80,7 @@ export function responseError(status: number, retryAfterText: string | null, bod
     ...(Number.isFinite(retryAfter) && { retryAfterSeconds: retryAfter }),
     ...(parsed?.sessionId !== undefined && { activeSessionId: parsed.sessionId }),
     ...(parsed?.versionId !== undefined && { readableVersionId: parsed.versionId }),
+    ...(parsed?.lack !== undefined && { lack: parsed.lack }),
   });
 }
 

@@ -1,7 +1,8 @@
-import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
+import { memoryLimitOf, type GameSession, type SessionUsage } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { failureReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
+import { raiseGameMemory, updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "../saveSlotQueries.ts";
 import { updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
 import { isSaveUnreported, stopReasonOf } from "./stopReason.ts";
@@ -23,6 +24,7 @@ export async function recordFinished(
     else if (slotId !== null) await updateSlotPlayed(transaction, slotId, id, !isReleased);
     const usage = averageUse(status?.usage);
     if (usage !== undefined) await updateResourceProfile(transaction, gameId, usage, limits.resources.newestWeight);
+    await raiseGameMemory(transaction, gameId, memoryNeedOf(gameSession));
     return true;
   });
   if (isRecorded) {
@@ -51,5 +53,15 @@ function averageUse(usage: SessionUsage | undefined): ResourceUse | undefined {
     cpuMillicores: (usage.cpuSeconds / usage.durationSeconds) * 1000,
     peakMemoryMb: usage.peakMemoryBytes / mebibyte,
     durationSeconds: usage.durationSeconds,
+  };
+}
+
+/** Returns what the session says of the memory that the game needs, however short it was. A game that was killed at its limit needs more than that. */
+function memoryNeedOf({ spec, status }: GameSession): { highestMb: number | undefined; floorMb: number | undefined } {
+  const peakBytes = status?.usage?.peakMemoryBytes ?? 0;
+  const wasOutOfMemory = status?.failure?.reason === failureReasons.outOfMemory;
+  return {
+    highestMb: peakBytes === 0 ? undefined : peakBytes / mebibyte,
+    floorMb: wasOutOfMemory ? Math.ceil(memoryLimitOf(spec.resources) / mebibyte * limits.resources.outOfMemoryFactor) : undefined,
   };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ErrorDetail, errors, type ErrorCode } from "#contracts/http/errors.ts";
+import { ErrorDetail, ServerLack, errors, type ErrorCode } from "#contracts/http/errors.ts";
 import type { AccessName } from "../access.ts";
 import type { Route } from "../route.ts";
 
@@ -46,6 +46,7 @@ export function errorBody(kind: ErrorKind, codes: readonly ErrorCode[]): z.ZodTy
     ...(codes.some((code) => detailed.has(code)) && { details: z.array(ErrorDetail).optional() }),
     ...(codes.includes("session_active") && { sessionId: activeSessionId.optional() }),
     ...(codes.includes("unreadable_save") && { versionId: earlierVersionId.optional() }),
+    ...(codes.includes("no_servers") && { lack: serverLack.optional() }),
     ...(kind === "form" && { url: formUrl }),
   }).meta({ id: `${errorName(kind, codes).replace(/Error$/, "")}Error` });
 }
@@ -68,6 +69,7 @@ const kindNames: Record<ErrorKind, string> = { public: "Public", user: "", partn
 const requestId = z.string().meta({ description: "The same as `X-Request-Id`.", examples: ["0123456789abcdefghjk"] });
 const activeSessionId = z.string().meta({ description: "With `session_active`: the session that is in the way.", examples: ["gs-7k2m9q4x1v8c"] });
 const earlierVersionId = z.string().meta({ description: "With `unreadable_save`: the newest version before it that can be read.", examples: ["0f5b3c1e-8a51-4f0e-9a58-1a3a0b4d7c11"] });
+const serverLack = ServerLack.meta({ description: "With `no_servers`: what no game server has left; absent where all are taken, or none can be reached.", examples: ["memory"] });
 const formUrl = z.url().meta({ description: "Where the browser would have been sent.", examples: ["https://joypod.example/signin?error=CredentialsSignin&code=credentials"] });
 
 function pascalCase(code: string): string {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
@@ -5,7 +6,10 @@ import type { Node, Pod } from "#kube/builtin.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
 import { keyOf } from "#kube/object.ts";
 import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
+import type { Change } from "#kube/cache.ts";
 import { changesFill, changesPolicy } from "../../content/changesContent.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import type { OtherPod } from "../../cluster/otherPods.ts";
 import { nodeOfPod } from "../../sessionPods/podState.ts";
 import { createNodeReconciler, type NodeDeps } from "./reconciler.ts";
 
@@ -16,6 +20,8 @@ export interface NodeCaches {
   gameCaches: WatchedCache<GameCache>;
   gameSessions: WatchedCache<GameSession>;
   pods: WatchedCache<Pod>;
+  /** Absent where other pods are not counted. */
+  otherPods?: WatchedCache<OtherPod>;
 }
 
 /** Creates the controller that runs one reconcile per changed node; a cache, or one node's content, can change what all nodes shall hold. */
@@ -34,6 +40,7 @@ export function createNodeController(
       fromWideChanges(caches.gameCaches, { when: changesPolicy, keys: allKeys, clock }),
       fromCache(caches.gameSessions, { keys: ({ status }) => toKeys(status?.nodeName) }),
       fromCache(caches.pods, { keys: (pod) => toKeys(nodeOfPod(pod)) }),
+      ...(caches.otherPods ? [fromCache(caches.otherPods, { when: changesRequests, keys: ({ nodeName }) => gameNodeKeys(deps.cluster, nodeName) })] : []),
     ],
     reconcile: createNodeReconciler(deps),
   });
@@ -41,4 +48,14 @@ export function createNodeController(
 
 function toKeys(nodeName: string | undefined): string[] {
   return nodeName === undefined ? [] : [nodeName];
+}
+
+/** Other nodes' pods concern nobody here. */
+function gameNodeKeys({ gameNodes }: Pick<Cluster, "gameNodes">, nodeName: string | undefined): string[] {
+  return nodeName !== undefined && gameNodes.get(nodeName) !== undefined ? [nodeName] : [];
+}
+
+/** Ignores what pods report of themselves all the time. */
+function changesRequests(change: Change<OtherPod>): boolean {
+  return change.type !== "updated" || change.object.nodeName !== change.previous.nodeName || !isDeepStrictEqual(change.object.requests, change.previous.requests);
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeConditions, type DesiredContent, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
 import { findCondition, setCondition } from "#kube/conditions.ts";
@@ -16,8 +17,12 @@ export interface NodeWorld {
   hasHeartbeat: boolean;
   /** What the node's sessions have to expect: Lost, or else by both signals. */
   health: NodeHealth;
-  /** Sessions that take a slot. */
+  /** Slots that sessions take. */
   used: number;
+  /** What the pods of sessions may request in all; undefined where the node does not say. */
+  offered: PodResources | undefined;
+  /** What each of them requests beside what its game asks for. */
+  overhead: PodResources;
   /** A session that has ended may have left a save that the agent has yet to store. */
   hasPendingSave: boolean;
   rules: SlotRules;
@@ -39,7 +44,7 @@ export function nodeActionFor({ node, used, hasPendingSave, rules }: NodeWorld):
 
 /** Returns what the operator writes about a node that is not removed. */
 export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">): OperatorNodeStatus {
-  const { node, gameNode, hasHeartbeat, used, rules, now } = world;
+  const { node, gameNode, hasHeartbeat, used, offered, overhead, rules, now } = world;
   const reason = node && unschedulableBecause(node, hasHeartbeat, rules);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
   const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
@@ -53,6 +58,8 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
       slots: node ? slotsOf(node, rules) : 0,
       used,
       schedulable: action === "keep" && reason === undefined,
+      ...(offered === undefined ? {} : { offered }),
+      overhead,
     },
     // An empty object is left out, as the API server would drop it on the next change.
     ...(Object.keys(addresses).length === 0 ? {} : { addresses }),
@@ -86,15 +93,16 @@ function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
   return { type: "GpuNotShared", ...gpuSharingOf(node, gpu) };
 }
 
-/** Returns whether the status differs from the GameNode's; `used`: only in the count of sessions. */
+/** Returns whether the status differs from the GameNode's; `used`: only in what sessions take, or other pods leave to them. */
 export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "major" {
   const before = gameNode?.status;
   const essence = (status: GameNodeStatus | undefined) => {
     const conditions = gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type));
-    return { conditions: conditions.map((condition) => [condition?.status, condition?.reason]), capacity: { ...status?.capacity, used: 0 }, addresses: status?.addresses };
+    return { conditions: conditions.map((condition) => [condition?.status, condition?.reason]), capacity: { ...status?.capacity, used: 0, offered: undefined }, addresses: status?.addresses };
   };
   if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
-  return before?.capacity?.used === after.capacity?.used ? "none" : "used";
+  const isSame = before?.capacity?.used === after.capacity?.used && isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered);
+  return isSame ? "none" : "used";
 }
 
 /** Returns whether the node is asked to hold the same as before, in whatever order. */

@@ -1,6 +1,7 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
+import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
 import type { Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -14,7 +15,9 @@ import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Throttle } from "../../throttle.ts";
 import type { FillPlan } from "../../content/fillPlan.ts";
 import type { NodeLosses } from "../../nodes/nodeLosses.ts";
-import { hasPendingSave, sessionsOn } from "../../nodes/occupancy.ts";
+import type { NodeLoads } from "../../nodes/nodeLoads.ts";
+import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
+import { hasPendingSave } from "../../nodes/occupancy.ts";
 import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, type NodeWorld } from "./decide.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
 
@@ -29,6 +32,9 @@ export interface NodeDeps {
   nodeLosses: NodeLosses;
   fillPlan: FillPlan;
   rules: SlotRules;
+  loads: NodeLoads;
+  otherRequests: OtherRequests;
+  podOverhead: PodResources;
   clock: Clock;
   /** Spaces writes that only count sessions. */
   usedThrottle: Throttle;
@@ -61,13 +67,15 @@ export function createNodeReconciler(deps: NodeDeps) {
   };
 }
 
-function observe(name: string, node: Node | undefined, { cluster, heartbeats, nodeLosses, rules, clock }: NodeDeps): NodeWorld {
+function observe(name: string, node: Node | undefined, { cluster, heartbeats, nodeLosses, loads, otherRequests, podOverhead, rules, clock }: NodeDeps): NodeWorld {
   return {
     node,
     gameNode: cluster.gameNodes.get(name),
     hasHeartbeat: heartbeats.isFresh(name),
     health: nodeLosses.healthOf(name),
-    used: sessionsOn(cluster, name).size,
+    used: loads.on(name).slots,
+    offered: node && offeredBy(node, otherRequests.on(name)),
+    overhead: podOverhead,
     hasPendingSave: hasPendingSave(cluster, name),
     rules,
     now: clock.now(),

@@ -1,4 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { addShares, noShare, sessionShare, subtractShares, type NodeShare } from "#contracts/crd/nodeShare.ts";
 import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -8,10 +9,11 @@ import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
 import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
+import type { NodeLoads } from "../../nodes/nodeLoads.ts";
+import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { portsOn } from "../../nodes/occupancy.ts";
-import { TakenSlots } from "../../nodes/takenSlots.ts";
 import { stateOn } from "../../content/fill.ts";
-import { announceAddress, chooseNode, choosePort, type Candidate } from "./placement.ts";
+import { announceAddress, chooseNode, choosePort, whyNoNode, type Candidate } from "./placement.ts";
 import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** A session's place: a slot of a node and a media port there. */
@@ -21,6 +23,9 @@ export interface Assignment {
   address: string | undefined;
 }
 
+/** Of a node that does not say what it has, the scheduler alone knows. */
+const unlimited = { cpuMillicores: Number.POSITIVE_INFINITY, memoryBytes: Number.POSITIVE_INFINITY };
+
 /** Why no place was found, for the session's Scheduled condition. */
 export interface NoPlace {
   reason: Exclude<ScheduledReason, typeof scheduledReasons.nodeAssigned>;
@@ -29,7 +34,9 @@ export interface NoPlace {
 
 export interface AssignmentsDeps {
   cluster: Cluster;
-  config: Pick<Config, "gameNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddress" | "timing">;
+  config: Pick<Config, "gameNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddress" | "podOverhead" | "timing">;
+  loads: NodeLoads;
+  otherRequests: OtherRequests;
   heartbeats: Heartbeats;
   clock: Clock;
 }
@@ -40,15 +47,13 @@ export interface AssignmentsDeps {
  */
 export class Assignments {
   readonly #deps: AssignmentsDeps;
-  readonly #taken: TakenSlots;
   /** By session key: what was assigned, and is not yet seen in the session's status. */
-  readonly #recent = new Map<string, Assignment & { uid: string }>();
+  readonly #recent = new Map<string, Assignment & { uid: string; share: NodeShare }>();
   /** By node: ports whose pod is gone, and the monotonic time in milliseconds from which they may be assigned again. */
   readonly #quarantine = new Map<string, Map<number, number>>();
 
   constructor(deps: AssignmentsDeps) {
     this.#deps = deps;
-    this.#taken = new TakenSlots(deps.cluster);
     deps.cluster.pods.subscribe((change) => {
       if (change.type === "deleted") this.quarantine(nodeOfPod(change.object), hostPortsOf(change.object));
     });
@@ -60,15 +65,11 @@ export class Assignments {
     const key = keyOf(session);
     const assigned = this.#recent.get(key);
     if (assigned?.uid === session.metadata.uid && !excluded.includes(assigned.nodeName) && this.#isSchedulable(assigned.nodeName)) return assigned;
-    this.#remember(key, undefined);
+    this.#recent.delete(key);
     const candidates = this.#candidates(session, excluded);
-    const chosen = chooseNode(candidates);
-    if (!chosen) {
-      return candidates.length === 0
-        ? { reason: scheduledReasons.noGameNodes, message: "No game node is schedulable." }
-        : { reason: scheduledReasons.noCapacity, message: `All slots of ${candidates.length} game nodes are taken.` };
-    }
-    return this.#assignOn(session, chosen.nodeName);
+    const needed = sessionShare(session.spec, this.#deps.config.podOverhead);
+    const chosen = chooseNode(candidates, needed);
+    return chosen ? this.#assignOn(session, chosen.nodeName) : whyNoNode(candidates, needed);
   }
 
   /** Returns another port on the session's node than the one it has. */
@@ -95,7 +96,7 @@ export class Assignments {
     const node = cluster.nodes.get(nodeName);
     const address = node && announceAddress(config.announceAddress, addressesOf(node));
     const assignment = { nodeName, mediaPort, address };
-    this.#remember(keyOf(session), { ...assignment, uid: session.metadata.uid });
+    this.#recent.set(keyOf(session), { ...assignment, uid: session.metadata.uid, share: sessionShare(session.spec, config.podOverhead) });
     return assignment;
   }
 
@@ -104,23 +105,34 @@ export class Assignments {
     for (const [key, { uid, nodeName, mediaPort }] of this.#recent) {
       const session = this.#deps.cluster.gameSessions.get(key);
       const isShown = session?.status?.nodeName === nodeName && session.status.ports?.media === mediaPort;
-      if (session?.metadata.uid !== uid || isShown || isFinished(session)) this.#remember(key, undefined);
+      if (session?.metadata.uid !== uid || isShown || isFinished(session)) this.#recent.delete(key);
     }
   }
 
-  #candidates(session: GameSession, excluded: readonly string[]): Candidate[] {
-    const { cluster, config } = this.#deps;
+  #candidates(session: Stored<GameSession>, excluded: readonly string[]): Candidate[] {
+    const { cluster, config, loads, otherRequests } = this.#deps;
+    const key = keyOf(session);
+    const unseen = this.#unseenLoads(key);
     return cluster.gameNodes.list().flatMap(({ metadata: { name }, status }) => {
       const node = cluster.nodes.get(name);
       if (!node || excluded.includes(name) || !this.#isSchedulable(name)) return [];
       const content = (status?.cache && stateOn(status.cache, session.spec.contentDigest)) ?? "Absent";
-      return [{
-        nodeName: name,
-        slots: slotsOf(node, config),
-        used: this.#taken.countOn(name, session.metadata.name),
-        content: content === "Queued" ? "Downloading" : content,
-      }];
+      const slots = slotsOf(node, config);
+      const load = addShares(loads.on(name, key), unseen.get(name) ?? noShare);
+      const left = subtractShares({ slots, ...(offeredBy(node, otherRequests.on(name)) ?? unlimited) }, load);
+      return [{ nodeName: name, slots, used: load.slots, left, content: content === "Queued" ? "Downloading" : content }];
     });
+  }
+
+  /** By node: what was assigned to other sessions and does not show in the caches yet. */
+  #unseenLoads(exceptKey: string): Map<string, NodeShare> {
+    const { loads } = this.#deps;
+    const unseen = new Map<string, NodeShare>();
+    for (const [key, { nodeName, share }] of this.#recent) {
+      if (key === exceptKey || loads.ofSession(key, nodeName) !== undefined) continue;
+      unseen.set(nodeName, addShares(unseen.get(nodeName) ?? noShare, share));
+    }
+    return unseen;
   }
 
   #isSchedulable(nodeName: string): boolean {
@@ -128,12 +140,6 @@ export class Assignments {
     const node = cluster.nodes.get(nodeName);
     return node !== undefined && hasLabels(node, config.gameNodeSelector)
       && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined;
-  }
-
-  #remember(key: string, assignment: (Assignment & { uid: string }) | undefined): void {
-    if (assignment === undefined) this.#recent.delete(key);
-    else this.#recent.set(key, assignment);
-    this.#taken.assign(refOf(key).name, assignment?.nodeName);
   }
 
   #takenPorts(nodeName: string): Set<number> {

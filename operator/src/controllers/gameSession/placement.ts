@@ -1,20 +1,59 @@
+import { lackOf, type Lack, type NodeShare, type PodResources } from "#contracts/crd/nodeShare.ts";
+import { scheduledReasons } from "#contracts/crd/reasons.ts";
 import type { NodeAddresses } from "../../nodes/addresses.ts";
 
 /** A game node that could take a session. */
 export interface Candidate {
   nodeName: string;
   slots: number;
-  /** Sessions placed there and not finished. */
+  /** Slots of the sessions that are placed there and not finished. */
   used: number;
+  /** What other sessions leave of its processors and memory. */
+  left: PodResources;
   /** Whether the node holds the version that is to be played. */
   content: "Ready" | "Downloading" | "Absent" | "Failed";
 }
 
 const contentOrder = { Ready: 0, Downloading: 1, Absent: 2, Failed: 3 } as const;
 
-/** Returns the best node: one that holds the game first, then the least loaded, then by name; undefined when none has a free slot. */
-export function chooseNode<C extends Candidate>(candidates: readonly C[]): C | undefined {
-  return candidates.filter(({ used, slots }) => used < slots).sort(byPreference)[0];
+/** Returns the best node that has room: one that holds the game first, then the least loaded, then by name; undefined when none has room. */
+export function chooseNode<C extends Candidate>(candidates: readonly C[], needed: NodeShare): C | undefined {
+  return candidates.filter((candidate) => lackOn(candidate, needed) === undefined).sort(byPreference)[0];
+}
+
+/** Returns why no node was chosen, for the session's Scheduled condition. */
+export function whyNoNode(candidates: readonly Candidate[], needed: NodeShare): { reason: NoNodeReason; message: string } {
+  const { length } = candidates;
+  if (length === 0) return { reason: scheduledReasons.noGameNodes, message: "No game node is schedulable." };
+  const open = candidates.filter((candidate) => lackOn(candidate, needed) !== "slots");
+  if (open.length === 0) {
+    const message = needed.slots === 1 ? `All slots of ${length} game nodes are taken.` : `None of ${length} game nodes has ${needed.slots} free slots.`;
+    return { reason: scheduledReasons.noCapacity, message };
+  }
+  const request = `${mebibytesOf(needed)} of memory and ${needed.cpuMillicores}m processors`;
+  const nodes = open.sort(byRoom).slice(0, nodesTold).map(({ nodeName, left }) => `${nodeName} has ${mebibytesOf(left)} and ${left.cpuMillicores}m`);
+  const others = open.length > nodesTold ? ", and others less" : "";
+  return {
+    reason: scheduledReasons.insufficientResources,
+    message: `No game node with free slots has the ${request} left that the session's pod requests: ${nodes.join(", ")}${others}.`,
+  };
+}
+
+type NoNodeReason = typeof scheduledReasons.noGameNodes | typeof scheduledReasons.noCapacity | typeof scheduledReasons.insufficientResources;
+
+/** Of the nodes without room, how many a message tells. */
+const nodesTold = 3;
+
+function lackOn({ slots, used, left }: Candidate, needed: NodeShare): Lack | undefined {
+  return lackOf(needed, { slots: slots - used, ...left });
+}
+
+function byRoom(a: Candidate, b: Candidate): number {
+  return b.left.memoryBytes - a.left.memoryBytes || b.left.cpuMillicores - a.left.cpuMillicores;
+}
+
+function mebibytesOf({ memoryBytes }: PodResources): string {
+  return `${Math.floor(memoryBytes / 2 ** 20)} MiB`;
 }
 
 function byPreference(a: Candidate, b: Candidate): number {

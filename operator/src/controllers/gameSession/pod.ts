@@ -1,4 +1,4 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { memoryLimitOf, type GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId, socketNames } from "#contracts/nodeLayout.ts";
 import { signalPort } from "#contracts/stream.ts";
@@ -111,7 +111,7 @@ const containerSecurity = {
 
 function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Container {
   const { cpu, memory, memoryLimitBytes } = config.streamer;
-  const gpu = devicesOf("streamer", config.gpu);
+  const gpu = devicesOf("streamer", config.gpu, spec.resources.gpuShare);
   return {
     name: containerNames.streamer,
     image: config.streamerImage,
@@ -165,7 +165,8 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
 
 function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: SessionPodConfig): Container {
   const memory = String(spec.resources.memoryBytes + spec.saveVolumeBytes);
-  const gpu = devicesOf("game", config.gpu);
+  const memoryLimit = String(memoryLimitOf(spec.resources) + spec.saveVolumeBytes);
+  const gpu = devicesOf("game", config.gpu, spec.resources.gpuShare);
   return {
     name: containerNames.game,
     image: config.gameImage,
@@ -184,7 +185,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       ...gpu.env,
     }),
     securityContext: containerSecurity,
-    resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory, ...gpu.limits }, ...gpu.claims },
+    resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory: memoryLimit, ...gpu.limits }, ...gpu.claims },
     volumeMounts: [
       { name: "x11", mountPath: "/tmp/.X11-unix", readOnly: true },
       // To connect to a socket takes no right to write beside it.

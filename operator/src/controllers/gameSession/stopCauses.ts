@@ -82,7 +82,9 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   const ended = gameTerminated(pod);
   const report = gameTerminationReport(pod);
   const exitCode = ended?.exitCode ?? report?.exitCode ?? -1;
-  if (ended?.reason === "OOMKilled" || report?.reason === "out-of-memory") {
+  // Where the kernel kills single processes, the one that it took may leave the rest to fail in their own way.
+  const lostProcess = exitCode !== 0 && (report?.oomKills ?? 0) > 0;
+  if (ended?.reason === "OOMKilled" || report?.reason === "out-of-memory" || lostProcess) {
     return failed(failureReasons.outOfMemory, "The game used more memory than it may, and was killed.");
   }
   const fault = streamerFault(pod) ?? (report?.reason === "no-display" ? "no-display" : undefined);
@@ -134,8 +136,10 @@ function unreadyContent({ session: { status } }: SessionWorld): Condition | unde
 function startTimedOut(world: SessionWorld): StopCause {
   const { session } = world;
   if (session.status?.nodeName === undefined) {
-    const why = findCondition(session.status?.conditions, "Scheduled")?.message ?? "no game node was chosen";
-    return failed(scheduledReasons.noCapacity, `No game node could take the session in time: ${why}`);
+    const unplaced = findCondition(session.status?.conditions, "Scheduled");
+    const why = unplaced?.message ?? "no game node was chosen";
+    const reason = unplaced?.reason === scheduledReasons.insufficientResources ? scheduledReasons.insufficientResources : scheduledReasons.noCapacity;
+    return failed(reason, `No game node could take the session in time: ${why}`);
   }
   if (!isPrepared(session)) return contentFailed(world);
   const pod = currentPod(world);

@@ -1,4 +1,4 @@
-import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
+import { memoryLimitOf, type GameSession, type SessionUsage } from "#contracts/crd/gameSession.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
@@ -31,7 +31,7 @@ export function usageOf({ spec, status }: GameSession, { pod, node }: UsagePlace
     // The kubelet's times may lie just before the operator's.
     durationSeconds: Math.max(0, Math.round(durationMs / 100) / 10),
     cpuSeconds: Math.min(report.cpuSeconds, Math.max(0, wallMs / 1_000 * processorsOf(pod, node))),
-    peakMemoryBytes: Math.min(report.peakMemoryBytes, spec.resources.memoryBytes + spec.saveVolumeBytes),
+    peakMemoryBytes: Math.min(report.peakMemoryBytes, memoryLimitOf(spec.resources) + spec.saveVolumeBytes),
   };
 }
 

@@ -1,22 +1,73 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { resourcesFor } from "#api/gameSessions/resourceProfile.ts";
+import { pictureFor, resourcesFor, type GameNeeds } from "#api/gameSessions/resourceProfile.ts";
 
-const { cpuMillicores, memoryMb } = limits.resources;
+const mebibyte = 2 ** 20;
+const nothingDeclared = { memoryMb: null, cpuMillicores: null, gpuShare: null, pictureWidth: null, pictureHeight: null };
+const nothingUsed = { cpuMillicores: null, peakMemoryMb: null, highestMemoryMb: null, memoryFloorMb: null };
+const site = {
+  normal: { memoryMb: 1024, cpuMillicores: 500 }, most: { memoryMb: 8192, cpuMillicores: 4000, gpuShare: 2, width: 1920, height: 1080 },
+};
+
+function resourcesOf({ declared = {}, profile = {} }: { declared?: Partial<GameNeeds["declared"]>; profile?: Partial<GameNeeds["profile"]> }, render: "Gpu" | "Software" = "Software") {
+  const { memoryBytes, memoryLimitBytes, ...rest } = resourcesFor({ declared: { ...nothingDeclared, ...declared }, profile: { ...nothingUsed, ...profile } }, site, render);
+  return { ...rest, memoryMb: memoryBytes / mebibyte, limitMb: (memoryLimitBytes ?? 0) / mebibyte };
+}
 
 describe("resourcesFor", () => {
-  it("starts with the defaults", () => {
-    expect(resourcesFor({ cpuMillicores: null, peakMemoryMb: null })).to.deep.equal({
-      cpuMillicores: cpuMillicores.default, memoryBytes: memoryMb.default * 2 ** 20,
-    });
+  it("returns the site's default for a game of which nothing is known", () => {
+    expect(resourcesOf({})).to.deep.equal({ cpuMillicores: 500, memoryMb: 1024, limitMb: 1024, gpuShare: 1 });
   });
 
-  it("returns some more than was used", () => {
-    expect(resourcesFor({ cpuMillicores: 800, peakMemoryMb: 1000 })).to.deep.equal({ cpuMillicores: 1000, memoryBytes: 1500 * 2 ** 20 });
+  it("gives a game what its partner declares, whatever its sessions used", () => {
+    const declared = { memoryMb: 4096, cpuMillicores: 2500 };
+    for (const profile of [{}, { cpuMillicores: 100, peakMemoryMb: 200, highestMemoryMb: 300 }, { cpuMillicores: 4000, peakMemoryMb: 7000, highestMemoryMb: 8000 }]) {
+      expect(resourcesOf({ declared, profile })).to.deep.equal({ cpuMillicores: 2500, memoryMb: 4096, limitMb: 4096, gpuShare: 1 });
+    }
   });
 
-  it("stays between floor and ceiling", () => {
-    expect(resourcesFor({ cpuMillicores: 0, peakMemoryMb: 0 })).to.deep.equal({ cpuMillicores: cpuMillicores.min, memoryBytes: memoryMb.min * 2 ** 20 });
-    expect(resourcesFor({ cpuMillicores: 1e9, peakMemoryMb: 1e9 })).to.deep.equal({ cpuMillicores: cpuMillicores.max, memoryBytes: memoryMb.max * 2 ** 20 });
+  it("reserves what sessions used on average, and some more", () => {
+    expect(resourcesOf({ profile: { cpuMillicores: 800, peakMemoryMb: 1000, highestMemoryMb: 1000 } })).to.include({ cpuMillicores: 1000, memoryMb: 1250, limitMb: 1500 });
+    expect(resourcesOf({ profile: { cpuMillicores: 0, peakMemoryMb: 0 } })).to.include({ cpuMillicores: limits.resources.cpuMillicores.min, memoryMb: limits.resources.memoryMb.min });
+  });
+
+  it("limits memory by the highest peak, however low the average is", () => {
+    expect(resourcesOf({ profile: { peakMemoryMb: 100, highestMemoryMb: 4000 } })).to.include({ memoryMb: 512, limitMb: 6000 });
+  });
+
+  it("limits no game below the site's default", () => {
+    expect(resourcesOf({ profile: { peakMemoryMb: 100, highestMemoryMb: 100 } })).to.include({ memoryMb: 512, limitMb: 1024 });
+  });
+
+  it("raises the limit of a game that ran out of memory, declared or not, and reserves no more for it", () => {
+    expect(resourcesOf({ profile: { peakMemoryMb: 900, highestMemoryMb: 1000, memoryFloorMb: 2048 } })).to.include({ memoryMb: 1125, limitMb: 2048 });
+    expect(resourcesOf({ declared: { memoryMb: 2000 }, profile: { memoryFloorMb: 4000 } })).to.include({ memoryMb: 2000, limitMb: 4000 });
+  });
+
+  it("gives no game more than the site's maximum, also one that declared it when that was higher", () => {
+    expect(resourcesOf({ declared: { memoryMb: 9000, cpuMillicores: 5000 } })).to.include({ cpuMillicores: 4000, memoryMb: 8192, limitMb: 8192 });
+    expect(resourcesOf({ profile: { cpuMillicores: 1e9, peakMemoryMb: 1e9, highestMemoryMb: 1e9, memoryFloorMb: 1e6 } })).to.include({ cpuMillicores: 4000, memoryMb: 8192, limitMb: 8192 });
+  });
+
+  it("gives a share of a GPU as declared, up to the site's maximum, and one slot where games render in software", () => {
+    expect(resourcesOf({}, "Gpu").gpuShare).to.equal(1);
+    expect(resourcesOf({ declared: { gpuShare: 2 } }, "Gpu").gpuShare).to.equal(2);
+    expect(resourcesOf({ declared: { gpuShare: 3 } }, "Gpu").gpuShare).to.equal(2);
+    expect(resourcesOf({ declared: { gpuShare: 2 } }).gpuShare).to.equal(1);
+  });
+});
+
+describe("pictureFor", () => {
+  const of = (pictureWidth: number | null, pictureHeight: number | null) => pictureFor({ ...nothingDeclared, pictureWidth, pictureHeight }, site);
+
+  it("returns what is declared, and nothing where nothing is", () => {
+    expect(of(1024, 768)).to.deep.equal({ width: 1024, height: 768 });
+    expect(of(null, null)).to.equal(undefined);
+  });
+
+  it("keeps the picture's shape where the site gives less, in even numbers of pixels", () => {
+    expect(of(3840, 2160)).to.deep.equal({ width: 1920, height: 1080 });
+    expect(of(1000, 2160)).to.deep.equal({ width: 500, height: 1080 });
+    expect(of(2562, 1440)).to.deep.equal({ width: 1920, height: 1078 });
   });
 });

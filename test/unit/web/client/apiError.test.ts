@@ -13,6 +13,7 @@ describe("sentenceFor", () => {
   it("says how long to wait when the response has a Retry-After", () => {
     expect(sentenceFor(new ApiError("locked", "", { retryAfterSeconds: 300 }))).to.include("in 5 minutes");
     expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10 }))).to.include("in 10 seconds");
+    expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10, lack: "memory" }))).to.include("enough memory").and.include("in 10 seconds");
     expect([1, 119, 121].map(waitText)).to.deep.equal(["1 second", "119 seconds", "3 minutes"]);
   });
 });

@@ -7,6 +7,8 @@ import { aSessionPod, ended } from "#test/factories/sessionPod.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { Assignments } from "#operator/controllers/gameSession/assignments.ts";
+import { NodeLoads } from "#operator/nodes/nodeLoads.ts";
+import { OtherRequests } from "#operator/nodes/nodeRoom.ts";
 import { Heartbeats } from "#operator/nodes/nodeHealth.ts";
 
 describe("Assignments", () => {
@@ -17,7 +19,7 @@ describe("Assignments", () => {
 
   const config = {
     gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpu: undefined, tolerations: [], softwareSlots: 2,
-    mediaPorts: { first: 20_000, last: 20_003 }, announceAddress: undefined,
+    mediaPorts: { first: 20_000, last: 20_003 }, announceAddress: undefined, podOverhead: { cpuMillicores: 250, memoryBytes: 256 * 2 ** 20 },
     timing: { heartbeatStaleMs: 35_000, portQuarantineMs: 60_000, unschedulableMs: 10_000, saveGiveUpMs: 600_000 },
   };
 
@@ -25,7 +27,7 @@ describe("Assignments", () => {
     clock = new FakeClock(new Date("2030-01-01T10:00:00Z"));
     cluster = createCluster();
     heartbeats = new Heartbeats(clock, 35_000);
-    assignments = new Assignments({ cluster, config, heartbeats, clock });
+    assignments = new Assignments({ cluster, config, heartbeats, clock, loads: new NodeLoads(cluster, config.podOverhead), otherRequests: new OtherRequests(cluster) });
   });
 
   function addNode(name: string, options: Parameters<typeof aNode>[1] = {}, entries = [] as Parameters<typeof aCacheEntry>[0][]): void {
@@ -103,6 +105,25 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node2" });
     expect(assignments.assign(addSession("b"), ["node2"])).to.deep.include({ nodeName: "node1" });
     expect(assignments.assign(addSession("c"), ["node1", "node2"])).to.deep.include({ reason: "NoGameNodes" });
+  });
+
+  it("chooses no node whose memory other sessions have, some of them a moment ago", () => {
+    // Each session takes 500m + 250m and 512 MiB + 256 MiB + 256 MiB.
+    addNode("node1", { allocatable: { cpu: "8", memory: "3Gi" } }, [{}]);
+    addNode("node2", { allocatable: { cpu: "800m", memory: "64Gi" } });
+    const roomy = new Assignments({ cluster, config: { ...config, softwareSlots: 10 }, heartbeats, clock, loads: new NodeLoads(cluster, config.podOverhead), otherRequests: new OtherRequests(cluster) });
+    addSession("playing", aPlacedStatus({ ports: { media: 20_003 } }));
+    const places = ["a", "b", "c", "d"].map((name) => roomy.assign(addSession(name)));
+    expect(places.map((place) => ("nodeName" in place ? place.nodeName : place.reason))).to.deep.equal(["node1", "node1", "node2", "InsufficientResources"]);
+  });
+
+  it("counts what other pods leave", () => {
+    addNode("node1", { allocatable: { cpu: "8", memory: "2Gi" } });
+    const other = { ...aNode("other"), nodeName: "node1", requests: { cpuMillicores: 0, memoryBytes: 2 ** 30 + 1 } };
+    cluster.otherPods.upsert(other);
+    expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "InsufficientResources" });
+    cluster.otherPods.remove(other);
+    expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node1" });
   });
 
   const unfit: [string, Parameters<typeof aNode>[1]][] = [

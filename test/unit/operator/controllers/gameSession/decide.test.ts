@@ -110,6 +110,8 @@ describe("planFor", () => {
     ["stops a session whose game crashed before it could be played", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: ended(1) } }, toEnd, "GameCrashed"],
     ["stops a session that is out of memory, as the kubelet reports", { status: aRunningStatus(), pod: { status: ended(137, "", "OOMKilled") } }, toEnd, "OutOfMemory"],
     ["stops a session that is out of memory, as the termination report says", { status: aRunningStatus(), pod: { status: ended(137, aTerminationReport({ reason: "out-of-memory", exitCode: 137 })) } }, toEnd, "OutOfMemory"],
+    ["stops a session that failed after the kernel took one of its processes", { status: aRunningStatus(), pod: { status: ended(1, aTerminationReport({ reason: "exited", exitCode: 1, oomKills: 1 })) } }, toEnd, "OutOfMemory"],
+    ["stops a session that ended well though the kernel took one of its processes", { status: aRunningStatus(), pod: { status: ended(0, aTerminationReport({ reason: "exited", exitCode: 0, oomKills: 1 })) } }, toEnd],
     ["stops a session whose display did not appear", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: ended(70, aTerminationReport({ reason: "no-display", exitCode: 70 })) } }, toEnd, "StreamerFailed"],
     ["stops a session whose pod is evicted", { status: aRunningStatus(), pod: { status: { phase: "Failed", reason: "Evicted", message: "disk" } } }, toEnd, "PodEvicted"],
     ["stops a session whose pod a taint evicts", { status: aRunningStatus(), pod: { status: { ...running, conditions: [{ type: "DisruptionTarget", status: "True", message: "taint" }] }, metadata: { deletionTimestamp: createdAt } } }, toEnd, "PodEvicted"],

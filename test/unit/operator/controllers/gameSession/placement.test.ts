@@ -1,7 +1,14 @@
 import { expect } from "chai";
-import { announceAddress, chooseNode, choosePort, type Candidate } from "#operator/controllers/gameSession/placement.ts";
+import { announceAddress, chooseNode, choosePort, whyNoNode, type Candidate } from "#operator/controllers/gameSession/placement.ts";
 
-const candidate = (nodeName: string, overrides: Partial<Candidate> = {}): Candidate => ({ nodeName, slots: 2, used: 0, content: "Absent", ...overrides });
+const candidate = (nodeName: string, overrides: Partial<Candidate> = {}): Candidate => ({
+  nodeName, slots: 2, used: 0, content: "Absent", left: { cpuMillicores: 4000, memoryBytes: gibibytes(8) }, ...overrides,
+});
+const needed = { slots: 1, cpuMillicores: 750, memoryBytes: gibibytes(1) };
+
+function gibibytes(count: number): number {
+  return count * 2 ** 30;
+}
 
 describe("chooseNode", () => {
   const cases: [string, Candidate[], string | undefined][] = [
@@ -13,10 +20,36 @@ describe("chooseNode", () => {
     ["one that failed to get it last", [candidate("a", { content: "Failed" }), candidate("b", { used: 1 })], "b"],
     ["the least loaded by share", [candidate("a", { slots: 2, used: 1 }), candidate("b", { slots: 8, used: 2 })], "b"],
     ["by name when all is equal", [candidate("b"), candidate("a")], "a"],
+    ["no holder of the game without the memory", [candidate("a", { used: 1 }), candidate("b", { content: "Ready", left: { cpuMillicores: 4000, memoryBytes: gibibytes(1) - 1 } })], "a"],
+    ["no node without the processors", [candidate("a", { left: { cpuMillicores: 749, memoryBytes: gibibytes(8) } }), candidate("b", { used: 1 })], "b"],
+    ["a node that just has room", [candidate("a", { left: needed })], "a"],
+    ["no node when none has room", [candidate("a", { left: { ...needed, memoryBytes: 0 } })], undefined],
   ];
   for (const [what, candidates, chosen] of cases) {
-    it(`takes ${what}`, () => expect(chooseNode(candidates)?.nodeName).to.equal(chosen));
+    it(`takes ${what}`, () => expect(chooseNode(candidates, needed)?.nodeName).to.equal(chosen));
   }
+
+  it("takes no node with fewer free slots than the session's shares of a GPU", () => {
+    const candidates = [candidate("a", { used: 1 }), candidate("b", { slots: 4, used: 2 })];
+    expect(chooseNode(candidates, { ...needed, slots: 2 })?.nodeName).to.equal("b");
+    expect(chooseNode(candidates, { ...needed, slots: 3 })).to.equal(undefined);
+  });
+});
+
+describe("whyNoNode", () => {
+  const short = candidate("a", { left: { cpuMillicores: 4000, memoryBytes: gibibytes(0.5) } });
+
+  it("tells apart that there are no nodes, that slots are taken, and that none has room", () => {
+    expect(whyNoNode([], needed)).to.include({ reason: "NoGameNodes" });
+    expect(whyNoNode([candidate("a", { used: 2 })], needed)).to.deep.equal({ reason: "NoCapacity", message: "All slots of 1 game nodes are taken." });
+    expect(whyNoNode([short, candidate("b", { used: 2 })], needed)).to.include({ reason: "InsufficientResources" });
+  });
+
+  it("says what the pod requests and which nodes have most", () => {
+    const nodes = [1, 2, 3, 4].map((number) => candidate(`n${number}`, { left: { cpuMillicores: 100 * number, memoryBytes: gibibytes(number / 8) } }));
+    expect(whyNoNode(nodes, needed).message).to.equal(
+      "No game node with free slots has the 1024 MiB of memory and 750m processors left that the session's pod requests: n4 has 512 MiB and 400m, n3 has 384 MiB and 300m, n2 has 256 MiB and 200m, and others less.");
+  });
 });
 
 describe("choosePort", () => {

@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import { aDigest, aGameSession } from "#test/factories/gameSession.ts";
+import { sessionShare } from "#contracts/crd/nodeShare.ts";
+import { podRequests } from "#operator/cluster/podRequests.ts";
 import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 
@@ -115,6 +117,28 @@ describe("buildPod", () => {
       JOYPOD_GAMEPAD: "/run/session/pad0", SDL_JOYSTICK_DEVICE: "/run/session/pad0", LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
     });
     expect(game.resources).to.deep.equal({ requests: { cpu: "500m", memory: "805306368" }, limits: { memory: "805306368" } });
+  });
+
+  it("requests what placement counts, and is limited where the session says", () => {
+    const resources = { cpuMillicores: 1500, memoryBytes: 2 ** 30, memoryLimitBytes: 3 * 2 ** 30, gpuShare: 1 };
+    const session = aGameSession({ spec: { resources, saveVolumeBytes: 2 ** 28 } });
+    const { pod, game } = podOf(session, { STREAMER_CPU: "300m", STREAMER_MEMORY: "300Mi" });
+    const { podOverhead } = readConfig({ ...images, STREAMER_CPU: "300m", STREAMER_MEMORY: "300Mi" });
+    const { slots, ...counted } = sessionShare(session.spec, podOverhead);
+    expect(podRequests(pod)).to.deep.equal(counted);
+    expect(slots).to.equal(1);
+    expect(game.resources?.limits?.["memory"]).to.equal(String(3 * 2 ** 30 + 2 ** 28));
+  });
+
+  it("is limited to what is requested for sessions that say nothing else", () => {
+    const { game } = podOf(aGameSession({ spec: { resources: { cpuMillicores: 500, memoryBytes: 2 ** 30, gpuShare: 1 }, saveVolumeBytes: 2 ** 28 } }));
+    expect(game.resources?.limits?.["memory"]).to.equal(String(2 ** 30 + 2 ** 28)).and.to.equal(game.resources?.requests?.["memory"]);
+  });
+
+  it("asks for as many GPUs as the session's share, where there is a GPU resource", () => {
+    const session = aGameSession({ spec: { profile: "Gpu", resources: { cpuMillicores: 500, memoryBytes: 2 ** 30, gpuShare: 3 } } });
+    expect(podOf(session, { GPU_RESOURCE_NAME: "amd.com/gpu" }).game.resources?.limits).to.include({ "amd.com/gpu": "3" });
+    expect(podOf(session).game.resources?.limits).to.not.have.property("amd.com/gpu");
   });
 
   it("asks for one GPU where there is a GPU resource, and renders on it", () => {

@@ -67,6 +67,13 @@ describe("usageOf", () => {
       expect(claimed(node)?.peakMemoryBytes).to.equal(running.spec.resources.memoryBytes + running.spec.saveVolumeBytes);
     });
 
+    it("counts memory up to the limit, where that is above what is requested", () => {
+      const resources = { ...running.spec.resources, memoryLimitBytes: 2 ** 40 };
+      const session = { ...running, spec: { ...running.spec, resources } };
+      const pod = aSessionPod(session, { status: ended(0, aTerminationReport({ peakMemoryBytes: 2 ** 39 })) });
+      expect(usageOf(session, { pod, node }, after(300))?.peakMemoryBytes).to.equal(2 ** 39);
+    });
+
     it("counts no time below none when the clocks disagree", () => {
       const status = { ...ended(), containerStatuses: [containerStatus("game", { terminated: {
         exitCode: 0, message: claim, startedAt: "2030-01-01T10:09:05Z", finishedAt: "2030-01-01T10:01:05Z",

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { limits } from "#contracts/limits.ts";
+
+const { resources } = limits;
+const { declarable } = resources;
+
+const whole = (fallback: number, { min, max }: { min: number; max: number }) => z.coerce.number().int().min(min).max(max).default(fallback);
+/** Processors in thousandths. */
+const processors = (fallback: number, { min, max }: { min: number; max: number }) =>
+  z.coerce.number().min(min / 1000).max(max / 1000).default(fallback / 1000).transform((cpus) => Math.round(cpus * 1000));
+
+/** Variables of the environment that say what games may take here. */
+export const siteResourceVariables = {
+  GAME_MEMORY_MB: whole(resources.memoryMb.default, declarable.memoryMb),
+  GAME_MEMORY_MB_MAX: whole(resources.memoryMb.max, declarable.memoryMb),
+  GAME_CPUS: processors(resources.cpuMillicores.default, declarable.cpuMillicores),
+  GAME_CPUS_MAX: processors(resources.cpuMillicores.max, declarable.cpuMillicores),
+  GAME_GPU_SHARE_MAX: whole(resources.gpuShare.max, declarable.gpuShare),
+  GAME_WIDTH_MAX: whole(resources.width.max, declarable.width),
+  GAME_HEIGHT_MAX: whole(resources.height.max, declarable.height),
+};
+type Variables = z.infer<z.ZodObject<typeof siteResourceVariables>>;
+
+/** What a game may take at this site: `normal` where its partner declares nothing, and never more than `most`. */
+export interface SiteResources {
+  normal: { memoryMb: number; cpuMillicores: number };
+  most: { memoryMb: number; cpuMillicores: number; gpuShare: number; width: number; height: number };
+}
+
+/** Returns the same as one value. */
+export function siteResourcesOf(env: Variables): SiteResources {
+  return {
+    normal: { memoryMb: env.GAME_MEMORY_MB, cpuMillicores: env.GAME_CPUS },
+    most: {
+      memoryMb: env.GAME_MEMORY_MB_MAX, cpuMillicores: env.GAME_CPUS_MAX, gpuShare: env.GAME_GPU_SHARE_MAX, width: env.GAME_WIDTH_MAX, height: env.GAME_HEIGHT_MAX,
+    },
+  };
+}
+
+/** Adds an issue to the environment's check for each default that is above its maximum. */
+export function checkSiteResources(env: Variables, context: z.RefinementCtx): void {
+  const above = [["GAME_MEMORY_MB", "GAME_MEMORY_MB_MAX"], ["GAME_CPUS", "GAME_CPUS_MAX"]] as const;
+  for (const [normal, most] of above) {
+    if (env[normal] > env[most]) context.addIssue({ code: "custom", path: [normal], message: `is above ${most}: lower it, or raise ${most}` });
+  }
+}

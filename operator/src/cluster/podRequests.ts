@@ -1,0 +1,35 @@
+import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import type { Pod } from "#kube/builtin.ts";
+import { parseQuantity } from "#kube/quantity.ts";
+
+type PodSpec = NonNullable<Pod["spec"]>;
+type Container = PodSpec["containers"][number];
+type Quantities = Record<string, string> | undefined;
+
+/** Returns what a pod requests of its node, as the scheduler counts it: init containers run one after another, sidecars beside all that follows. */
+export function podRequests({ spec }: { spec?: PodSpec | undefined }): PodResources {
+  return { cpuMillicores: Math.ceil(requestOf(spec, "cpu") * 1000), memoryBytes: Math.ceil(requestOf(spec, "memory")) };
+}
+
+/** Returns a list of quantities as the operator compares them; undefined for what the list does not name. */
+export function resourcesIn(quantities: Quantities): Partial<PodResources> {
+  const cpu = parseQuantity(quantities?.["cpu"]);
+  const memory = parseQuantity(quantities?.["memory"]);
+  return { ...(cpu !== undefined && { cpuMillicores: Math.floor(cpu * 1000) }), ...(memory !== undefined && { memoryBytes: Math.floor(memory) }) };
+}
+
+function requestOf(spec: PodSpec | undefined, name: "cpu" | "memory"): number {
+  if (spec === undefined) return 0;
+  const overhead = parseQuantity(spec.overhead?.[name]) ?? 0;
+  const ofWholePod = parseQuantity(spec.resources?.requests?.[name]);
+  if (ofWholePod !== undefined) return ofWholePod + overhead;
+  const request = ({ resources }: Container): number => parseQuantity(resources?.requests?.[name]) ?? 0;
+  let sidecars = 0;
+  let highest = 0;
+  for (const container of spec.initContainers ?? []) {
+    if (container.restartPolicy === "Always") sidecars += request(container);
+    highest = Math.max(highest, container.restartPolicy === "Always" ? sidecars : sidecars + request(container));
+  }
+  const together = spec.containers.reduce((sum, container) => sum + request(container), sidecars);
+  return Math.max(highest, together) + overhead;
+}

@@ -1,0 +1,45 @@
+import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import type { Node } from "#kube/builtin.ts";
+import { keyOf } from "#kube/object.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { OtherPod } from "../cluster/otherPods.ts";
+import { resourcesIn } from "../cluster/podRequests.ts";
+
+/** What the pods that are no sessions' request of each node: follows their cache change by change. */
+export class OtherRequests {
+  readonly #byNode = new Map<string, PodResources>();
+  readonly #byPod = new Map<string, OtherPod>();
+
+  constructor(cluster: Pick<Cluster, "otherPods">) {
+    for (const pod of cluster.otherPods.list()) this.#set(keyOf(pod), pod);
+    cluster.otherPods.subscribe(({ type, object }) => this.#set(keyOf(object), type === "deleted" ? undefined : object));
+  }
+
+  /** Returns the sum of a node. */
+  on(nodeName: string): PodResources {
+    return this.#byNode.get(nodeName) ?? { cpuMillicores: 0, memoryBytes: 0 };
+  }
+
+  #set(key: string, pod: OtherPod | undefined): void {
+    const before = this.#byPod.get(key);
+    if (before) this.#add(before, -1);
+    if (pod) this.#add(pod, 1);
+    if (pod) this.#byPod.set(key, pod);
+    else this.#byPod.delete(key);
+  }
+
+  #add({ nodeName, requests }: OtherPod, sign: 1 | -1): void {
+    if (nodeName === undefined) return;
+    const { cpuMillicores, memoryBytes } = this.on(nodeName);
+    const sum = { cpuMillicores: cpuMillicores + sign * requests.cpuMillicores, memoryBytes: memoryBytes + sign * requests.memoryBytes };
+    if (sum.cpuMillicores === 0 && sum.memoryBytes === 0) this.#byNode.delete(nodeName);
+    else this.#byNode.set(nodeName, sum);
+  }
+}
+
+/** Returns what the pods of sessions may request of the node in all, never less than nothing; undefined for a node that does not say what it has. */
+export function offeredBy(node: Node, others: PodResources): PodResources | undefined {
+  const { cpuMillicores, memoryBytes } = resourcesIn(node.status?.allocatable);
+  if (cpuMillicores === undefined || memoryBytes === undefined) return undefined;
+  return { cpuMillicores: Math.max(0, cpuMillicores - others.cpuMillicores), memoryBytes: Math.max(0, memoryBytes - others.memoryBytes) };
+}
