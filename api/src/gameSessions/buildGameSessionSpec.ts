@@ -1,13 +1,15 @@
 import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { SiteBounds } from "#contracts/streamQuality.ts";
 import type { LaunchContext } from "./launchQueries.ts";
 import { resourcesFor } from "./resourceProfile.ts";
 import { saveVolumeBytesFor } from "./saveVolume.ts";
 import type { Slot } from "./slotChoice.ts";
+import { buildStreamSpec, type LaunchedQuality } from "./streamSpec.ts";
 
 /** The part of a spec that is the same for all sessions of a site. */
 export interface GameSessionSettings {
   profile: GameSessionSpec["profile"];
-  stream: Omit<GameSessionSpec["stream"], "codecs">;
+  stream: SiteBounds;
   idleTimeoutSeconds: number;
   startDeadlineSeconds: number;
   downloadDeadlineSeconds: number;
@@ -25,12 +27,14 @@ export interface SpecSource {
   context: LaunchContext;
   slot: Omit<Slot, "isPending" | "isUnreadable">;
   settings: GameSessionSettings;
+  /** What the player asked for. */
+  quality: LaunchedQuality;
   ticketPublicKey: string;
   now: Date;
 }
 
 /** Returns the spec of a launch's GameSession. */
-export function buildGameSessionSpec({ userId, slug, context, slot, settings, ticketPublicKey, now }: SpecSource): GameSessionSpec {
+export function buildGameSessionSpec({ userId, slug, context, slot, settings, quality, ticketPublicKey, now }: SpecSource): GameSessionSpec {
   const { profile, stream, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
   const graceSeconds = startDeadlineSeconds + idleTimeoutSeconds * expiryMargin;
   return GameSessionSpec.parse({
@@ -49,7 +53,7 @@ export function buildGameSessionSpec({ userId, slug, context, slot, settings, ti
     resources: resourcesFor(context),
     saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
     network: context.network === "internet" ? "Internet" : "None",
-    stream: { ...stream, codecs: ["H264", "VP8"] },
+    stream: buildStreamSpec(quality, stream),
     ticketPublicKey,
     desiredState: "Running",
     expiresAt: new Date(now.getTime() + graceSeconds * 1000).toISOString(),

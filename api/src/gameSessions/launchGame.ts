@@ -12,12 +12,14 @@ import { newGameSessionId } from "./id.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { offeredSlots } from "../cluster/capacity.ts";
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type NewGameSession } from "./launchQueries.ts";
+import { readKeptQuality } from "../accounts/keptQuality.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";
+import type { LaunchedQuality } from "./streamSpec.ts";
 
 /** What a launch needs. */
 export interface LaunchDeps {
@@ -33,6 +35,8 @@ export interface LaunchDeps {
 /** What a player wants to play. */
 export interface Launch extends SlotWish {
   gameSlug: string;
+  /** Absent: what the player's account keeps. */
+  quality?: LaunchedQuality | undefined;
 }
 
 /**
@@ -56,7 +60,7 @@ export async function launchGame(
     if (context.activeSessions >= slotsOfCluster(deps)) throw noServers("All game servers are taken: try again in a moment.");
     const source = {
       userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession,
-      ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
+      quality: launch.quality ?? readKeptQuality(context.keptQuality), ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
     };
     const { gameId, versionId } = context;
     const newSlotNumber = slot.isNew ? slot.number : undefined;

@@ -19,6 +19,8 @@ export interface LaunchContext {
   /** Sessions of all users that the cluster has not ended yet: their players may be free already, their places are not. */
   activeSessions: number;
   slots: Slot[];
+  /** As the player's account keeps it; null when they never chose. */
+  keptQuality: unknown;
 }
 
 /** A session about to be stored. */
@@ -44,6 +46,7 @@ export async function findLaunchContext(transaction: Queryable, slug: string, us
       SELECT g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
         g.network, g.save_limit_mb AS "saveLimitMb",
         g.profile_cpu_millicores AS "cpuMillicores", g.profile_peak_memory_mb AS "peakMemoryMb",
+        (SELECT stream_quality FROM users WHERE id = $2) AS "keptQuality",
         (SELECT id FROM game_sessions WHERE user_id = $2 AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
         (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions",
         (SELECT coalesce(json_agg(json_build_object(
