@@ -43,6 +43,13 @@ export interface RateControllerOptions {
   onRate: (kbps: number) => void;
 }
 
+/** Between which the bitrate is looked for, and how many pictures a second share it. */
+export interface RateLimits {
+  minKbps: number;
+  maxKbps: number;
+  fps: number;
+}
+
 export interface RateState {
   targetKbps: number;
   receivedKbps: number;
@@ -54,6 +61,8 @@ export interface RateState {
 export interface RateController {
   sent(sequence: number, bytes: number): void;
   feedback(feedback: TransportFeedback): void;
+  /** Keeps within other limits from now on. */
+  setLimits(limits: RateLimits): void;
   state(): RateState;
 }
 
@@ -63,7 +72,8 @@ interface Arrival { at: number; lost: boolean; bytes: number; queueMs: number; a
  * Returns a controller of additive increase and multiplicative decrease by transport-wide feedback. Queueing delay is the one-way delay
  * above the smallest seen; it grows long before packets are lost.
  */
-export function createRateController({ startKbps, minKbps, maxKbps, now, onRate }: RateControllerOptions): RateController {
+export function createRateController({ startKbps, now, onRate, ...limits }: RateControllerOptions): RateController {
+  let { minKbps, maxKbps } = limits;
   const sent = new Array<{ at: number; bytes: number } | undefined>(sequenceCount);
   let target = startKbps;
   let applied = startKbps;
@@ -119,6 +129,16 @@ export function createRateController({ startKbps, minKbps, maxKbps, now, onRate 
     for (const arrival of window) arrival.queueMs -= standingMs;
   };
   return {
+    setLimits(changed) {
+      const wasAtMaximum = target >= maxKbps;
+      ({ minKbps, maxKbps } = changed);
+      // What held the rate was the old maximum, not the path: the new one is tried as a new connection would be.
+      const untested = wasAtMaximum ? Math.max(target, startKbps) : target;
+      target = Math.max(minKbps, Math.min(maxKbps, untested));
+      if (target === applied) return;
+      applied = target;
+      onRate(Math.floor(target));
+    },
     sent(sequence, bytes) {
       sent[sequence] = { at: now(), bytes };
     },

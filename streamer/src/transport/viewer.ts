@@ -1,5 +1,7 @@
 import type { DataChannel } from "node-datachannel";
 import { whep, type StreamNotice, type ViewerRole } from "#contracts/stream.ts";
+import type { StreamQuality } from "#contracts/streamQuality.ts";
+import { playoutDelayMs } from "../media/tuning.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
@@ -23,7 +25,7 @@ export interface ViewerOptions extends PeerOptions {
   client: string | undefined;
   holder: TicketHolder;
   startKbps: number;
-  maxKbps: number;
+  quality: StreamQuality;
   log: Logger;
   /** Milliseconds, monotonic. */
   now: () => number;
@@ -59,6 +61,8 @@ export interface Viewer {
   isPresent(): boolean;
   /** Milliseconds between browser and streamer; null until the data channel has measured it. */
   roundTripMs(): number | null;
+  /** Keeps to another quality from now on. */
+  setQuality(quality: StreamQuality): void;
   sendVideo(packet: Buffer): void;
   sendAudio(packet: Buffer): void;
   notify(notice: StreamNotice): void;
@@ -75,7 +79,8 @@ export function createViewer(options: ViewerOptions): Viewer {
   let lastReceivedAt = now();
   let isClosed = false;
   let reconnectTimer: NodeJS.Timeout | undefined;
-  const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.maxKbps, now, onRate: options.onRate });
+  let { quality } = options;
+  const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.quality.maxKbps, now, onRate: options.onRate });
 
   const requestKeyFrame = () => {
     if (now() - keyFrameRequestedAt < keyFrameGapMs) return;
@@ -128,6 +133,9 @@ export function createViewer(options: ViewerOptions): Viewer {
       log.debug({ viewer: id, err: error }, "A packet could not be sent.");
     }
   };
+  const delayPlayout = () => {
+    if (peer) peer.video.header.playoutDelayMs = playoutDelayMs(quality.preset);
+  };
   const finish = () => {
     clearTimeout(reconnectTimer);
     clearTimeout(connectTimer);
@@ -146,6 +154,7 @@ export function createViewer(options: ViewerOptions): Viewer {
       const opened = await openPeer(options, acceptChannel);
       if (isClosed) opened.connection.close();
       peer = opened;
+      delayPlayout();
       peer.connection.onStateChange(followState);
       peer.video.track.onMessage(handleRtcp);
       peer.video.track.onOpen(() => {
@@ -156,6 +165,11 @@ export function createViewer(options: ViewerOptions): Viewer {
     },
     isPresent: () => !isClosed && now() - lastReceivedAt < silenceMs,
     roundTripMs: () => (channel?.isOpen() ? measuredRoundTripMs(peer) : null),
+    setQuality(changed) {
+      quality = changed;
+      rate.setLimits({ minKbps, maxKbps: quality.maxKbps, fps: quality.fps });
+      delayPlayout();
+    },
     sendVideo(packet) {
       if (!peer?.video.track.isOpen()) return;
       const sequence = transportSequence;
