@@ -13,6 +13,7 @@ const chromiumPath = "/usr/bin/chromium";
 const Inbound = z.object({
   framesDecoded: z.number(), keyFramesDecoded: z.number(), framesPerSecond: z.number(), packetsLost: z.number(),
   freezeCount: z.number(), audioLevel: z.number(), packetsReceived: z.number(), codec: z.string(),
+  frameWidth: z.number(), frameHeight: z.number(), bytesReceived: z.number(), timestamp: z.number(),
 });
 const StreamStats = z.object({ state: z.string(), video: Inbound.optional(), audio: Inbound.optional() });
 const Connected = z.object({ status: z.number(), body: z.string(), firstFrameMs: z.number().optional() });
@@ -29,6 +30,8 @@ export interface Viewer extends Picture {
   hangUp(): Promise<number>;
   stats(): Promise<z.infer<typeof StreamStats>>;
   notices(): Promise<StreamNotice[]>;
+  /** The longest time between two frames on the page since the last call, in milliseconds. */
+  takeLongestGap(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -76,6 +79,7 @@ export async function openViewer(browser: Browser, streamer: ViewedStreamer, opt
     colors: async (areas) => z.array(Rgb).parse(await call(`${JSON.stringify(areas.map(middleHalf))}.map(areaColor)`)),
     stats: async () => StreamStats.parse(await call("streamStats()")),
     notices: async () => z.array(StreamNotice).parse(await call("notices")),
+    takeLongestGap: async () => z.number().parse(await call("takeLongestGap()")),
     async close() {
       await page.context().close();
       server.close();
