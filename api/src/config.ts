@@ -142,16 +142,14 @@ const Variables = z.object({
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
 
-/** Without a maximum of its own a site sends 1080p where a GPU renders, and elsewhere what it sends anyway. What is sent anyway is never above the maximum. */
+/** Without a maximum of its own a site sends 1080p where a GPU renders, and elsewhere what it sends anyway. What it sends anyway is lowered to a maximum. */
 function siteBoundsOf(env: z.infer<typeof Variables>): SiteBounds {
   const { STREAM_WIDTH: width, STREAM_HEIGHT: height, STREAM_FRAMES_PER_SECOND: fps, STREAM_MAX_BITRATE_KBPS: maxKbps } = env;
   const hasGpu = env.STREAM_PROFILE === "Gpu";
-  return {
-    width, height, fps, maxKbps,
-    maxWidth: Math.max(width, env.STREAM_MAX_WIDTH || (hasGpu ? 1920 : 0)),
-    maxHeight: Math.max(height, env.STREAM_MAX_HEIGHT || (hasGpu ? 1080 : 0)),
-    maxFps: Math.max(fps, env.STREAM_MAX_FRAMES_PER_SECOND),
-  };
+  const maxWidth = env.STREAM_MAX_WIDTH || Math.max(width, hasGpu ? 1920 : 0);
+  const maxHeight = env.STREAM_MAX_HEIGHT || Math.max(height, hasGpu ? 1080 : 0);
+  const maxFps = env.STREAM_MAX_FRAMES_PER_SECOND || fps;
+  return { width: Math.min(width, maxWidth), height: Math.min(height, maxHeight), fps: Math.min(fps, maxFps), maxWidth, maxHeight, maxFps, maxKbps };
 }
 
 /** What the API is told at its start; nothing deeper looks at the environment. */
