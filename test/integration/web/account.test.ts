@@ -158,7 +158,7 @@ describe("the account page", () => {
     await quality.getByRole("radio", { name: "Auto" }).focus();
     await page.keyboard.press("ArrowDown");
     await page.getByRole("status").getByText("Kept for your next game.").waitFor();
-    await page.getByLabel("Frames").selectOption("30 per second");
+    await page.getByRole("combobox", { name: "Frames" }).selectOption("30 per second");
     await eventually(async () => {
       const { rows: [row] } = await api.deps.postgres.pool.query("SELECT stream_quality FROM users WHERE id = $1", [user.id]);
       expect(row).to.deep.equal({ stream_quality: { preset: "lowLatency", fps: 30 } });
@@ -166,7 +166,7 @@ describe("the account page", () => {
     });
     await page.reload();
     await quality.getByRole("radio", { name: "Low latency", checked: true }).waitFor();
-    expect(await page.getByLabel("Frames").inputValue()).to.equal("30");
+    expect(await page.getByRole("combobox", { name: "Frames" }).inputValue()).to.equal("30");
     expect(await quality.getByRole("radio", { name: "Data saver" }).locator("xpath=..").innerText()).to.contain("at most 780 MB per hour");
   });
 

@@ -183,9 +183,10 @@ describe("playing on the page", function () {
       game.waitForColor({ x: (x - 8) * scale, y: (y - 8) * scale, width: 16 * scale, height: 16 * scale }, layout.pointer.color, { tolerance: 100 });
     await game.openControl("Lock pointer");
     await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), { what: "a locked pointer" });
-    await page.mouse.move(300, 650);
-    await page.evaluate(`document.pointerLockElement.dispatchEvent(new PointerEvent("pointermove", { movementX: -2000, movementY: -2000, bubbles: true }))`);
-    await page.evaluate(`document.pointerLockElement.dispatchEvent(new PointerEvent("pointermove", { movementX: 300, movementY: 650, bubbles: true }))`);
+    // Into the corner first, from where the distances count.
+    for (const [movementX, movementY] of [[-2000, -2000], [300, 650]]) {
+      await page.evaluate(`document.pointerLockElement.dispatchEvent(new PointerEvent("pointermove", ${JSON.stringify({ movementX, movementY, isPrimary: true })}))`);
+    }
     await pointerAt(300, 650);
   });
 
