@@ -1,12 +1,17 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { checkSiteResources, siteResourcesOf, siteResourceVariables } from "./games/siteResources.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
+const within = (fallback: number, { min, max }: { min: number; max: number }) => whole(fallback, min, max);
+/** 0 leaves it to the service. */
+const orUnset = ({ min, max }: { min: number; max: number }) => z.coerce.number().int().default(0)
+  .refine((value) => value === 0 || (value >= min && value <= max), `must be 0, or ${min} to ${max}`);
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
 const isOn = z.enum(["on", "off"]).default("on").transform((word) => word === "on");
 const origin = z.url({ protocol: /^https?$/, error: "must be an http or https address", abort: true })
@@ -97,10 +102,13 @@ const Variables = z.object({
   GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
   ...siteResourceVariables,
   STREAM_PROFILE: z.enum(["Software", "Gpu"]).default("Software"),
-  STREAM_WIDTH: whole(1280, 320, 3840),
-  STREAM_HEIGHT: whole(720, 240, 2160),
-  STREAM_FRAMES_PER_SECOND: whole(60, 15, 120),
-  STREAM_MAX_BITRATE_KBPS: whole(8000, 300, 100_000),
+  STREAM_WIDTH: within(1280, pictureRanges.width),
+  STREAM_HEIGHT: within(720, pictureRanges.height),
+  STREAM_FRAMES_PER_SECOND: within(60, pictureRanges.fps),
+  STREAM_MAX_WIDTH: orUnset(pictureRanges.width),
+  STREAM_MAX_HEIGHT: orUnset(pictureRanges.height),
+  STREAM_MAX_FRAMES_PER_SECOND: orUnset(pictureRanges.fps),
+  STREAM_MAX_BITRATE_KBPS: within(8000, pictureRanges.kbps),
   IDLE_TIMEOUT_SECONDS: whole(limits.gameSession.idleTimeoutSeconds, 10, 86_400),
   START_DEADLINE_SECONDS: whole(limits.gameSession.startDeadlineSeconds, 5, 3600),
   DOWNLOAD_DEADLINE_SECONDS: whole(limits.gameSession.downloadDeadlineSeconds, 5, 3600),
@@ -136,6 +144,16 @@ const Variables = z.object({
   SHUTDOWN_SECONDS: whole(20, 1, 600),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
+
+/** Without a maximum of its own a site sends 1080p where a GPU renders, and elsewhere what it sends anyway. What it sends anyway is lowered to a maximum. */
+function siteBoundsOf(env: z.infer<typeof Variables>): SiteBounds {
+  const { STREAM_WIDTH: width, STREAM_HEIGHT: height, STREAM_FRAMES_PER_SECOND: fps, STREAM_MAX_BITRATE_KBPS: maxKbps } = env;
+  const hasGpu = env.STREAM_PROFILE === "Gpu";
+  const maxWidth = env.STREAM_MAX_WIDTH || Math.max(width, hasGpu ? 1920 : 0);
+  const maxHeight = env.STREAM_MAX_HEIGHT || Math.max(height, hasGpu ? 1080 : 0);
+  const maxFps = env.STREAM_MAX_FRAMES_PER_SECOND || fps;
+  return { width: Math.min(width, maxWidth), height: Math.min(height, maxHeight), fps: Math.min(fps, maxFps), maxWidth, maxHeight, maxFps, maxKbps };
+}
 
 /** What the API is told at its start; nothing deeper looks at the environment. */
 export type Config = ReturnType<typeof readConfig>;
@@ -194,9 +212,7 @@ export function readConfig(environment: Environment) {
     siteResources: siteResourcesOf(env),
     gameSession: {
       profile: env.STREAM_PROFILE,
-      stream: {
-        width: env.STREAM_WIDTH, height: env.STREAM_HEIGHT, framesPerSecond: env.STREAM_FRAMES_PER_SECOND, maxBitrateKbps: env.STREAM_MAX_BITRATE_KBPS,
-      },
+      stream: siteBoundsOf(env),
       idleTimeoutSeconds: env.IDLE_TIMEOUT_SECONDS,
       startDeadlineSeconds: env.START_DEADLINE_SECONDS,
       downloadDeadlineSeconds: env.DOWNLOAD_DEADLINE_SECONDS,

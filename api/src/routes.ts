@@ -1,6 +1,7 @@
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Route } from "./http/route.ts";
+import { qualityRoutes } from "./accounts/qualityRoutes.ts";
 import { accountRoutes } from "./accounts/routes.ts";
 import { authRoutes } from "./auth/routes.ts";
 import { authMethodRoutes } from "./auth/authMethods.ts";
@@ -21,6 +22,7 @@ const routes: readonly Route<Deps>[] = [
   ...authMethodRoutes,
   ...authPageRoutes,
   ...accountRoutes,
+  ...qualityRoutes,
   ...catalogRoutes,
   ...saveRoutes,
   ...gameSessionRoutes,

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import type { ErrorCode } from "./http/errors.ts";
+import { hasBothSides, qualityFields, QualityMaximum, StreamQuality } from "./streamQuality.ts";
 import { GameEndReason } from "./termination.ts";
 
 /** Signalling over HTTP (WHEP): POST an offer, get an answer with the resource's path in Location; DELETE that path to end the connection. */
@@ -111,13 +112,19 @@ export const ReleaseInput = z.object({ t: z.literal("release") });
 /** Answered at once by `pong` with the same number. */
 export const PingInput = z.object({ t: z.literal("ping"), n: z.number() });
 
+/**
+ * The picture's quality from now on, in the same connection. Each message says all of it: what is absent is as the preset has it. Answered by a
+ * `quality` notice once it holds. Of messages within a second the last one counts.
+ */
+export const QualityInput = z.object({ t: z.literal("quality"), ...qualityFields }).refine(...hasBothSides);
+
 /** Any message from the browser. */
 export const StreamInput = z.discriminatedUnion("t", [
-  KeyInput, MoveInput, RelativeInput, ButtonInput, WheelInput, PadInput, ReleaseInput, PingInput,
+  KeyInput, MoveInput, RelativeInput, ButtonInput, WheelInput, PadInput, ReleaseInput, PingInput, QualityInput,
 ]);
 export type StreamInput = z.infer<typeof StreamInput>;
 
-/** First message on an open data channel: what the picture is and who encodes it. */
+/** First message on an open data channel: what the picture is at that moment and who encodes it. */
 export const HelloNotice = z.object({
   t: z.literal("hello"),
   width: z.int(),
@@ -139,6 +146,13 @@ export const RateNotice = z.object({
   /** Share of packets lost in the last second, 0 to 1. */
   loss: z.number(),
 });
+/** The quality that holds: sent after `hello`, and in answer to each `quality` message, also when nothing could be changed. */
+export const QualityNotice = z.object({
+  t: z.literal("quality"),
+  ...StreamQuality.shape,
+  /** The most that this session can be set to. */
+  maximum: QualityMaximum,
+});
 export const PongNotice = z.object({ t: z.literal("pong"), n: z.number() });
 /** Another tab or browser of the player took the session over; this connection closes. */
 export const TakenOverNotice = z.object({ t: z.literal("taken-over") });
@@ -152,7 +166,7 @@ export const EndedNotice = z.object({
 });
 
 /** Any message to the browser. Unknown ones are to be ignored. */
-export const StreamNotice = z.discriminatedUnion("t", [HelloNotice, RateNotice, PongNotice, TakenOverNotice, EndedNotice]);
+export const StreamNotice = z.discriminatedUnion("t", [HelloNotice, RateNotice, QualityNotice, PongNotice, TakenOverNotice, EndedNotice]);
 export type StreamNotice = z.infer<typeof StreamNotice>;
 
 /** `GET /status` of a streamer, for the operator by its ticket: the state of the pod, without asking the cluster. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { socketNames } from "#contracts/nodeLayout.ts";
 import { signalPort, VideoCodec } from "#contracts/stream.ts";
+import { QualityPreset, qualityWithin, type QualityBounds, type StreamQuality } from "#contracts/streamQuality.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
 import { gameReportFile } from "#contracts/termination.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
@@ -10,6 +11,9 @@ const port = z.coerce.number().int().min(1).max(65_535);
 const address = z.union([z.ipv4(), z.ipv6(), z.literal("").transform(() => undefined)]).optional();
 /** Encoders need even sizes. */
 const size = z.coerce.number().int().min(160).max(4_096).multipleOf(2);
+const fps = z.coerce.number().int().min(10).max(120);
+/** The picture may be smaller than any display. */
+const pictureLength = z.coerce.number().int().min(2).max(4_096).optional();
 const kbps = z.coerce.number().int().min(300).max(100_000);
 const codecs = z.string()
   .transform((list) => list.split(",").map((codec) => codec.trim()))
@@ -27,9 +31,15 @@ const Variables = z.object({
   POD_IP: address,
   WIDTH: size.default(1280),
   HEIGHT: size.default(720),
-  FPS: z.coerce.number().int().min(10).max(120).default(60),
+  FPS: fps.default(60),
+  MAX_FPS: fps.optional(),
   START_KBPS: kbps.default(4_000),
   MAX_KBPS: kbps.default(8_000),
+  QUALITY_PRESET: QualityPreset.default("auto"),
+  QUALITY_WIDTH: pictureLength,
+  QUALITY_HEIGHT: pictureLength,
+  QUALITY_FPS: fps.optional(),
+  QUALITY_MAX_KBPS: kbps.optional(),
   CODECS: codecs.default([...VideoCodec.options]),
   PROFILE: z.enum(["gpu", "software"]).default("software"),
   RUN_DIR: z.string().startsWith("/").default("/run/session"),
@@ -74,6 +84,13 @@ function savesOf(env: z.infer<typeof Variables>): SavesConfig | undefined {
   };
 }
 
+/** The bounds within which the player chooses, and what holds until they do. */
+function qualityOf(env: z.infer<typeof Variables>): { bounds: QualityBounds; quality: StreamQuality } {
+  const bounds = { width: env.WIDTH, height: env.HEIGHT, fps: env.FPS, maxFps: Math.max(env.FPS, env.MAX_FPS ?? 0), maxKbps: env.MAX_KBPS };
+  const wish = { preset: env.QUALITY_PRESET, width: env.QUALITY_WIDTH, height: env.QUALITY_HEIGHT, fps: env.QUALITY_FPS, maxKbps: env.QUALITY_MAX_KBPS };
+  return { bounds, quality: qualityWithin(wish, bounds) };
+}
+
 /** Returns the configuration; throws one error that names every variable that is wrong. */
 export function readConfig(environment: Environment) {
   const env = readEnvironment(Variables, environment, "streamer");
@@ -85,16 +102,16 @@ export function readConfig(environment: Environment) {
   const soundSocket = `${env.RUN_DIR}/${socketNames.sound}`;
   return {
     display: env.DISPLAY,
+    /** Of the display, which is the largest picture. */
     width: env.WIDTH,
     height: env.HEIGHT,
-    fps: env.FPS,
+    ...qualityOf(env),
     signalPort: env.SIGNAL_PORT,
     udpPort: env.UDP_PORT,
     /** Whose tickets are taken: viewers' are signed by the API's key, unless the session is of a version without tickets. */
     tickets: { sessionId: env.SESSION_ID, viewerKey: env.TICKET_PUBLIC_KEY, operatorKey: env.OPERATOR_PUBLIC_KEY },
     announceAddress,
     startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
-    maxKbps: env.MAX_KBPS,
     codecs: env.CODECS,
     profile: env.PROFILE,
     soundSocket,

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import type { HelloNotice, VideoCodec } from "#contracts/stream.ts";
+import type { StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";
 import type { Config } from "./config.ts";
 import { soundSink, startSoundServer } from "./sound/soundServer.ts";
@@ -33,7 +34,7 @@ export interface StreamPipelineOptions {
   config: Config;
   log: Logger;
   now: () => number;
-  describeStream: (codec: VideoCodec) => z.infer<typeof HelloNotice>;
+  describeStream: (codec: VideoCodec, quality: StreamQuality) => z.infer<typeof HelloNotice>;
   /** Called when a program that the session cannot do without has ended. */
   onFailure: (reason: PipelineFailure) => void;
 }
@@ -51,12 +52,12 @@ export interface StreamPipeline {
 /** Starts all parts, those that do not depend on each other at the same time. Throws PipelineStartError. */
 export async function startStreamPipeline({ config, log, now, describeStream, onFailure }: StreamPipelineOptions): Promise<StreamPipeline> {
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
-  const { display, width, height, fps, childEnvironment: env, codecs, profile } = config;
+  const { display, width, height, quality, childEnvironment: env, codecs, profile } = config;
   const [xServer, soundServer, gamepad, encoders] = await Promise.all([
     startXServer({ display, width, height, env, log, onExit: () => onFailure("display-failed") }),
     startSoundServer({ socket: config.soundSocket, env, log, onExit: () => onFailure("sound-failed") }),
     openGamepad({ socketPath: config.gamepadSocket, log, now: Date.now }),
-    probeEncoders({ codecs, profile, picture: { width, height, fps }, env, log }),
+    probeEncoders({ codecs, profile, picture: { width, height, fps: quality.fps }, env, log }),
   ]);
   if (!xServer) throw new PipelineStartError("display-failed", "The display did not start in time.");
   if (!soundServer) throw new PipelineStartError("sound-failed", "The sound server did not start in time.");
@@ -65,11 +66,14 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
   await startWindowManager({ connection, width, height, log });
   const input = createInputRouter({ desktop: createDesktopInput(connection, width, height), gamepad, now: Date.now, pacing: { now, schedule } });
-  const media = createMediaSource({ encoders, display, soundServer: env.PULSE_SERVER, soundSink, fps, env, log, now });
+  const media = createMediaSource({
+    encoders, display: { name: display, width, height }, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now,
+  });
   const viewers = createViewers({
     media, input, log, now, describeStream,
     codecs: codecs.filter((codec) => encoders.has(codec)),
-    address: config.announceAddress, udpPort: config.udpPort, startKbps: config.startKbps, maxKbps: config.maxKbps,
+    address: config.announceAddress, udpPort: config.udpPort, startKbps: config.startKbps,
+    bounds: config.bounds, quality, schedule,
   });
   return {
     encoders, gamepad, input, media, viewers,

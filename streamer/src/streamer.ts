@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts";
+import type { StreamQuality } from "#contracts/streamQuality.ts";
 import type { GameTermination, StreamerTermination } from "#contracts/termination.ts";
 import type { z } from "zod";
 import type { Config } from "./config.ts";
@@ -119,10 +120,9 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     onStopped(reason);
   };
 
-  const describeStream = (codec: VideoCodec): z.infer<typeof HelloNotice> => ({
+  const describeStream = (codec: VideoCodec, { width, height, fps }: StreamQuality): z.infer<typeof HelloNotice> => ({
     t: "hello",
-    width: config.width, height: config.height, fps: config.fps,
-    codec,
+    width, height, fps, codec,
     encoder: pipeline?.encoders.get(codec)?.name ?? "",
     gamepad: pipeline?.gamepad.isOpen() ?? false,
   });

@@ -1,14 +1,16 @@
 import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { SiteBounds } from "#contracts/streamQuality.ts";
 import type { LaunchContext } from "./launchQueries.ts";
 import type { SiteResources } from "../games/siteResources.ts";
 import { pictureFor, resourcesFor } from "./resourceProfile.ts";
 import { saveVolumeBytesFor } from "./saveVolume.ts";
 import type { Slot } from "./slotChoice.ts";
+import { buildStreamSpec, siteBoundsFor, type LaunchedQuality } from "./streamSpec.ts";
 
 /** The part of a spec that is the same for all sessions of a site. */
 export interface GameSessionSettings {
   profile: GameSessionSpec["profile"];
-  stream: Omit<GameSessionSpec["stream"], "codecs">;
+  stream: SiteBounds;
   idleTimeoutSeconds: number;
   startDeadlineSeconds: number;
   downloadDeadlineSeconds: number;
@@ -27,12 +29,14 @@ export interface SpecSource {
   slot: Omit<Slot, "isPending" | "isUnreadable">;
   settings: GameSessionSettings;
   siteResources: SiteResources;
+  /** What the player asked for. */
+  quality: LaunchedQuality;
   ticketPublicKey: string;
   now: Date;
 }
 
 /** Returns the spec of a launch's GameSession. */
-export function buildGameSessionSpec({ userId, slug, context, slot, settings, siteResources, ticketPublicKey, now }: SpecSource): GameSessionSpec {
+export function buildGameSessionSpec({ userId, slug, context, slot, settings, siteResources, quality, ticketPublicKey, now }: SpecSource): GameSessionSpec {
   const { profile, stream, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
   const graceSeconds = startDeadlineSeconds + idleTimeoutSeconds * expiryMargin;
   return GameSessionSpec.parse({
@@ -51,7 +55,7 @@ export function buildGameSessionSpec({ userId, slug, context, slot, settings, si
     resources: resourcesFor(context, siteResources, profile),
     saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
     network: context.network === "internet" ? "Internet" : "None",
-    stream: { ...stream, ...pictureFor(context.declared, siteResources), codecs: ["H264", "VP8"] },
+    stream: buildStreamSpec(quality, siteBoundsFor(stream, pictureFor(context.declared, siteResources))),
     ticketPublicKey,
     desiredState: "Running",
     expiresAt: new Date(now.getTime() + graceSeconds * 1000).toISOString(),

@@ -1,6 +1,6 @@
 import { limits } from "#contracts/limits.ts";
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
-import type { StopReason } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A user's session as the HTTP interface shows it. */
@@ -19,12 +19,15 @@ export interface GameSessionRow {
   saveNotice: string | null;
   /** A FailureReason of the GameSession kind, or one of the recorder's. */
   failureReason: string | null;
+  /** Of its spec. */
+  stream: GameSessionSpec["stream"];
 }
 
 const columns = `
   s.id, s.status, g.slug AS "gameSlug", g.title AS "gameTitle", s.started_at AS "startedAt", s.ready_at AS "readyAt",
   s.expires_at AS "expiresAt", s.stop_reason AS "stopReason", s.duration_seconds AS "durationSeconds",
-  s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice", s.failure_reason AS "failureReason"`;
+  s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice", s.failure_reason AS "failureReason",
+  s.spec -> 'stream' AS stream`;
 
 /** Returns the user's session of that id, as long as an ended one can be read; undefined when there is none. */
 export async function findGameSession(db: Queryable, id: string, userId: string): Promise<GameSessionRow | undefined> {

@@ -13,12 +13,14 @@ import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotCho
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type LaunchContext, type NewGameSession } from "./launchQueries.ts";
 import type { LaunchTurns } from "./launchTurns.ts";
 import type { SiteResources } from "../games/siteResources.ts";
+import { readKeptQuality } from "../accounts/keptQuality.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordLaunchFailure.ts";
+import type { LaunchedQuality } from "./streamSpec.ts";
 
 /** What a launch needs. */
 export interface LaunchDeps {
@@ -35,6 +37,8 @@ export interface LaunchDeps {
 /** What a player wants to play. */
 export interface Launch extends SlotWish {
   gameSlug: string;
+  /** Absent: what the player's account keeps. */
+  quality?: LaunchedQuality | undefined;
 }
 
 /**
@@ -75,7 +79,7 @@ async function decideLaunch(
   if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
   const source = {
     userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, siteResources: deps.config.siteResources,
-    ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
+    quality: launch.quality ?? readKeptQuality(context.keptQuality), ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
   };
   const unadvised = { ...context, profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null } };
   const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), () => buildGameSessionSpec({ ...source, context: unadvised }));

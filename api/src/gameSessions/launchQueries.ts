@@ -20,6 +20,8 @@ export interface LaunchContext extends GameNeeds {
   /** Those among them whose objects the cluster may not have yet, at most a hundred. */
   unseenSessions: UnseenSession[];
   slots: Slot[];
+  /** As the player's account keeps it; null when they never chose. */
+  keptQuality: unknown;
 }
 
 /** What a session that was just stored asks for; sessions of the release before shares of GPUs name none. */
@@ -55,6 +57,7 @@ export async function findLaunchContext(db: Queryable, slug: string, userId: str
           'pictureWidth', g.picture_width, 'pictureHeight', g.picture_height) AS "declared",
         json_build_object('cpuMillicores', g.profile_cpu_millicores, 'peakMemoryMb', g.profile_peak_memory_mb,
           'highestMemoryMb', g.profile_highest_memory_mb, 'memoryFloorMb', g.profile_memory_floor_mb) AS "profile",
+        (SELECT stream_quality FROM users WHERE id = $2) AS "keptQuality",
         (SELECT id FROM game_sessions WHERE user_id = $2 AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
         (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions",
         (SELECT coalesce(json_agg(json_build_object('id', n.id, 'resources', n.spec -> 'resources', 'saveVolumeBytes', n.spec -> 'saveVolumeBytes')), '[]')

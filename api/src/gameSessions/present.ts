@@ -2,6 +2,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf, type PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse } from "#contracts/http/gameSessions.ts";
 import { publicEndOf } from "./stopCause.ts";
+import { presentQuality } from "./streamSpec.ts";
 import { saveNoticeOf } from "./saveNotice.ts";
 import { launchProgressOf, type LaunchProgress } from "./launchStep.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
@@ -32,6 +33,7 @@ export function presentGameSession(row: GameSessionRow, cluster: ClusterView, ba
     ...(status === "starting" ? presentLaunchProgress(launchProgressOf(gameSession, (name) => cluster.gameNode(name))) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
     ...(hasEnded ? publicEndOf(stopReason, wasReady(row, gameSession), row.failureReason ?? gameSession?.status?.failure?.reason) : {}),
+    ...(hasEnded ? {} : { quality: presentQuality(row.stream) }),
     ...presentSaveNotice(row, gameSession, hasEnded),
   };
 }

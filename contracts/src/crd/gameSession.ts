@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
+import { pictureRanges, type QualityPreset } from "../streamQuality.ts";
 import { conditions } from "./condition.ts";
 import { group, version, type Kind, type KindObject } from "./kind.ts";
 import {
@@ -11,6 +12,23 @@ const gameResources = limits.resources.declarable;
 
 export const StreamCodec = z.enum(["H264", "VP8"]);
 export type StreamCodec = z.infer<typeof StreamCodec>;
+
+/** The presets of the picture's quality as the cluster writes them, and as all else does. */
+export const presetOfCluster = { Auto: "auto", LowLatency: "lowLatency", Sharp: "sharp", DataSaver: "dataSaver" } as const satisfies Record<string, QualityPreset>;
+export const clusterPresetOf = { auto: "Auto", lowLatency: "LowLatency", sharp: "Sharp", dataSaver: "DataSaver" } as const satisfies Record<QualityPreset, StreamPreset>;
+const StreamPreset = z.enum(["Auto", "LowLatency", "Sharp", "DataSaver"]);
+type StreamPreset = z.infer<typeof StreamPreset>;
+
+const { width, height, fps, kbps } = pictureRanges;
+
+export const StreamQualitySpec = z.strictObject({
+  preset: StreamPreset,
+  width: z.int().min(2).max(width.max).describe("Of the picture that is sent: the display's, or scaled down."),
+  height: z.int().min(2).max(height.max),
+  framesPerSecond: z.int().min(fps.min).max(fps.max),
+  maxBitrateKbps: z.int().min(kbps.min).max(kbps.max),
+  startBitrateKbps: z.int().min(kbps.min).max(kbps.max).optional().describe("Before the connection is known; absent for the operator's own."),
+});
 
 /** Why somebody wanted the session to end. */
 export const StopReason = z.enum(["UserRequested", "IdleTimeout", "MaxDuration", "Deleted", "GameExited", "NodeLost", "Failed"]);
@@ -59,11 +77,13 @@ export const GameSessionSpec = withRules(z.strictObject({
   network: immutable(z.enum(["None", "Internet"]).default("None"))
     .describe("Whether the game may open sockets: none at all, or to public addresses where the operator was told to allow it."),
   stream: immutable(z.strictObject({
-    width: z.int().min(gameResources.width.min).max(gameResources.width.max),
-    height: z.int().min(gameResources.height.min).max(gameResources.height.max),
-    framesPerSecond: z.int().min(15).max(120),
+    width: z.int().min(width.min).max(width.max).describe("Of the game's display, which is the largest picture that can be sent."),
+    height: z.int().min(height.min).max(height.max),
+    framesPerSecond: z.int().min(fps.min).max(fps.max).describe("Of the presets that have no rate of their own."),
+    maxFramesPerSecond: z.int().min(fps.min).max(fps.max).optional().describe("The most that the player can choose; absent for framesPerSecond."),
     codecs: listSet(z.array(StreamCodec).min(1).max(4)).describe("In order of preference."),
-    maxBitrateKbps: z.int().min(300).max(100_000),
+    maxBitrateKbps: z.int().min(kbps.min).max(kbps.max).describe("The most that the player can choose."),
+    quality: StreamQualitySpec.optional().describe("What the stream begins with, until the player changes it; absent for the display's size and the figures above."),
   })).describe("Picture sent to the browser."),
   ticketPublicKey: immutable(ed25519PublicKey).optional()
     .describe("Ed25519 public key, as the x of its JWK, of the tickets that the session's streamer takes. Sessions of versions before tickets have none, and their streamers ask for none."),

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { publicStatuses } from "../crd/publicStatus.ts";
 import { ViewerRole } from "../stream.ts";
+import { StreamQuality } from "../streamQuality.ts";
+import { LaunchQuality } from "./streamQuality.ts";
 import { isoMoment, opaqueId } from "./text.ts";
 
 const sessionId = z.string().meta({ examples: ["gs-7k2m9q4x1v8c"] });
@@ -15,6 +17,7 @@ export const LaunchRequest = z.strictObject({
   gameSlug: opaqueId.meta({ description: "The game.", examples: ["moonlight-drift"] }),
   saveSlotId: opaqueId.optional().meta({ description: "The save slot to continue.", examples: ["cm3qk1x2v0002"] }),
   fresh: z.boolean().optional().meta({ description: "True: start anew in the lowest empty slot." }),
+  quality: LaunchQuality.optional().meta({ description: "Of the picture; when absent, what the player's account keeps." }),
 }).refine((body) => !(body.fresh === true && body.saveSlotId !== undefined), {
   path: ["fresh"],
   error: "cannot be true together with saveSlotId: either continue a save or start afresh",
@@ -55,6 +58,9 @@ export const GameSessionStatusResponse = z.object({
   progressPercent: z.int().min(0).max(100).optional().meta({ description: "Of the download, while the stage is `downloading`." }),
   expiresAt: isoMoment.optional().meta({ description: "While `running`: when the session is stopped as idle without a keepalive." }),
   endReason: GameSessionEndReason.optional().meta({ description: "From `stopping` on." }),
+  quality: StreamQuality.optional().meta({
+    description: "Until the end: the picture's quality that the session was launched with, within the site's maximum. What is changed while playing is told by the stream alone.",
+  }),
   message: z.string().optional().meta({ description: "A sentence for the player, when the end was not their own wish." }),
   saveNotice: z.string().optional().meta({ description: "A sentence for the player, when the newest progress cannot be kept." }),
 }).meta({ id: "GameSession", description: "A session as the play page needs it." });

@@ -1,4 +1,5 @@
 import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
+import type { QualityWish } from "#contracts/streamQuality.ts";
 import type { DesktopInput } from "./desktopInput.ts";
 import type { Gamepad } from "./gamepad.ts";
 import { readGamepad, restingGamepad } from "./gamepadState.ts";
@@ -12,12 +13,19 @@ export interface InputRouterOptions {
   pacing: Pick<InputPacerOptions, "now" | "schedule">;
 }
 
+/** Called for what is not input for the game. */
+export interface InputAnswers {
+  pong: (n: number) => void;
+  /** The player wishes for another quality of the picture. */
+  quality: (wish: QualityWish) => void;
+}
+
 /** Turns the player's messages into input for the game. */
 export interface InputRouter {
-  /** Handles one data channel message; counts and drops it when it is malformed. Calls `pong` for a ping. */
-  handle(message: string | Buffer | ArrayBuffer, pong: (n: number) => void): void;
+  /** Handles one data channel message; counts and drops it when it is malformed. */
+  handle(message: string | Buffer | ArrayBuffer, answers: InputAnswers): void;
   /** Answers a ping and drops everything else: who watches does not play. */
-  handleWatching(message: string | Buffer | ArrayBuffer, pong: (n: number) => void): void;
+  handleWatching(message: string | Buffer | ArrayBuffer, answers: InputAnswers): void;
   /** Releases everything; call when the player has left or the page has lost the focus. */
   releaseAll(): void;
   /** Returns counts since the start, and when the player last did something. */
@@ -46,21 +54,22 @@ export function createInputRouter({ desktop, gamepad, now, pacing }: InputRouter
   };
   const pacer = createInputPacer({ ...pacing, apply });
   return {
-    handle(message, pong) {
+    handle(message, answers) {
       const input = parseInput(message);
       if (!input) {
         rejected++;
         return;
       }
       accepted++;
-      if (input.t !== "ping" && input.t !== "release") lastInputAt = now();
+      if (input.t !== "ping" && input.t !== "release" && input.t !== "quality") lastInputAt = now();
       switch (input.t) {
-        case "ping": pong(input.n); break;
+        case "ping": answers.pong(input.n); break;
+        case "quality": answers.quality(input); break;
         case "release": releaseAll(); break;
         default: pacer.push(input);
       }
     },
-    handleWatching(message, pong) {
+    handleWatching(message, { pong }) {
       const input = parseInput(message);
       if (input?.t === "ping") pong(input.n);
       else rejected++;

@@ -1,25 +1,21 @@
-import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/stream.ts";
-import type { Logger } from "#runtime/logger.ts";
-import { childFlags } from "../processes/childFlags.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createContinuity } from "../rtp/continuity.ts";
 import type { Encoder } from "./encoders.ts";
-import type { MediaCommand, MediaReport } from "./messages.ts";
-import { buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
+import { startMediaProcess, type MediaProcess, type MediaProcessSettings } from "./mediaProcess.ts";
+import type { MediaReport } from "./messages.ts";
+import { isSameShape, type PictureShape } from "./pictureShape.ts";
 
 /** A child that ran for less time than this is started again with exponential backoff, so that a broken driver does not use up the processor. */
 const healthyRunMs = 2_000;
 const maxBackoffMs = 5_000;
+/** A child of another shape shows its first picture within a second; one that does not within this time never will. */
+const successionDeadlineMs = 5_000;
 
-export interface MediaSourceOptions {
+export interface MediaSourceOptions extends MediaProcessSettings {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
-  display: string;
-  soundServer: string;
-  soundSink: string;
-  fps: number;
-  env: Record<string, string>;
-  log: Logger;
+  /** Of the first child. */
+  shape: PictureShape;
   /** Milliseconds, monotonic. */
   now: () => number;
 }
@@ -39,46 +35,38 @@ export interface MediaSource {
   play(codec: VideoCodec, kbps: number, receiver: MediaReceiver): void;
   /** Captures at the idle rate again, in a new child. */
   stopPlaying(): void;
+  /**
+   * Goes on in another shape, from a key frame on and without a gap: a child of that shape takes over once it has a picture. Resolves to whether
+   * it did; when it did not, all goes on as before.
+   */
+  reshape(shape: PictureShape): Promise<boolean>;
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
   restarts(): number;
   close(): void;
 }
 
-interface Child {
-  process: ChildProcess;
-  codec: VideoCodec;
-  startedAt: number;
-  isPlaying: boolean;
+/** The child that is to take over from the present one. */
+interface Successor {
+  process: MediaProcess;
+  settle: (hasTakenOver: boolean) => void;
 }
 
 /** Starts the first child at once, with the preferred codec. */
 export function createMediaSource(options: MediaSourceOptions): MediaSource {
-  const { encoders, env, log, now } = options;
+  const { encoders, log, now } = options;
   const video = createContinuity(videoClockRate, now);
   const audio = createContinuity(audioClockRate, now);
+  let shape = options.shape;
   let receiver: MediaReceiver | undefined;
   let kbps = 0;
   let restarts = 0;
   let shortRuns = 0;
   let restartTimer: NodeJS.Timeout | undefined;
+  let successor: Successor | undefined;
   let isClosed = false;
 
-  const encoderOf = (codec: VideoCodec): Encoder => {
-    const encoder = encoders.get(codec);
-    if (!encoder) throw new Error(`No encoder for ${codec} works here.`);
-    return encoder;
-  };
-  const send = (command: MediaCommand) => {
-    if (child.process.connected) child.process.send(command, () => undefined); // A child that just exited is replaced on its exit event.
-  };
-  const bitrateFor = (codec: VideoCodec) => kbps * encoderOf(codec).bitrateUnit;
-
-  const handle = (report: MediaReport) => {
-    if (report.type === "failed") {
-      log.warn({ reason: report.message }, "The media child failed.");
-      return;
-    }
+  const handle = (report: Exclude<MediaReport, { type: "failed" }>) => {
     if (report.type === "video") {
       const packets = report.packets.map(bufferOf);
       for (const packet of packets) video.apply(packet);
@@ -89,55 +77,87 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       receiver?.onAudio(packet);
     }
   };
-
-  const spawn = (codec: VideoCodec): Child => {
-    const encoder = encoderOf(codec);
-    const process = fork(new URL("./mediaChild.ts", import.meta.url), { env, serialization: "advanced", execArgv: childFlags });
-    const started: Child = { process, codec, startedAt: now(), isPlaying: false };
-    process.on("message", (report: MediaReport) => {
-      if (started === child) handle(report);
+  const start = (codec: VideoCodec, ofShape: PictureShape): MediaProcess => {
+    const encoder = encoders.get(codec);
+    if (!encoder) throw new Error(`No encoder for ${codec} works here.`);
+    const started: MediaProcess = startMediaProcess({
+      ...options, encoder, shape: ofShape, startedAt: now(),
+      onReport(report) {
+        if (report.type === "failed") {
+          log.warn({ reason: report.message }, "The media child failed.");
+          return;
+        }
+        if (started === successor?.process && report.type === "video") takeOver(successor);
+        if (started === child) handle(report);
+      },
+      onExit(reason) {
+        if (started === successor?.process) successor.settle(false);
+        else if (started === child) replaceExited(started, reason);
+      },
     });
-    process.on("exit", (exitCode, signal) => {
-      if (started === child) replaceExited(started, exitCode ?? signal);
-    });
-    process.on("error", (error) => log.error({ err: error }, "The media child cannot be reached."));
-    const load: MediaCommand = {
-      type: "load",
-      video: buildVideoPipeline(encoder, options.display, options.fps),
-      audio: buildAudioPipeline(options.soundServer, options.soundSink),
-      bitrateProperty: encoder.bitrateProperty,
-    };
-    process.send(load, () => undefined);
     return started;
   };
 
-  const startPlaying = () => {
+  const renumber = () => {
     video.restart();
     audio.restart();
-    child.isPlaying = true;
-    send({ type: "play", bitrate: bitrateFor(child.codec), fps: options.fps });
   };
-  const replaceExited = (exited: Child, reason: number | NodeJS.Signals | null) => {
+  const startPlaying = () => {
+    renumber();
+    child.play(kbps);
+  };
+  const takeOver = ({ process, settle }: Successor) => {
+    clearTimeout(restartTimer);
+    const old = child;
+    child = process;
+    shape = process.shape;
+    renumber();
+    settle(true);
+    old.kill();
+  };
+  const replaceExited = (exited: MediaProcess, reason: number | NodeJS.Signals | null) => {
     if (isClosed) return;
     restarts++;
     shortRuns = now() - exited.startedAt < healthyRunMs ? shortRuns + 1 : 0;
     const waitMs = shortRuns === 0 ? 0 : Math.min(maxBackoffMs, 250 * 2 ** shortRuns);
     log.warn({ reason, waitMs, wasPlaying: exited.isPlaying }, "The media child exited; another one is started.");
     restartTimer = setTimeout(() => {
-      child = spawn(exited.codec);
+      child = start(exited.codec, shape);
       if (exited.isPlaying) startPlaying();
     }, waitMs);
   };
   const replaceRunning = (codec: VideoCodec) => {
     clearTimeout(restartTimer);
+    abandonSuccessor();
     const old = child;
-    child = spawn(codec);
-    old.process.kill("SIGKILL"); // It has nothing to save, and a hanging driver would ignore SIGTERM.
+    child = start(codec, shape);
+    old.kill();
   };
+  const abandonSuccessor = () => {
+    const abandoned = successor;
+    abandoned?.settle(false);
+    abandoned?.process.kill();
+  };
+  const succeed = (codec: VideoCodec, next: PictureShape): Promise<boolean> => new Promise((resolve) => {
+    const process = start(codec, next);
+    const deadline = setTimeout(() => {
+      log.warn({ shape: next, deadlineMs: successionDeadlineMs }, "The media child of another shape had no picture in time; the present one goes on.");
+      abandonSuccessor();
+    }, successionDeadlineMs);
+    successor = {
+      process,
+      settle(hasTakenOver) {
+        clearTimeout(deadline);
+        successor = undefined;
+        resolve(hasTakenOver);
+      },
+    };
+    process.play(kbps);
+  });
 
   const preferred = [...encoders.keys()][0];
   if (preferred === undefined) throw new Error("A media source needs an encoder.");
-  let child = spawn(preferred);
+  let child = start(preferred, shape);
 
   return {
     prepare(codec) {
@@ -153,16 +173,26 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       receiver = undefined;
       if (child.isPlaying) replaceRunning(preferred);
     },
+    async reshape(next) {
+      abandonSuccessor();
+      if (isSameShape(next, shape)) return true;
+      if (child.isPlaying) return succeed(child.codec, next);
+      shape = next;
+      replaceRunning(child.codec);
+      return true;
+    },
     setBitrate(newKbps) {
       kbps = newKbps;
-      send({ type: "bitrate", bitrate: bitrateFor(child.codec) });
+      child.setBitrate(kbps);
+      successor?.process.setBitrate(kbps);
     },
-    requestKeyFrame: () => send({ type: "keyFrame" }),
+    requestKeyFrame: () => child.requestKeyFrame(),
     restarts: () => restarts,
     close() {
       isClosed = true;
       clearTimeout(restartTimer);
-      child.process.kill("SIGKILL");
+      abandonSuccessor();
+      child.kill();
     },
   };
 }

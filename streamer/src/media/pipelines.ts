@@ -1,5 +1,7 @@
 import type { VideoCodec } from "#contracts/stream.ts";
 import type { Encoder } from "./encoders.ts";
+import type { PictureShape } from "./pictureShape.ts";
+import { tunedChain } from "./tuning.ts";
 
 /** Bytes of an RTP packet: with SRTP, UDP, IP and extensions it fits any usual path MTU. */
 const packetBytes = 1_200;
@@ -18,13 +20,27 @@ const payloaders: Record<VideoCodec, string> = {
   vp8: `rtpvp8pay mtu=${packetBytes} picture-id-mode=15-bit`,
 };
 
+/** What is captured. */
+export interface Display {
+  name: string;
+  width: number;
+  height: number;
+}
+
 /**
  * Returns a pipeline from the display to RTP packets. No queue lies between capture and encoder: a picture is captured when something
- * changed and the encoder is free, so none gets old. It captures at the idle rate until `rate` is set.
+ * changed and the encoder is free, so none gets old. It captures at the idle rate until `rate` is set. The display keeps its size: the picture
+ * is scaled on its way.
  */
-export function buildVideoPipeline(encoder: Encoder, display: string, fps: number): string {
-  return `joypoddisplaysrc name=${captureName} display-name=${display} rate=${idleRate} ! video/x-raw,framerate=${fps}/1`
-    + ` ! ${encoder.chain} ! ${payloaders[encoder.codec]} ! appsink name=${videoSink} sync=false max-buffers=1000`;
+export function buildVideoPipeline(encoder: Encoder, display: Display, shape: PictureShape): string {
+  return `joypoddisplaysrc name=${captureName} display-name=${display.name} rate=${idleRate} ! video/x-raw,framerate=${shape.fps}/1`
+    + ` ! ${scalingTo(display, shape)}${tunedChain(encoder, shape.preset)} ! ${payloaders[encoder.codec]} ! appsink name=${videoSink} sync=false max-buffers=1000`;
+}
+
+/** Square pixels: otherwise the scaler would make up for a pixel more or less by their form, which encoders and browsers do not agree on. */
+function scalingTo(display: Display, { width, height }: PictureShape): string {
+  if (width === display.width && height === display.height) return "";
+  return `videoscale n-threads=2 method=bilinear add-borders=false ! video/x-raw,width=${width},height=${height},pixel-aspect-ratio=1/1 ! `;
 }
 
 /**

@@ -9,6 +9,8 @@ export interface TrackHeader {
   ssrc: number;
   transportSequenceId: number | undefined;
   playoutDelayId: number | undefined;
+  /** How long a browser may hold a frame back, at most; 0 when absent. */
+  playoutDelayMs?: number;
 }
 
 /** Whether this is the last packet of a frame. */
@@ -23,14 +25,14 @@ export function sequenceOf(packet: Buffer): number {
 
 /**
  * Returns the packet for a browser: with its payload type and SSRC, and the header extensions it understands. A playout delay of 0 to 0
- * tells it to show frames as they come, which saves some 30 ms. The encoder's packets carry no extension of their own.
+ * tells it to show frames as they come, which saves some 30 ms; the lower bound is always 0. The encoder's packets carry no extension of their own.
  */
 export function rewritePacket(packet: Buffer, header: TrackHeader, transportSequence: number): Buffer {
   const extension: number[] = [];
   if (header.transportSequenceId !== undefined) {
     extension.push((header.transportSequenceId << 4) | 1, (transportSequence >> 8) & 0xff, transportSequence & 0xff);
   }
-  if (header.playoutDelayId !== undefined) extension.push((header.playoutDelayId << 4) | 2, 0, 0, 0);
+  if (header.playoutDelayId !== undefined) extension.push((header.playoutDelayId << 4) | 2, 0, ...playoutDelay(header));
   while (extension.length % 4 !== 0) extension.push(0);
 
   const extensionBytes = extension.length > 0 ? 4 + extension.length : 0;
@@ -46,4 +48,10 @@ export function rewritePacket(packet: Buffer, header: TrackHeader, transportSequ
   rewritten[1] = ((packet[1] ?? 0) & markerFlag) | header.payloadType;
   rewritten.writeUInt32BE(header.ssrc, 8);
   return rewritten;
+}
+
+/** The upper bound, 12 bits in units of 10 ms; the 12 bits of the lower one before it are 0. */
+function playoutDelay({ playoutDelayMs = 0 }: TrackHeader): [number, number] {
+  const units = Math.min(0xfff, Math.round(playoutDelayMs / 10));
+  return [units >> 8, units & 0xff];
 }

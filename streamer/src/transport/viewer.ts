@@ -1,5 +1,7 @@
 import type { DataChannel } from "node-datachannel";
 import { whep, type StreamNotice, type ViewerRole } from "#contracts/stream.ts";
+import type { StreamQuality } from "#contracts/streamQuality.ts";
+import { playoutDelayMs } from "../media/tuning.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
@@ -25,7 +27,7 @@ export interface ViewerOptions extends PeerOptions {
   client: string | undefined;
   holder: TicketHolder;
   startKbps: number;
-  maxKbps: number;
+  quality: StreamQuality;
   log: Logger;
   /** Milliseconds, monotonic. */
   now: () => number;
@@ -61,6 +63,8 @@ export interface Viewer {
   isPresent(): boolean;
   /** Milliseconds between browser and streamer; null until the data channel has measured it. */
   roundTripMs(): number | null;
+  /** Keeps to another quality from now on. */
+  setQuality(quality: StreamQuality): void;
   sendVideo(packet: Buffer): void;
   sendAudio(packet: Buffer): void;
   notify(notice: StreamNotice): void;
@@ -77,7 +81,8 @@ export function createViewer(options: ViewerOptions): Viewer {
   let lastReceivedAt = now();
   let isClosed = false;
   let reconnectTimer: NodeJS.Timeout | undefined;
-  const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.maxKbps, now, onRate: options.onRate });
+  let { quality } = options;
+  const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.quality.maxKbps, fps: options.quality.fps, now, onRate: options.onRate });
 
   const requestKeyFrame = (): boolean => {
     if (now() - keyFrameRequestedAt < keyFrameGapMs) return false;
@@ -159,6 +164,9 @@ export function createViewer(options: ViewerOptions): Viewer {
       transmit(packet);
     },
   });
+  const delayPlayout = () => {
+    if (peer) peer.video.header.playoutDelayMs = playoutDelayMs(quality.preset);
+  };
   const finish = () => {
     pacer.close();
     clearTimeout(reconnectTimer);
@@ -178,6 +186,7 @@ export function createViewer(options: ViewerOptions): Viewer {
       const opened = await openPeer(options, acceptChannel);
       if (isClosed) opened.connection.close();
       peer = opened;
+      delayPlayout();
       peer.connection.onStateChange(followState);
       peer.video.track.onMessage(handleRtcp);
       peer.video.track.onOpen(() => {
@@ -188,6 +197,11 @@ export function createViewer(options: ViewerOptions): Viewer {
     },
     isPresent: () => !isClosed && now() - lastReceivedAt < silenceMs,
     roundTripMs: () => (channel?.isOpen() ? measuredRoundTripMs(peer) : null),
+    setQuality(changed) {
+      quality = changed;
+      rate.setLimits({ minKbps, maxKbps: quality.maxKbps, fps: quality.fps });
+      delayPlayout();
+    },
     sendVideo(packet) {
       if (peer?.video.track.isOpen()) pacer.push(packet);
     },

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts";
+import type { QualityBounds, StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";
 import { Forbidden, InvalidOffer, ViewerActive, WhepRequestError } from "../errors.ts";
 import type { InputRouter } from "../input/inputRouter.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
+import { createQualityControl, type QualityControlOptions } from "./qualityControl.ts";
 import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
 import { reservePort } from "./peer.ts";
 import type { RtcpEvent } from "../rtp/rtcp.ts";
@@ -22,11 +24,14 @@ export interface ViewersOptions {
   address: string;
   udpPort: number;
   startKbps: number;
-  maxKbps: number;
+  bounds: QualityBounds;
+  /** Until a player changes it. */
+  quality: StreamQuality;
   log: Logger;
   now: () => number;
+  schedule: QualityControlOptions["schedule"];
   /** The first notice a viewer gets. */
-  describeStream: (codec: VideoCodec) => z.infer<typeof HelloNotice>;
+  describeStream: (codec: VideoCodec, quality: StreamQuality) => z.infer<typeof HelloNotice>;
 }
 
 export interface ViewRequest {
@@ -70,6 +75,18 @@ export function createViewers(options: ViewersOptions): Viewers {
 
   const rateNotices = setInterval(() => current?.notify(describeRate(current)), rateNoticeEveryMs);
 
+  const quality = createQualityControl({
+    bounds: options.bounds, initial: options.quality, now: options.now, schedule: options.schedule,
+    apply: async (wanted) => {
+      const isApplied = await media.reshape(wanted);
+      if (isApplied) current?.setQuality(wanted);
+      return isApplied;
+    },
+    onSettled: (held) => {
+      log.info({ quality: held }, "The picture's quality was asked for.");
+      current?.notify(describeQuality(held, options.bounds));
+    },
+  });
   const countRtcp = (event: RtcpEvent) => {
     if (event.type === "keyFrameRequest") totals.keyFrameRequests++;
     if (event.type === "nack") totals.nacks++;
@@ -90,7 +107,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
   const play = (viewer: Viewer) => {
-    media.play(viewer.codec.codec, options.startKbps, {
+    media.play(viewer.codec.codec, startKbpsOf(quality.current(), options.startKbps), {
       onVideo(packets) {
         totals.frames++;
         for (const packet of packets) {
@@ -107,13 +124,16 @@ export function createViewers(options: ViewersOptions): Viewers {
     const handleInput: InputRouter["handle"] = (...args) => (holder.role === "play" ? input.handle(...args) : input.handleWatching(...args));
     const viewer: Viewer = createViewer({
       id: randomUUID(), client, holder, offer, codec, log, now: options.now,
-      address: options.address, udpPort: options.udpPort, startKbps: options.startKbps, maxKbps: options.maxKbps,
-      onInput: (message, reply) => isCurrent() && handleInput(message, (n) => reply({ t: "pong", n })),
+      address: options.address, udpPort: options.udpPort, quality: quality.current(), startKbps: startKbpsOf(quality.current(), options.startKbps),
+      onInput: (message, reply) => isCurrent() && handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: quality.ask }),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),
       onKeyFrameNeeded: () => isCurrent() && media.requestKeyFrame(),
       onRate: (kbps) => isCurrent() && media.setBitrate(kbps),
-      onChannelOpen: () => viewer.notify(options.describeStream(codec.codec)),
+      onChannelOpen: () => {
+        viewer.notify(options.describeStream(codec.codec, quality.current()));
+        viewer.notify(describeQuality(quality.current(), options.bounds));
+      },
       onLost: () => isCurrent() && input.releaseAll(),
       onClosed: () => removeViewer(viewer),
     });
@@ -151,6 +171,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     close() {
       clearInterval(rateNotices);
       clearTimeout(idleTimer);
+      quality.close();
       current?.close();
       releasePort();
     },
@@ -168,6 +189,15 @@ function chooseCodec(offer: Offer, codecs: readonly VideoCodec[]): OfferedCodec 
     if (offered) return offered;
   }
   throw new InvalidOffer(`The offer's video has none of ${codecs.join(", ")} in a form that can be sent.`);
+}
+
+function startKbpsOf({ maxKbps }: StreamQuality, startKbps: number): number {
+  return Math.min(startKbps, maxKbps);
+}
+
+function describeQuality({ preset, width, height, fps, maxKbps }: StreamQuality, bounds: QualityBounds): StreamNotice {
+  const maximum = { width: bounds.width, height: bounds.height, fps: bounds.maxFps, maxKbps: bounds.maxKbps };
+  return { t: "quality", preset, width, height, fps, maxKbps, maximum };
 }
 
 function describeRate({ rate }: Viewer): StreamNotice {

@@ -69,6 +69,69 @@ describe("POST /api/game/launch", function () {
     expect(await api.deps.postgres.prisma.gameSession.count({ where: { userId: user.id } })).to.equal(0);
   });
 
+  describe("with a quality", () => {
+    const kept = "/api/account/stream-quality";
+    const site = { width: 1280, height: 720, framesPerSecond: 60, maxFramesPerSecond: 60, codecs: ["H264", "VP8"], maxBitrateKbps: 8000 };
+    const launchedWith = async (quality?: object) => {
+      const response = await api.as(user).post(path, { gameSlug: game.slug, ...(quality === undefined ? {} : { quality }) });
+      expect(response.status).to.equal(202);
+      const { sessionId } = response.json<{ sessionId: string }>();
+      const { stream } = await specOf(sessionId);
+      const shown = (await api.as(user).get(`/api/game/session-status?sessionId=${sessionId}`)).json<{ quality: object }>();
+      return { sessionId, stream, shown: shown.quality };
+    };
+
+    it("begins with it, and the status says so", async () => {
+      const { stream, shown } = await launchedWith({ preset: "dataSaver", fps: 25, startKbps: 900 });
+      expect(stream).to.deep.equal({
+        ...site, quality: { preset: "DataSaver", width: 854, height: 480, framesPerSecond: 25, maxBitrateKbps: 1500, startBitrateKbps: 900 },
+      });
+      expect(shown).to.deep.equal({ preset: "dataSaver", width: 854, height: 480, fps: 25, maxKbps: 1500 });
+    });
+
+    it("is lowered to the site's maximum", async () => {
+      const { stream, shown } = await launchedWith({ preset: "sharp", width: 3840, height: 2160, fps: 120, maxKbps: 100_000, startKbps: 90_000 });
+      expect(stream).to.deep.equal({
+        ...site, quality: { preset: "Sharp", width: 1280, height: 720, framesPerSecond: 60, maxBitrateKbps: 8000, startBitrateKbps: 8000 },
+      });
+      expect(shown).to.deep.equal({ preset: "sharp", width: 1280, height: 720, fps: 60, maxKbps: 8000 });
+    });
+
+    it("is refused with the field when it is out of range or unknown", async () => {
+      for (const [quality, field] of [
+        [{ preset: "best" }, "quality.preset"], [{ fps: 5 }, "quality.fps"], [{ maxKbps: 1e9 }, "quality.maxKbps"], [{ startKbps: 0.5 }, "quality.startKbps"],
+        [{ width: 1280 }, "quality.height"], [{ width: 1, height: 1 }, "quality.width"], [{ bitrate: 1 }, "quality"],
+      ] as const) {
+        const response = await api.as(user).post(path, { gameSlug: game.slug, quality });
+        expectErrorResponse(response, 400, "invalid_request");
+        expect(response.json<{ details: { path: string }[] }>().details[0]?.path).to.equal(field);
+      }
+    });
+
+    it("is the one that the player keeps when the launch says none, and the site's own without either", async () => {
+      const own = await launchedWith();
+      expect(own.stream).to.deep.equal({ ...site, quality: { preset: "Auto", width: 1280, height: 720, framesPerSecond: 60, maxBitrateKbps: 8000 } });
+      await end(own.sessionId);
+      await api.as(user).put(kept, { preset: "dataSaver", maxKbps: 1000 });
+      const keptOne = await launchedWith();
+      expect(keptOne.shown).to.deep.equal({ preset: "dataSaver", width: 854, height: 480, fps: 30, maxKbps: 1000 });
+      await end(keptOne.sessionId);
+      expect((await launchedWith({ preset: "lowLatency" })).shown).to.include({ preset: "lowLatency", width: 1280 });
+    });
+
+    it("is the site's own where what is kept is of another release", async () => {
+      await api.deps.postgres.pool.query("UPDATE users SET stream_quality = $2 WHERE id = $1", [user.id, JSON.stringify({ preset: "holographic" })]);
+      expect((await launchedWith()).shown).to.include({ preset: "auto" });
+    });
+
+    it("is shown of a session that was launched by a release without it", async () => {
+      const { sessionId } = await launchedWith();
+      await api.deps.postgres.pool.query("UPDATE game_sessions SET spec = spec #- '{stream,quality}' WHERE id = $1", [sessionId]);
+      const { quality } = (await api.as(user).get(`/api/game/session-status?sessionId=${sessionId}`)).json<{ quality: object }>();
+      expect(quality).to.deep.equal({ preset: "auto", width: 1280, height: 720, fps: 60, maxKbps: 8000 });
+    });
+  });
+
   it("names the active session that prevents another", async () => {
     const id = await fixture.launched();
     const response = await api.as(user).post(path, { gameSlug: game.slug });

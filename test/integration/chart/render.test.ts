@@ -275,6 +275,19 @@ describe("the chart", () => {
     expect(await renderingError(...values("bundled"), "--set", "api.service.externalTrafficPolicy=Global")).to.contain("externalTrafficPolicy");
   });
 
+  it("tells the API the most that players can ask of the picture, where that is set", async () => {
+    const maximaOf = async (...args: string[]): Promise<Record<string, string>> => {
+      const api = (await render(...values("bundled"), ...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api");
+      const variables = [...JSON.stringify(api?.spec).matchAll(/"name":"(STREAM_MAX_\w+)","value":"(\w+)"/g)];
+      return Object.fromEntries(variables.map(([, name = "", value = ""]) => [name, value]));
+    };
+    expect(await maximaOf()).to.deep.equal({});
+    expect(await maximaOf("--set", "stream.maxWidth=2560,stream.maxHeight=1440,stream.maxFps=120,stream.maxKbps=30000")).to.deep.equal({
+      STREAM_MAX_WIDTH: "2560", STREAM_MAX_HEIGHT: "1440", STREAM_MAX_FRAMES_PER_SECOND: "120", STREAM_MAX_BITRATE_KBPS: "30000",
+    });
+    expect(await renderingError(...values("bundled"), "--set", "stream.maxFps=240")).to.contain("maxFps");
+  });
+
   it("refuses invalid values, saying what to do", async () => {
     expect(await renderingError()).to.contain("postgres.existingSecret is empty");
     expect(await renderingError(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");

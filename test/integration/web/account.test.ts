@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aUser, type TestUser } from "../../factories/catalog.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
 import { signInAs } from "../../support/browser/pages.ts";
 import { buildWeb } from "../../support/browser/web.ts";
@@ -149,6 +150,24 @@ describe("the account page", () => {
     await fillPassword(newPassword);
     await page.getByRole("status").getByText("Your new password is set.").waitFor();
     await page.getByText("Password set").waitFor();
+  });
+
+  it("keeps the quality of the picture that the player chooses, by keyboard too", async () => {
+    await openAccount();
+    const quality = page.getByRole("group", { name: "Quality of the picture" });
+    await quality.getByRole("radio", { name: "Auto" }).focus();
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
+    await page.getByRole("combobox", { name: "Frames" }).selectOption("30 per second");
+    await eventually(async () => {
+      const { rows: [row] } = await api.deps.postgres.pool.query("SELECT stream_quality FROM users WHERE id = $1", [user.id]);
+      expect(row).to.deep.equal({ stream_quality: { preset: "lowLatency", fps: 30 } });
+      return true;
+    });
+    await page.reload();
+    await quality.getByRole("radio", { name: "Low latency", checked: true }).waitFor();
+    expect(await page.getByRole("combobox", { name: "Frames" }).inputValue()).to.equal("30");
+    expect(await quality.getByRole("radio", { name: "Data saver" }).locator("xpath=..").innerText()).to.contain("at most 780 MB per hour");
   });
 
   it("lists the sign-ins, and ends one of them or all others", async () => {

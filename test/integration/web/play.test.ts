@@ -150,6 +150,46 @@ describe("playing on the page", function () {
     });
   });
 
+  it("changes the quality while it is played, by keyboard alone, and keeps it for the next game", async () => {
+    const id = await play();
+    const size = () => page.evaluate<{ width: number; height: number }>("joypodProbe.size()");
+    expect(await size()).to.include({ width: 1280, height: 720 });
+    await page.keyboard.press("Control+Alt+KeyM");
+    for (let control = 0; control < 4; control += 1) await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("radio", { name: "Auto" }).and(page.locator(":focus")).waitFor();
+    await page.getByText("at most 780 MB per hour").waitFor();
+    for (let preset = 0; preset < 3; preset += 1) await page.keyboard.press("ArrowDown");
+    await page.getByTestId("quality-now").filter({ hasText: "Data saver: 854 × 480, up to 30 frames per second" }).waitFor();
+    await eventually(async () => (await size()).width === 854, { what: "a picture of data saver's size" });
+    await page.keyboard.press("Escape");
+    await page.getByRole("group", { name: "Quality of the picture" }).first().waitFor({ state: "detached" });
+    await game.press("KeyA");
+    await eventually(async () => (await game.color({ x: 427, y: 240, width: 20, height: 20 }))[0] < 80, { what: "an effect of the key" });
+    expect((await pair.status()).connections).to.equal(1);
+    const kept = await page.evaluate<{ quality: object }>("fetch('/api/account/stream-quality').then((response) => response.json())");
+    expect(kept.quality).to.deep.equal({ preset: "dataSaver" });
+    expect((await operator.session(id)).spec.stream.quality).to.include({ preset: "Auto" });
+  });
+
+  it("turns the view as far in a small picture as in a large one while the pointer is locked", async () => {
+    await play();
+    await game.openControl("Quality");
+    await page.getByRole("radio", { name: "Data saver" }).check();
+    await eventually(async () => (await page.evaluate<{ width: number }>("joypodProbe.size()")).width === 854, { what: "a small picture" });
+    await page.keyboard.press("Escape");
+    const scale = 854 / 1280;
+    const pointerAt = (x: number, y: number) =>
+      game.waitForColor({ x: (x - 8) * scale, y: (y - 8) * scale, width: 16 * scale, height: 16 * scale }, layout.pointer.color, { tolerance: 100 });
+    await game.openControl("Lock pointer");
+    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), { what: "a locked pointer" });
+    // Into the corner first, from where the distances count.
+    for (const [movementX, movementY] of [[-2000, -2000], [300, 650]]) {
+      await page.evaluate(`document.pointerLockElement.dispatchEvent(new PointerEvent("pointermove", ${JSON.stringify({ movementX, movementY, isPrimary: true })}))`);
+    }
+    await pointerAt(300, 650);
+  });
+
   it("shows the game in somebody else's WHEP player by a ticket, without a cookie, and takes its input unless it only watches", async () => {
     const http = PlayerHttp.of(page);
     const id = await http.launch("testcard");

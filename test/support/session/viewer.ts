@@ -17,6 +17,7 @@ const Inbound = z.object({
   jitterBufferEmittedCount: z.number(),
   /** When what is shown or heard now was sent, by the streamer's clock; null before the browser knows. */
   estimatedPlayoutTimestamp: z.number().nullable(),
+  frameWidth: z.number(), frameHeight: z.number(), bytesReceived: z.number(), timestamp: z.number(),
 });
 /** What the browser counts of its incoming streams. */
 export const StreamStats = z.object({ state: z.string(), video: Inbound.optional(), audio: Inbound.optional() });
@@ -35,6 +36,8 @@ export interface Viewer extends Picture {
   hangUp(): Promise<number>;
   stats(): Promise<z.infer<typeof StreamStats>>;
   notices(): Promise<StreamNotice[]>;
+  /** The longest time between two frames on the page since the last call, in milliseconds. */
+  takeLongestGap(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -82,6 +85,7 @@ export async function openViewer(browser: Browser, streamer: ViewedStreamer, opt
     colors: async (areas) => z.array(Rgb).parse(await call(`${JSON.stringify(areas.map(middleHalf))}.map(areaColor)`)),
     stats: async () => StreamStats.parse(await call("streamStats()")),
     notices: async () => z.array(StreamNotice).parse(await call("notices")),
+    takeLongestGap: async () => z.number().parse(await call("takeLongestGap()")),
     async close() {
       await page.context().close();
       server.close();

@@ -29,6 +29,17 @@ describe("readConfig", () => {
     expect([...readConfig({ ...environment, SIGNING_KEYS: ` ${second} , ${environment.SIGNING_KEYS}` }).auth.signingKeys.keys()]).to.deep.equal(["b", "a"]);
   });
 
+  it("lets players ask for what is sent anyway, for 1080p where GPUs render, or for what the site says", () => {
+    const streamOf = (variables: Record<string, string>) => readConfig({ ...environment, ...variables }).gameSession.stream;
+    const site = { width: 1280, height: 720, fps: 60, maxWidth: 1280, maxHeight: 720, maxFps: 60, maxKbps: 8000 };
+    expect(streamOf({})).to.deep.equal(site);
+    expect(streamOf({ STREAM_PROFILE: "Gpu" })).to.deep.equal({ ...site, maxWidth: 1920, maxHeight: 1080 });
+    expect(streamOf({ STREAM_PROFILE: "Gpu", STREAM_WIDTH: "2560", STREAM_HEIGHT: "1440" })).to.include({ width: 2560, maxWidth: 2560, maxHeight: 1440 });
+    expect(streamOf({ STREAM_MAX_WIDTH: "854", STREAM_MAX_HEIGHT: "480", STREAM_MAX_FRAMES_PER_SECOND: "30" }))
+      .to.deep.equal({ width: 854, height: 480, fps: 30, maxWidth: 854, maxHeight: 480, maxFps: 30, maxKbps: 8000 });
+    expect(streamOf({ STREAM_FRAMES_PER_SECOND: "30", STREAM_MAX_FRAMES_PER_SECOND: "120" })).to.include({ fps: 30, maxFps: 120 });
+  });
+
   const zeros = Buffer.alloc(32).toString("base64");
   for (const [name, value] of [
     ["SIGNING_KEYS", ""], ["SIGNING_KEYS", "a"], ["SIGNING_KEYS", "a:c2hvcnQ="], ["SIGNING_KEYS", `a:${zeros}`], ["SIGNING_KEYS", `${environment.SIGNING_KEYS},${environment.SIGNING_KEYS}`],
@@ -36,6 +47,7 @@ describe("readConfig", () => {
     ["SIGNING_KEYS", `a:${Buffer.from("please-change-me-before-you-start").toString("base64")}`], ["BASE_URL", "https://play.test/path"],
     ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["PORT", "x"], ["PORT", "70000"],
     ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["GAME_MEMORY_MB", "16385"], ["GAME_CPUS", "4.5"], ["GAME_CPUS_MAX", "many"], ["GAME_MEMORY_MB_MAX", "64"], ["TRUSTED_PROXIES", "-1"],
+    ["STREAM_MAX_WIDTH", "100"], ["STREAM_MAX_FRAMES_PER_SECOND", "240"],
   ] as const) {
     it(`refuses ${name}=${value.slice(0, 24)} and names it`, () => {
       expect(() => readConfig({ ...environment, [name]: value })).to.throw(name);

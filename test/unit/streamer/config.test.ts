@@ -8,8 +8,9 @@ const enough = { ...own, HOST_IP: "192.0.2.1" };
 describe("the streamer's readConfig", () => {
   it("requires a UDP port, an address, a session and the keys of its tickets, and has defaults for all else", () => {
     expect(readConfig(enough)).to.deep.include({
-      display: ":99", width: 1_280, height: 720, fps: 60, signalPort: 8_080, udpPort: 30_000, announceAddress: "192.0.2.1",
-      startKbps: 4_000, maxKbps: 8_000, codecs: ["h264", "vp8"], profile: "software",
+      display: ":99", width: 1_280, height: 720, bounds: { width: 1_280, height: 720, fps: 60, maxFps: 60, maxKbps: 8_000 },
+      quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, signalPort: 8_080, udpPort: 30_000, announceAddress: "192.0.2.1",
+      startKbps: 4_000, codecs: ["h264", "vp8"], profile: "software",
       soundSocket: "/run/session/pulse.sock", gameReportPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
       tickets: { sessionId: "gs-own", viewerKey: keys.TICKET_PUBLIC_KEY, operatorKey: keys.OPERATOR_PUBLIC_KEY },
     });
@@ -24,6 +25,13 @@ describe("the streamer's readConfig", () => {
 
   it("limits the starting bitrate to the maximum", () => {
     expect(readConfig({ ...enough, START_KBPS: "9000", MAX_KBPS: "2000" }).startKbps).to.equal(2_000);
+  });
+
+  it("begins with the quality that it is told, within the bounds of the session", () => {
+    const told = { QUALITY_PRESET: "dataSaver", QUALITY_WIDTH: "854", QUALITY_HEIGHT: "480", QUALITY_FPS: "30", QUALITY_MAX_KBPS: "1500" };
+    expect(readConfig({ ...enough, ...told }).quality).to.deep.equal({ preset: "dataSaver", width: 854, height: 480, fps: 30, maxKbps: 1_500 });
+    expect(readConfig({ ...enough, FPS: "30", MAX_FPS: "60", QUALITY_FPS: "120", QUALITY_MAX_KBPS: "90000" }).quality).to.include({ fps: 60, maxKbps: 8_000 });
+    expect(() => readConfig({ ...enough, QUALITY_PRESET: "best" })).to.throw("QUALITY_PRESET");
   });
 
   it("throws one error that names every invalid variable", () => {

@@ -4,9 +4,10 @@ import { LoadFailure, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { useAuth } from "../signIn/useAuth.ts";
 import { AccountMethods } from "./AccountMethods.tsx";
+import { PictureQuality } from "./PictureQuality.tsx";
 import { SignIns } from "./SignIns.tsx";
 
-/** How the player can sign in, and where they are. Linking leads to the provider and back here, with `linked` or `error` in the address. */
+/** How the player can sign in, where they are, and how their games look. Linking leads to the provider and back here, with `linked` or `error` in the address. */
 export function AccountPage() {
   useTitle("Your account");
   const { auth } = useAuth();
@@ -22,6 +23,7 @@ export function AccountPage() {
         {methods.isError && <LoadFailure what="Your sign-in methods" error={methods.error} onRetry={() => void methods.refetch()} />}
         {methods.isSuccess && <AccountMethods methods={methods.data} email={auth.user.email} />}
       </section>
+      <PictureQuality />
       <SignIns />
     </div>
   );

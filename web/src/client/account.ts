@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { EndedSignInsResponse, SignInsResponse, type SignIn } from "#contracts/http/account.ts";
+import { StreamQualityResponse, type KeptQuality } from "#contracts/http/streamQuality.ts";
 import { request } from "./request.ts";
 
 const nothing = z.undefined();
@@ -31,4 +32,16 @@ export async function endSignIn(signInId: string): Promise<void> {
 /** Ends all other sign-ins and returns how many they were. */
 export async function endOtherSignIns(): Promise<number> {
   return (await request(EndedSignInsResponse, "/api/account/sign-ins", { method: "DELETE" })).endedSignIns;
+}
+
+const qualityPath = "/api/account/stream-quality";
+
+/** Returns the player's choice of quality, and the most that the site sends. */
+export function readStreamQuality(signal?: AbortSignal): Promise<StreamQualityResponse> {
+  return request(StreamQualityResponse, qualityPath, { signal });
+}
+
+/** Keeps the player's choice for the launches to come. */
+export function keepStreamQuality(quality: KeptQuality): Promise<StreamQualityResponse> {
+  return request(StreamQualityResponse, qualityPath, { method: "PUT", json: quality });
 }

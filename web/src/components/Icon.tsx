@@ -10,6 +10,7 @@ const paths = {
   pointer: "M5 3l6.5 16 2.2-6.3L20 10.5 5 3Z",
   sound: "M4 9.5v5h3.5L12 18.5v-13L7.5 9.5H4ZM15.5 9a4 4 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11",
   muted: "M4 9.5v5h3.5L12 18.5v-13L7.5 9.5H4ZM16 9.5l5 5M21 9.5l-5 5",
+  sliders: "M4 8h9M18 8h2M15.5 5.5v5M4 16h3M12 16h8M9.5 13.5v5",
   chart: "M4 20V10M10 20V4M16 20v-7M21 20H3",
   check: "M5 12.5l4.5 4.5L19 7",
   back: "M14.5 5l-7 7 7 7",

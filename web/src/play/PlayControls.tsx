@@ -1,10 +1,13 @@
 import { useEffect, useState, type RefObject } from "react";
 import { Link } from "react-router";
+import type { KeptQuality } from "#contracts/http/streamQuality.ts";
 import { Icon, type IconName } from "../components/Icon.tsx";
 import { enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { lockPointer } from "../stream/pointerLock.ts";
+import { QualityMenu } from "./QualityMenu.tsx";
 import { useIsFullscreen } from "./useDocumentFlag.ts";
+import type { HeldQuality } from "./useGameStream.ts";
 import type { VideoPlayback } from "./useVideoPlayback.ts";
 
 /** The bar stays open for this long after the game appears, so that the player sees where it is. */
@@ -19,6 +22,9 @@ interface PlayControlsProps {
   isHidden: boolean;
   playback: VideoPlayback;
   hasStatistics: boolean;
+  /** Undefined while it is not known, and of streamers that cannot change it. */
+  quality: HeldQuality | undefined;
+  onQuality: (wish: KeptQuality) => void;
   /** False while the game does not run, or is just being saved. */
   canSave: boolean;
   onSave: () => void;
@@ -27,9 +33,10 @@ interface PlayControlsProps {
 }
 
 /** The bar of controls at the top edge. It opens when the pointer is at the edge or the keyboard focus is in it. */
-export function PlayControls({ menuRef, root, surface, title, isHidden, playback, hasStatistics, canSave, onSave, onStatistics, onStop }: PlayControlsProps) {
+export function PlayControls({ menuRef, root, surface, title, isHidden, playback, hasStatistics, quality, onQuality, canSave, onSave, onStatistics, onStop }: PlayControlsProps) {
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
+  const [isChoosing, setIsChoosing] = useState(false);
   const [problem, setProblem] = useState<string>();
   /** Runs a control's action and gives the focus back to the game. */
   const attempt = (action: Promise<void>, failure: string): void => {
@@ -41,8 +48,14 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
   const lock = (): void => {
     if (surface.current !== null) attempt(lockPointer(surface.current), "The pointer cannot be locked right now. Try again in a second.");
   };
+  const leaveQuality = (): void => {
+    setIsChoosing(false);
+    surface.current?.focus({ preventScroll: true });
+  };
   return (
-    <div className={`controls${isIntro ? " controls-open" : ""}`} hidden={isHidden} role="toolbar" aria-label="Game controls">
+    <div className={`controls${isIntro ? " controls-open" : ""}`} hidden={isHidden} role="toolbar" aria-label="Game controls" onBlur={({ relatedTarget, currentTarget }) => {
+      if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
+    }}>
       <div className="controls-bar">
         <Link className="control" to="/" title="All games (the game keeps running)" aria-label="All games"><Icon name="back" /></Link>
         <span className="controls-title">{title}</span>
@@ -56,6 +69,7 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
           onStatistics();
           surface.current?.focus({ preventScroll: true });
         }} />
+        {quality !== undefined && <Control icon="sliders" name="Quality" isExpanded={isChoosing} onClick={() => (isChoosing ? leaveQuality() : setIsChoosing(true))} />}
         <Control icon="save" name="Save now" hint="Keeps the save files of this moment in the slot's history" isDisabled={!canSave} onClick={() => {
           onSave();
           surface.current?.focus({ preventScroll: true });
@@ -63,6 +77,7 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
         <Control icon="stop" name="Stop" isDanger onClick={onStop} />
         <span className="controls-chord">{menuChord}</span>
       </div>
+      {isChoosing && quality !== undefined && <QualityMenu held={quality} onWish={onQuality} onClose={leaveQuality} />}
       {playback.isSoundBlocked && <p className="controls-note" role="status">Press any key or click to hear the game.</p>}
       {problem !== undefined && <p className="controls-note" role="alert">{problem}</p>}
       <span className="controls-handle" aria-hidden="true" />
@@ -70,12 +85,13 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
   );
 }
 
-function Control({ buttonRef, icon, name, hint, isPressed, isDisabled = false, isDanger = false, onClick }: {
+function Control({ buttonRef, icon, name, hint, isPressed, isExpanded, isDisabled = false, isDanger = false, onClick }: {
   buttonRef?: RefObject<HTMLButtonElement | null>;
   icon: IconName;
   name: string;
   hint?: string;
   isPressed?: boolean;
+  isExpanded?: boolean;
   isDisabled?: boolean;
   isDanger?: boolean;
   onClick: () => void;
@@ -88,6 +104,7 @@ function Control({ buttonRef, icon, name, hint, isPressed, isDisabled = false, i
       aria-label={name}
       title={hint ?? name}
       aria-pressed={isPressed}
+      aria-expanded={isExpanded}
       disabled={isDisabled}
       onClick={onClick}
     >

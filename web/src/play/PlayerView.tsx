@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { captureInput } from "../stream/inputCapture.ts";
+import type { Size } from "../stream/pictureArea.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { ExpiryWarning } from "./ExpiryWarning.tsx";
 import { PlayControls } from "./PlayControls.tsx";
@@ -24,7 +25,7 @@ interface PlayerViewProps {
 }
 
 /** The game's picture, which fills the window and takes the player's input, with the controls above it. */
-export function PlayerView({ launch, session, stream: { stream, state, media, hello }, view, gameSlug }: PlayerViewProps) {
+export function PlayerView({ launch, session, stream: { stream, state, media, hello, quality }, view, gameSlug }: PlayerViewProps) {
   const root = useRef<HTMLElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const video = useRef<HTMLVideoElement>(null);
@@ -35,6 +36,10 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const playback = useVideoPlayback(video, media);
   const saving = useSaveNow(session.sessionId, gameSlug);
   const isLaunching = Boolean(launch);
+  const display = useRef<Size>(undefined);
+  useEffect(() => {
+    display.current = quality?.maximum;
+  }, [quality]);
   const isPlaying = state.phase === "connected" && !isLaunching;
 
   useEffect(() => {
@@ -44,6 +49,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
       surface: surface.current,
       video: video.current,
       send: (message) => stream.send(message),
+      display: () => display.current,
       onMenu: () => menu.current?.focus(),
     });
   }, [isPlaying, stream]);
@@ -65,7 +71,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
       {isLaunching ? <div className="launch"><PlayBrand />{launch}</div> : (
         <>
           <StreamOverlay state={state} hasPicture={playback.hasPicture} stream={stream} gameSlug={gameSlug} />
-          {hasStatistics && <StatisticsOverlay stream={stream} hello={hello} />}
+          {hasStatistics && <StatisticsOverlay stream={stream} hello={hello} quality={quality} />}
           <PlayControls
             menuRef={menu}
             root={root}
@@ -74,6 +80,8 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
             isHidden={isLocked}
             playback={playback}
             hasStatistics={hasStatistics}
+            quality={quality}
+            onQuality={(wish) => stream?.send({ t: "quality", ...wish })}
             canSave={session.status === "running" && !saving.isSaving}
             onSave={saving.save}
             onStatistics={() => setHasStatistics((shown) => !shown)}

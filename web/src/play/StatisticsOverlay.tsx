@@ -1,10 +1,15 @@
 import type { GameStream } from "../stream/gameStream.ts";
 import type { StreamStatistics } from "../stream/streamStatistics.ts";
-import type { StreamHello } from "./useGameStream.ts";
+import { qualityWords } from "../quality/qualityText.ts";
+import type { HeldQuality, StreamHello } from "./useGameStream.ts";
 import { useStreamStatistics } from "./useStreamStatistics.ts";
 
 /** Figures of the connection, renewed once a second. */
-export function StatisticsOverlay({ stream, hello }: { stream: GameStream | undefined; hello: StreamHello | undefined }) {
+export function StatisticsOverlay({ stream, hello, quality }: {
+  stream: GameStream | undefined;
+  hello: StreamHello | undefined;
+  quality: HeldQuality | undefined;
+}) {
   const now = useStreamStatistics(stream, true);
   const rows: [string, string, string][] = [
     ["Resolution", resolutionOf(now), "resolution"],
@@ -17,6 +22,7 @@ export function StatisticsOverlay({ stream, hello }: { stream: GameStream | unde
     ["Packets lost", figure(now?.packetsLost), "lost"],
     ["Codec", now?.codec ?? "–", "codec"],
     ["Encoder", hello?.encoder ?? "–", "encoder"],
+    ["Quality", quality === undefined ? "–" : qualityWords(quality), "quality"],
   ];
   return (
     <aside className="statistics" aria-label="Stream statistics" data-testid="stream-statistics">

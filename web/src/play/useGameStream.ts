@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import type { HelloNotice } from "#contracts/stream.ts";
+import type { HelloNotice, QualityNotice } from "#contracts/stream.ts";
 import type { z } from "zod";
 import { clientIdOfTab } from "../stream/clientId.ts";
 import { GameStream } from "../stream/gameStream.ts";
@@ -7,11 +7,16 @@ import type { StreamState } from "../stream/streamState.ts";
 
 export type StreamHello = z.infer<typeof HelloNotice>;
 
+/** The quality that holds, with the most that the session can be set to. */
+export type HeldQuality = z.infer<typeof QualityNotice>;
+
 export interface GameStreamView {
   stream: GameStream | undefined;
   state: StreamState;
   media: MediaStream | undefined;
   hello: StreamHello | undefined;
+  /** Undefined until the streamer has told it. */
+  quality: HeldQuality | undefined;
 }
 
 /**
@@ -23,6 +28,7 @@ export function useGameStream(streamUrl: string | undefined, onChange: (state: S
   const [state, setState] = useState<StreamState>({ phase: "idle" });
   const [media, setMedia] = useState<MediaStream>();
   const [hello, setHello] = useState<StreamHello>();
+  const [quality, setQuality] = useState<HeldQuality>();
 
   useEffect(() => {
     const created = new GameStream(clientIdOfTab());
@@ -34,6 +40,7 @@ export function useGameStream(streamUrl: string | undefined, onChange: (state: S
       created.on("media", setMedia),
       created.on("notice", (notice) => {
         if (notice.t === "hello") setHello(notice);
+        if (notice.t === "quality") setQuality(notice);
       }),
     ];
     created.prepare();
@@ -61,5 +68,5 @@ export function useGameStream(streamUrl: string | undefined, onChange: (state: S
     };
   }, [stream, streamUrl]);
 
-  return { stream, state, media, hello };
+  return { stream, state, media, hello, quality };
 }

@@ -1,7 +1,7 @@
 import type { StreamInput } from "#contracts/stream.ts";
 import { GamepadCapture } from "./gamepadCapture.ts";
 import { KeyboardCapture, isMenuChord } from "./keyboardCapture.ts";
-import { pictureArea } from "./pictureArea.ts";
+import { pictureArea, type Size } from "./pictureArea.ts";
 import { PointerCapture, type PictureGeometry } from "./pointerCapture.ts";
 import { WheelCapture } from "./wheelCapture.ts";
 
@@ -10,6 +10,8 @@ export interface InputCaptureOptions {
   surface: HTMLElement;
   video: HTMLVideoElement;
   send: (message: StreamInput) => void;
+  /** The game's display, which the video may show in another size; undefined while it is not known. */
+  display: () => Size | undefined;
   /** Called when the player presses the keys for the page's own controls. */
   onMenu: () => void;
 }
@@ -18,10 +20,10 @@ export interface InputCaptureOptions {
  * Sends all input on `surface` until the returned function is called. Whenever the surface loses the focus, or its page is
  * hidden, everything held is released.
  */
-export function captureInput({ surface, video, send, onMenu }: InputCaptureOptions): () => void {
+export function captureInput({ surface, video, send, display, onMenu }: InputCaptureOptions): () => void {
   const stopped = new AbortController();
   const keyboard = new KeyboardCapture(send);
-  const pointer = new PointerCapture(send, () => geometryOf(video));
+  const pointer = new PointerCapture(send, () => geometryOf(video, display()));
   const wheel = new WheelCapture(send);
   const gamepad = new GamepadCapture(send);
   const releaseAll = (): void => {
@@ -39,9 +41,9 @@ export function captureInput({ surface, video, send, onMenu }: InputCaptureOptio
   };
 }
 
-function geometryOf(video: HTMLVideoElement): PictureGeometry {
+function geometryOf(video: HTMLVideoElement, display: Size | undefined): PictureGeometry {
   const picture = { width: video.videoWidth, height: video.videoHeight };
-  return { picture, area: pictureArea(video.getBoundingClientRect(), picture) };
+  return { display: display ?? picture, area: pictureArea(video.getBoundingClientRect(), picture) };
 }
 
 function listenToKeyboard(surface: HTMLElement, keyboard: KeyboardCapture, onMenu: () => void, signal: AbortSignal): void {

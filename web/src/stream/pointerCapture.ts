@@ -13,10 +13,10 @@ export interface PointerSample {
   buttons: number;
 }
 
-/** The picture's present area on the page, and its size in pixels of the game. */
+/** The picture's present area on the page, and the size of the display that it shows, in pixels of the game. */
 export interface PictureGeometry {
   area: Area;
-  picture: Size;
+  display: Size;
 }
 
 /**
@@ -60,8 +60,8 @@ export class PointerCapture {
 
   /** Distances are in whole pixels of the game; the remaining fraction is added to the next movement. */
   #moveBy({ movementX, movementY }: PointerSample): void {
-    const { area, picture } = this.#geometry();
-    const scale = area.width > 0 && picture.width > 0 ? picture.width / area.width : 1;
+    const { area, display } = this.#geometry();
+    const scale = area.width > 0 && display.width > 0 ? display.width / area.width : 1;
     const x = movementX * scale + this.#restX;
     const y = movementY * scale + this.#restY;
     this.#restX = x - Math.trunc(x);

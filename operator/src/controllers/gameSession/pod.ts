@@ -1,4 +1,4 @@
-import { memoryLimitOf, type GameSession } from "#contracts/crd/gameSession.ts";
+import { memoryLimitOf, presetOfCluster, type GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId, socketNames } from "#contracts/nodeLayout.ts";
 import { signalPort } from "#contracts/stream.ts";
@@ -129,12 +129,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         TICKET_PUBLIC_KEY: spec.ticketPublicKey ?? "none",
         OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
         ANNOUNCE_ADDRESS: place.address ?? "",
-        WIDTH: spec.stream.width,
-        HEIGHT: spec.stream.height,
-        FPS: spec.stream.framesPerSecond,
-        START_KBPS: Math.min(config.startBitrateKbps, spec.stream.maxBitrateKbps),
-        MAX_KBPS: spec.stream.maxBitrateKbps,
-        CODECS: spec.stream.codecs.join(",").toLowerCase(),
+        ...streamVariables(spec.stream, config.startBitrateKbps),
         PROFILE: spec.profile.toLowerCase(),
         RUN_DIR: podPaths.run,
         GAME_REPORT_DIR: podPaths.gameReport,
@@ -160,6 +155,26 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
       { name: podVolumes.spool, mountPath: podPaths.spool },
       { name: "streamer-tmp", mountPath: "/tmp" },
     ],
+  };
+}
+
+/** The bounds of the stream, and the quality that it begins with. */
+function streamVariables({ quality, ...stream }: GameSession["spec"]["stream"], startKbps: number): Record<string, string | number> {
+  return {
+    WIDTH: stream.width,
+    HEIGHT: stream.height,
+    FPS: stream.framesPerSecond,
+    ...(stream.maxFramesPerSecond === undefined ? {} : { MAX_FPS: stream.maxFramesPerSecond }),
+    START_KBPS: Math.min(quality?.startBitrateKbps ?? startKbps, stream.maxBitrateKbps),
+    MAX_KBPS: stream.maxBitrateKbps,
+    CODECS: stream.codecs.join(",").toLowerCase(),
+    ...(quality === undefined ? {} : {
+      QUALITY_PRESET: presetOfCluster[quality.preset],
+      QUALITY_WIDTH: quality.width,
+      QUALITY_HEIGHT: quality.height,
+      QUALITY_FPS: quality.framesPerSecond,
+      QUALITY_MAX_KBPS: quality.maxBitrateKbps,
+    }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
+import type { QualityWish } from "#contracts/streamQuality.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import type { GamepadState } from "#streamer/input/gamepadState.ts";
 import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
@@ -8,12 +9,14 @@ describe("createInputRouter", () => {
   let injected: number[][];
   let pad: GamepadState;
   let pongs: number[];
+  let wishes: QualityWish[];
   let now: number;
   let router: InputRouter;
 
   beforeEach(() => {
     injected = [];
     pongs = [];
+    wishes = [];
     pad = new Map();
     now = 1_000;
     const xtest = {
@@ -27,7 +30,7 @@ describe("createInputRouter", () => {
       pacing: { now: () => now, schedule: () => () => undefined },
     });
   });
-  const handle = (message: StreamInput) => router.handle(JSON.stringify(message), (n) => pongs.push(n));
+  const handle = (message: StreamInput) => router.handle(JSON.stringify(message), { pong: (n) => pongs.push(n), quality: (wish) => wishes.push(wish) });
 
   it("applies well-formed messages to desktop and gamepad", () => {
     handle({ t: "key", c: "Space", d: 1 });
@@ -48,8 +51,17 @@ describe("createInputRouter", () => {
     expect(router.state().lastInputAt).to.equal(1_000);
   });
 
+  it("hands on a wish for quality, which is no input for the game, unless who wishes only watches", () => {
+    const wish = { t: "quality", preset: "dataSaver", fps: 25 } as const;
+    handle(wish);
+    router.handleWatching(JSON.stringify(wish), { pong: () => undefined, quality: () => expect.fail("a watcher changed the quality") });
+    handle({ t: "quality", width: 640 });
+    expect(wishes).to.deep.equal([wish]);
+    expect(router.state()).to.deep.equal({ accepted: 1, rejected: 2, lastInputAt: null });
+  });
+
   it("answers the ping of who only watches, and drops their input", () => {
-    const watch = (message: StreamInput) => router.handleWatching(JSON.stringify(message), (n) => pongs.push(n));
+    const watch = (message: StreamInput) => router.handleWatching(JSON.stringify(message), { pong: (n) => pongs.push(n), quality: (wish) => wishes.push(wish) });
     handle({ t: "key", c: "Space", d: 1 });
     watch({ t: "ping", n: 7 });
     watch({ t: "key", c: "KeyW", d: 1 });
@@ -63,7 +75,7 @@ describe("createInputRouter", () => {
       "", "nonsense", "{}", '{"t":"fire"}', '{"t":"btn","b":9,"d":1}', '{"t":"rel","x":0.5,"y":0}', '{"t":"move","x":-1,"y":0}',
       `{"t":"key","c":"${"K".repeat(600)}","d":1}`, Buffer.from([1, 2, 3]),
     ];
-    for (const message of bad) router.handle(message, () => undefined);
+    for (const message of bad) router.handle(message, { pong: () => undefined, quality: () => undefined });
     expect(router.state()).to.deep.equal({ accepted: 0, rejected: bad.length, lastInputAt: null });
     expect(injected).to.deep.equal([]);
   });

@@ -1,6 +1,11 @@
 import { expect } from "chai";
 import { buildProbePipeline, candidateEncoders, encoders } from "#streamer/media/encoders.ts";
+import { qualityPresets } from "#contracts/streamQuality.ts";
 import { buildVideoPipeline } from "#streamer/media/pipelines.ts";
+import { tunedChain } from "#streamer/media/tuning.ts";
+
+const display = { name: ":99", width: 1_280, height: 720 };
+const whole = { preset: "auto", width: 1_280, height: 720, fps: 60 } as const;
 
 describe("candidateEncoders and the encoder table", () => {
   const names = (profile: "gpu" | "software", ...codecs: ("h264" | "vp8")[]) => candidateEncoders(codecs, profile).map(({ name }) => name);
@@ -19,8 +24,30 @@ describe("candidateEncoders and the encoder table", () => {
     for (const encoder of encoders) {
       expect(encoder.chain).to.contain(`${encoder.name} name=encoder`);
       const payloader = encoder.codec === "h264" ? "rtph264pay" : "rtpvp8pay";
-      expect(buildVideoPipeline(encoder, ":99", 60)).to.contain(` ! ${encoder.chain} ! ${payloader} `);
+      expect(buildVideoPipeline(encoder, display, whole)).to.contain(` ! ${encoder.chain} ! ${payloader} `);
     }
+  });
+
+  it("scales a picture that is smaller than the display, between capture and encoder", () => {
+    const [encoder] = encoders;
+    const pipeline = buildVideoPipeline(encoder!, display, { ...whole, width: 854, height: 480, fps: 30 });
+    expect(pipeline).to.match(/^joypoddisplaysrc [^!]* ! video\/x-raw,framerate=30\/1 ! videoscale [^!]* ! video\/x-raw,width=854,height=480,pixel-aspect-ratio=1\/1 ! /);
+    expect(buildVideoPipeline(encoder!, display, whole)).not.to.contain("videoscale");
+  });
+
+  it("gives an encoder the properties of the preset after those of its chain, which they replace", () => {
+    for (const encoder of encoders) {
+      expect(tunedChain(encoder, "auto")).to.equal(encoder.chain);
+      for (const preset of qualityPresets) {
+        const tuned = tunedChain(encoder, preset).split(" ! ");
+        encoder.chain.split(" ! ").forEach((part, index) => {
+          const isEncoder = part.includes("name=encoder");
+          expect(isEncoder ? tuned[index]?.slice(0, part.length) : tuned[index], `${encoder.name} ${preset}`).to.equal(part);
+        });
+      }
+    }
+    expect(tunedChain(encoders.find(({ name }) => name === "x264enc")!, "sharp")).to.match(/speed-preset=ultrafast .* speed-preset=superfast vbv-buf-capacity=300 ! /);
+    expect(tunedChain(encoders.find(({ name }) => name === "vp8enc")!, "lowLatency")).to.match(/buffer-size=500 .* buffer-size=200 /);
   });
 
   it("probes an encoder with the size and frame rate of the stream", () => {

@@ -15,6 +15,12 @@ describe("rewritePacket", () => {
     expect([...rewritten.subarray(12)]).to.deep.equal([0xbe, 0xde, 0, 2, 0x41, 0xab, 0xcd, 0x52, 0, 0, 0, 0, 1, 2, 3]);
   });
 
+  it("says how long a frame may be held back at most, in units of 10 ms", () => {
+    const delayOf = (playoutDelayMs: number) => [...rewritePacket(packet, { ...header, playoutDelayId: 5, playoutDelayMs }, 0).subarray(16, 20)];
+    expect(delayOf(100)).to.deep.equal([0x52, 0, 0, 10]);
+    expect(delayOf(5_120)).to.deep.equal([0x52, 0, 2, 0]);
+  });
+
   it("does not change the encoder's packet", () => {
     const before = Buffer.from(packet);
     rewritePacket(packet, { ...header, playoutDelayId: 5 }, 0);

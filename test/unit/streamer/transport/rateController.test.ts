@@ -105,6 +105,19 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.above(4_000);
   });
 
+  it("keeps within other limits at once, and tries a wider one as a new connection would", () => {
+    const way = simulate({ startKbps: 4_000, maxKbps: 8_000 });
+    way.run(2);
+    way.controller.setLimits({ minKbps: 300, maxKbps: 1_500, fps: 30 });
+    expect(way.rate()).to.equal(1_500);
+    way.run(5);
+    expect(way.rate()).to.be.at.most(1_500);
+    way.controller.setLimits({ minKbps: 300, maxKbps: 8_000, fps: 60 });
+    expect(way.rate()).to.equal(4_000);
+    way.run(10);
+    expect(way.rate()).to.be.above(7_000);
+  });
+
   it("does not take a longer path for congestion, and regains its rate", () => {
     const way = simulate();
     way.run(5);

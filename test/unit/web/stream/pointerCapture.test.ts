@@ -8,7 +8,7 @@ const by = (movementX: number, movementY: number): PointerSample => ({ clientX: 
 /** A picture of 1280 × 720 shown at half its size in the page's corner. */
 function capture(): { pointer: PointerCapture; sent: StreamInput[] } {
   const sent: StreamInput[] = [];
-  const geometry = { area: { left: 0, top: 0, width: 640, height: 360 }, picture: { width: 1280, height: 720 } };
+  const geometry = { area: { left: 0, top: 0, width: 640, height: 360 }, display: { width: 1280, height: 720 } };
   return { pointer: new PointerCapture((message) => void sent.push(message), () => geometry), sent };
 }
 

@@ -3,6 +3,7 @@ import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts"
 import { encodeEvent, parsePosition, type GameSessionEvent } from "#api/gameSessions/events/gameSessionEvent.ts";
 import { GameSessionFeed } from "#api/gameSessions/events/gameSessionFeed.ts";
 import type { GameSessionRow } from "#api/gameSessions/gameSessionQueries.ts";
+import { aGameSession } from "../../../../factories/gameSession.ts";
 import { FakeClock } from "../../../../support/clocks/fakeClock.ts";
 
 const started = new Date("2030-01-01T00:00:00Z");
@@ -17,7 +18,7 @@ describe("GameSessionFeed", () => {
     clock = new FakeClock(started);
     row = {
       id: "gs-a", status: "starting", gameSlug: "game", gameTitle: "Game", startedAt: started, readyAt: null, expiresAt: null, stopReason: null,
-      durationSeconds: null, cpuSeconds: null, peakMemoryMb: null, saveNotice: null, failureReason: null,
+      durationSeconds: null, cpuSeconds: null, peakMemoryMb: null, saveNotice: null, failureReason: null, stream: aGameSession().spec.stream,
     };
     shown = { stage: "scheduling" };
     feed = openFeed();

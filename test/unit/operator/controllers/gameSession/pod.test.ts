@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { aDigest, aGameSession } from "#test/factories/gameSession.ts";
 import { sessionShare } from "#contracts/crd/nodeShare.ts";
 import { podRequests } from "#operator/cluster/podRequests.ts";
@@ -107,6 +108,19 @@ describe("buildPod", () => {
     });
     expect(streamer.ports, "the kubelet maps no host ports of sidecars").to.deep.equal([{ name: "signal", containerPort: 8080, protocol: "TCP" }]);
     expect(game.ports).to.deep.equal([{ name: "media", containerPort: 20_003, hostPort: 20_003, protocol: "UDP" }]);
+  });
+
+  it("tells the streamer the quality that the session begins with, and leaves it to the streamer where the spec has none", () => {
+    const { stream } = aGameSession().spec;
+    const quality = { preset: "DataSaver", width: 854, height: 480, framesPerSecond: 30, maxBitrateKbps: 1_500 } as const;
+    const tell = (chosen: GameSession["spec"]["stream"]["quality"]) =>
+      environmentOf(podOf(aGameSession({ spec: { stream: { ...stream, maxFramesPerSecond: 120, quality: chosen } } })).streamer);
+    const bounds = { WIDTH: "1280", HEIGHT: "720", FPS: "60", MAX_FPS: "120", MAX_KBPS: "8000" };
+    expect(tell(quality)).to.include({
+      ...bounds, START_KBPS: "4000", QUALITY_PRESET: "dataSaver", QUALITY_WIDTH: "854", QUALITY_HEIGHT: "480", QUALITY_FPS: "30", QUALITY_MAX_KBPS: "1500",
+    });
+    expect(tell({ ...quality, startBitrateKbps: 900 })).to.include({ START_KBPS: "900" });
+    expect(tell(undefined)).to.include(bounds).and.not.have.any.keys("QUALITY_PRESET", "QUALITY_WIDTH", "QUALITY_FPS", "QUALITY_MAX_KBPS");
   });
 
   it("starts the launcher when the saves are there, with the engine's folder, the saves as home and the gamepad's shim", () => {

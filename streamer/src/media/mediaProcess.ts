@@ -1,0 +1,68 @@
+import { fork } from "node:child_process";
+import type { VideoCodec } from "#contracts/stream.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { childFlags } from "../processes/childFlags.ts";
+import type { Encoder } from "./encoders.ts";
+import type { MediaCommand, MediaReport } from "./messages.ts";
+import type { PictureShape } from "./pictureShape.ts";
+import { buildAudioPipeline, buildVideoPipeline, type Display } from "./pipelines.ts";
+
+/** What all media children of a session capture, and run with. */
+export interface MediaProcessSettings {
+  display: Display;
+  soundServer: string;
+  soundSink: string;
+  env: Record<string, string>;
+  log: Logger;
+}
+
+export interface MediaProcessOptions extends MediaProcessSettings {
+  encoder: Encoder;
+  shape: PictureShape;
+  startedAt: number;
+  onReport: (report: MediaReport) => void;
+  onExit: (reason: number | NodeJS.Signals | null) => void;
+}
+
+/** A child process that captures and encodes in one shape. */
+export interface MediaProcess {
+  readonly codec: VideoCodec;
+  readonly shape: PictureShape;
+  readonly startedAt: number;
+  isPlaying: boolean;
+  /** Captures at the full rate from a key frame on. */
+  play(kbps: number): void;
+  setBitrate(kbps: number): void;
+  requestKeyFrame(): void;
+  /** Ends it at once: it has nothing to save, and a hanging driver would ignore SIGTERM. */
+  kill(): void;
+}
+
+/** Starts a child, which captures at the idle rate until it plays. */
+export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
+  const { encoder, shape, display, log } = options;
+  const process = fork(new URL("./mediaChild.ts", import.meta.url), { env: options.env, serialization: "advanced", execArgv: childFlags });
+  process.on("message", (report: MediaReport) => options.onReport(report));
+  process.on("exit", (exitCode, signal) => options.onExit(exitCode ?? signal));
+  process.on("error", (error) => log.error({ err: error }, "The media child cannot be reached."));
+  const send = (command: MediaCommand) => {
+    if (process.connected) process.send(command, () => undefined); // A child that just exited is replaced on its exit event.
+  };
+  send({
+    type: "load",
+    video: buildVideoPipeline(encoder, display, shape),
+    audio: buildAudioPipeline(options.soundServer, options.soundSink),
+    bitrateProperty: encoder.bitrateProperty,
+  });
+  const started: MediaProcess = {
+    codec: encoder.codec, shape, startedAt: options.startedAt, isPlaying: false,
+    play(kbps) {
+      started.isPlaying = true;
+      send({ type: "play", bitrate: kbps * encoder.bitrateUnit, fps: shape.fps });
+    },
+    setBitrate: (kbps) => send({ type: "bitrate", bitrate: kbps * encoder.bitrateUnit }),
+    requestKeyFrame: () => send({ type: "keyFrame" }),
+    kill: () => { process.kill("SIGKILL"); },
+  };
+  return started;
+}

@@ -1,0 +1,24 @@
+import { expect } from "chai";
+import { offeredRates, offeredSizes, presetTexts, qualityLine } from "#web/quality/qualityText.ts";
+
+const maximum = { width: 1_280, height: 720, fps: 60, maxKbps: 8_000 };
+
+describe("the texts of qualities", () => {
+  it("tell data saver's cap in MB per hour, within the maximum", () => {
+    const saverOf = (maxKbps: number) => presetTexts({ ...maximum, maxKbps }).find(({ preset }) => preset === "dataSaver")?.about;
+    expect(saverOf(8_000)).to.contain("at most 780 MB per hour");
+    expect(saverOf(800)).to.contain("at most 450 MB per hour");
+  });
+
+  it("say in a line what holds", () => {
+    expect(qualityLine({ preset: "dataSaver", width: 854, height: 480, fps: 30, maxKbps: 1_500 }))
+      .to.equal("Data saver: 854 × 480, up to 30 frames per second, at most 780 MB per hour");
+  });
+
+  it("offer sizes and rates up to the maximum, with the maximum itself", () => {
+    expect(offeredSizes(maximum).map(({ width }) => width)).to.deep.equal([640, 854, 1_280]);
+    expect(offeredSizes({ ...maximum, width: 1_000, height: 1_000 })).to.deep.include({ width: 1_000, height: 1_000 });
+    expect(offeredRates(maximum)).to.deep.equal([30, 60]);
+    expect(offeredRates({ ...maximum, fps: 144 })).to.deep.equal([30, 60, 90, 120, 144]);
+  });
+});

@@ -1,0 +1,25 @@
+import { useMutation, useQuery, useQueryClient, type UseMutationResult, type UseQueryResult } from "@tanstack/react-query";
+import type { KeptQuality, StreamQualityResponse } from "#contracts/http/streamQuality.ts";
+import { keepStreamQuality, readStreamQuality } from "../client/account.ts";
+
+const queryKey = ["streamQuality"];
+
+/** Returns the player's kept choice of quality, with the site's maximum. */
+export function useQualityChoice(): UseQueryResult<StreamQualityResponse> {
+  return useQuery({ queryKey, queryFn: ({ signal }) => readStreamQuality(signal) });
+}
+
+/** Returns a mutation that keeps a choice for the launches to come. It is on the page at once, and goes back when it could not be kept. */
+export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error, KeptQuality> {
+  const client = useQueryClient();
+  return useMutation({
+    // One after another, so that the last choice is the one that is kept.
+    scope: { id: "streamQuality" },
+    mutationFn: keepStreamQuality,
+    onMutate: async (quality) => {
+      await client.cancelQueries({ queryKey });
+      client.setQueryData<StreamQualityResponse>(queryKey, (shown) => shown && { ...shown, quality });
+    },
+    onError: () => client.invalidateQueries({ queryKey }),
+  });
+}
