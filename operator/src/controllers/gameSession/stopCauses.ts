@@ -4,6 +4,7 @@ import { type FailureReason, isTerminalReason, type TerminalReason } from "#cont
 import type { StopReason } from "#contracts/crd/gameSession.ts";
 import { failureReasons, restoreReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
+import type { GameTermination } from "#contracts/termination.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
 import type { Stored } from "#kube/object.ts";
@@ -82,9 +83,7 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   const ended = gameTerminated(pod);
   const report = gameTerminationReport(pod);
   const exitCode = ended?.exitCode ?? report?.exitCode ?? -1;
-  // Where the kernel kills single processes, the one that it took may leave the rest to fail in their own way.
-  const lostProcess = exitCode !== 0 && (report?.oomKills ?? 0) > 0;
-  if (ended?.reason === "OOMKilled" || report?.reason === "out-of-memory" || lostProcess) {
+  if (ended?.reason === "OOMKilled" || isOutOfMemory(report, exitCode)) {
     return failed(failureReasons.outOfMemory, "The game used more memory than it may, and was killed.");
   }
   const fault = streamerFault(pod) ?? (report?.reason === "no-display" ? "no-display" : undefined);
@@ -95,6 +94,11 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   }
   if (session.status?.readyAt !== undefined) return { stopReason: "GameExited" };
   return { stopReason: "GameExited", failure: { reason: failureReasons.gameEndedEarly, message: "The game ended before its stream was ready." } };
+}
+
+/** Where the kernel kills single processes, the one that it took may leave the rest to fail in their own way. */
+function isOutOfMemory(report: GameTermination | undefined, exitCode: number): boolean {
+  return report !== undefined && (report.reason === "out-of-memory" || (exitCode !== 0 && report.oomKills > 0));
 }
 
 function deadlineCause(world: SessionWorld): StopCause | undefined {
