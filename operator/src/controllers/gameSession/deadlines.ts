@@ -23,7 +23,7 @@ export interface Deadlines {
 /** Returns the deadlines that apply to the session as it is. Every state has one, except that a finished session waits for the API's recorder. */
 export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
-  if (isFinished(session)) return { expiry: atSeen(world, "finishedAt", session.status?.finishedAt, session.spec.ttlSecondsAfterFinished) };
+  if (isFinished(session)) return { expiry: at(session.status?.finishedAt, session.spec.ttlSecondsAfterFinished) };
   const stoppingSince = stoppingSinceOf(world);
   if (stoppingSince !== undefined) return { saveGiveUp: (world.stopSeenAt?.getTime() ?? stoppingSince) + world.timing.saveGiveUpMs };
   return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);

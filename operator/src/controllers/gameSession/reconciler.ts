@@ -3,7 +3,7 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
-import { refOf } from "#kube/object.ts";
+import { keyOf, refOf } from "#kube/object.ts";
 import { stateOn } from "../../content/fill.ts";
 import { deadlinesOf, nextDeadlineMs, stoppingSinceOf } from "./deadlines.ts";
 import { planFor } from "./decide.ts";
@@ -51,10 +51,11 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
   }
   const known = cluster.pods.get(key);
   const isStopping = !isFinished(session) && stoppingSinceOf({ session, pod: known }) !== undefined;
+  const now = clock.now();
   return {
-    now: clock.now(),
+    now,
     stopSeenAt: isStopping ? stopTimes.seenAt(key, session.metadata.uid) : undefined,
-    seenAt: stopTimes.momentsOf(key, notedMoments(session, known)),
+    seenAt: stopTimes.momentsOf(key, notedMoments(session, known), now),
     session,
     pod: known,
     isContentCached: isContentCached(cluster, session),
@@ -67,7 +68,7 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
 
 function notedMoments({ metadata: { uid }, status }: SessionWorld["session"], pod: SessionWorld["pod"]): Parameters<StopTimes["momentsOf"]>[1] {
   const stuck = pod && unschedulable(pod);
-  const noted = { startedAt: status?.startedAt, assignedAt: status?.placement?.assignedAt, finishedAt: status?.finishedAt };
+  const noted = { startedAt: status?.startedAt, assignedAt: status?.placement?.assignedAt };
   // Another session, or another pod, may have the same time.
   return {
     ...Object.fromEntries(Object.entries(noted).flatMap(([moment, time]) => (time === undefined ? [] : [[moment, `${uid} ${time}`]]))),
@@ -81,9 +82,11 @@ function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }
 }
 
 /** Writes the status, on condition that the session is as observed; returns false when it is not, and the pass has to be repeated. */
-async function patchStatus({ session }: SessionWorld, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
+async function patchStatus({ session, pod, now }: SessionWorld, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
   const status = draft.close();
   if (!status) return true;
+  // What this pass notes began with it, and not with the next one.
+  deps.stopTimes.momentsOf(keyOf(session), notedMoments({ ...session, status }, pod), now);
   const { name, namespace, resourceVersion } = session.metadata;
   try {
     const intent = { metadata: { name, namespace, resourceVersion }, status };

@@ -1,9 +1,9 @@
 import type { Clock } from "#runtime/clock.ts";
 
 /** What others note with a time of their own, and a deadline counts from. */
-export type Moment = "startedAt" | "assignedAt" | "unschedulableSince" | "finishedAt";
+export type Moment = "startedAt" | "assignedAt" | "unschedulableSince";
 
-const allMoments: readonly Moment[] = ["startedAt", "assignedAt", "unschedulableSince", "finishedAt"];
+const allMoments: readonly Moment[] = ["startedAt", "assignedAt", "unschedulableSince"];
 
 /**
  * Remembers when this process first saw each session stopping. What the API server notes of a stop is by its own clock, which may be minutes off;
@@ -29,15 +29,15 @@ export class StopTimes {
     return at;
   }
 
-  /** Returns when each of the moments, given by its noted time, was first seen. */
-  momentsOf(key: string, noted: Partial<Record<Moment, string>>): Partial<Record<Moment, Date>> {
+  /** Returns when each of the moments, given by its noted time, was first seen: at `now` for one that is new. */
+  momentsOf(key: string, noted: Partial<Record<Moment, string>>, now: Date): Partial<Record<Moment, Date>> {
     const known = this.#moments.get(key) ?? {};
     const moments: typeof known = {};
     for (const moment of allMoments) {
       const time = noted[moment];
       if (time === undefined) continue;
       const before = known[moment];
-      moments[moment] = before?.noted === time ? before : { noted: time, at: this.#clock.now() };
+      moments[moment] = before?.noted === time ? before : { noted: time, at: now };
     }
     this.#moments.set(key, moments);
     return Object.fromEntries(Object.entries(moments).map(([moment, { at }]) => [moment, at]));
