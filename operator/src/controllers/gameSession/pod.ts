@@ -133,6 +133,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         MAX_KBPS: spec.stream.maxBitrateKbps,
         CODECS: spec.stream.codecs.join(",").toLowerCase(),
         PROFILE: spec.profile.toLowerCase(),
+        DISPLAY_SERVER: config.displayServer,
         RUN_DIR: podPaths.run,
         GAME_REPORT_DIR: podPaths.gameReport,
         SAVE_VOLUME: podPaths.session,
