@@ -51,6 +51,8 @@ export const containerNames = { game: "game", streamer: "streamer" } as const;
 
 /** Names of the streamer's sockets for the game, in the directory of RUN_DIR. */
 export const socketNames = { sound: "pulse.sock", gamepad: "pad0" } as const;
+/** Name of the streamer's file beside them: variables for the game, `NAME=value` a line, which depend on what the display was found to do. */
+export const gameEnvironmentFile = "game.env";
 
 const saveName = "save";
 

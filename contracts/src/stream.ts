@@ -169,6 +169,13 @@ export const EndedNotice = z.object({
 export const StreamNotice = z.discriminatedUnion("t", [HelloNotice, RateNotice, QualityNotice, PongNotice, TakenOverNotice, EndedNotice]);
 export type StreamNotice = z.infer<typeof StreamNotice>;
 
+/**
+ * Why a session that was to have a GPU renders in software: the container has none, the accelerated display did not start, it renders in
+ * software itself, or what was drawn on it was not captured right.
+ */
+export const RenderingObstacle = z.enum(["NoRenderNode", "DisplayFailed", "SoftwareRenderer", "ProbeFailed"]);
+export type RenderingObstacle = z.infer<typeof RenderingObstacle>;
+
 /** `GET /status` of a streamer, for the operator by its ticket: the state of the pod, without asking the cluster. */
 export const StreamerStatus = z.object({
   ready: z.boolean(),
@@ -186,6 +193,16 @@ export const StreamerStatus = z.object({
   /** Video sent in the last second, in kbit/s. */
   kbps: z.number().min(0).max(10_000_000),
   mediaRestarts: z.int().min(0),
+  /** What was found to make the picture; absent until the streamer is ready, and from streamers of earlier versions. */
+  picture: z.object({
+    /** OpenGL's name of what renders; `software` where there was no GPU to look for. */
+    renderer: z.string().max(160).regex(/^[\x20-\x7e]*$/),
+    width: z.int().min(1).max(8_192),
+    height: z.int().min(1).max(8_192),
+    /** Frames a second at most. */
+    maxFps: z.int().min(1).max(240),
+    obstacle: RenderingObstacle.optional(),
+  }).optional(),
   /** The viewer's connection; absent without a viewer, and from streamers of earlier versions. */
   connection: z.object({
     /** What the encoder is set to. */

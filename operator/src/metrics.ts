@@ -6,6 +6,8 @@ export interface OperatorMetrics {
   sessionReady(seconds: number): void;
   /** A session ended, for that reason. */
   sessionFinished(reason: string): void;
+  /** A session that was to have a GPU renders in software, for that reason. */
+  sessionUnaccelerated(reason: string): void;
   /** Whether silent game nodes are not declared lost, as too many are silent. */
   nodeLossBraked(isBraked: boolean): void;
   /** Whether the cluster was found to enforce NetworkPolicies. */
@@ -26,6 +28,12 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     labelNames: ["reason"],
     registers: [registry],
   });
+  const unaccelerated = new Counter({
+    name: "joypod_sessions_unaccelerated_total",
+    help: "Sessions that were to have a GPU and render in software, by reason.",
+    labelNames: ["reason"],
+    registers: [registry],
+  });
   const braked = new Gauge({
     name: "joypod_operator_node_loss_brake",
     help: "1 while so many game nodes are silent together that none is declared lost, else 0.",
@@ -36,6 +44,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   return {
     sessionReady: (seconds) => ready.observe(seconds),
     sessionFinished: (reason) => finished.inc({ reason }),
+    sessionUnaccelerated: (reason) => unaccelerated.inc({ reason }),
     nodeLossBraked: (isBraked) => braked.set(isBraked ? 1 : 0),
     networkPoliciesEnforced: (isEnforced) => {
       enforced ??= new Gauge({

@@ -1,12 +1,15 @@
 import { mkdirSync } from "node:fs";
-import type { HelloNotice, VideoCodec } from "#contracts/stream.ts";
+import type { HelloNotice, StreamerStatus, VideoCodec } from "#contracts/stream.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";
 import type { Config } from "./config.ts";
 import { soundSink, startSoundServer } from "./sound/soundServer.ts";
 import { startWindowManager } from "./display/windowManager.ts";
 import { connectDisplay } from "./display/xConnection.ts";
-import { startXServer } from "./display/xServer.ts";
+import { writeGameEnvironment } from "./display/gameEnvironment.ts";
+import { findRenderNode } from "./display/renderNode.ts";
+import { isProbed, startDisplay, type StartedDisplay } from "./display/startDisplay.ts";
+import { displaySocket } from "./display/xServer.ts";
 import { createDesktopInput } from "./input/desktopInput.ts";
 import { openGamepad, type Gamepad } from "./input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
@@ -14,6 +17,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { Encoder } from "./media/encoders.ts";
 import { createMediaSource, type MediaSource } from "./media/mediaSource.ts";
 import { probeEncoders } from "./media/probe.ts";
+import { removeStale } from "./processes/staleSocket.ts";
 import { createViewers, type Viewers } from "./transport/viewers.ts";
 
 /** Why a pipeline could not start, or ended. */
@@ -42,6 +46,8 @@ export interface StreamPipelineOptions {
 /** The parts that make a session's stream: display, sound, input, media and viewers, all running. */
 export interface StreamPipeline {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
+  /** What was found to make the picture. */
+  picture: NonNullable<StreamerStatus["picture"]>;
   gamepad: Gamepad;
   input: InputRouter;
   media: MediaSource;
@@ -53,13 +59,12 @@ export interface StreamPipeline {
 export async function startStreamPipeline({ config, log, now, describeStream, onFailure }: StreamPipelineOptions): Promise<StreamPipeline> {
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
   const { display, width, height, quality, childEnvironment: env, codecs, profile } = config;
-  const [xServer, soundServer, gamepad, encoders] = await Promise.all([
-    startXServer({ display, width, height, env, log, onExit: () => onFailure("display-failed") }),
-    startSoundServer({ socket: config.soundSocket, env, log, onExit: () => onFailure("sound-failed") }),
+  const [shown, soundServer, gamepad, encoders] = await Promise.all([
+    ...startDisplayAndSound(config, log, onFailure),
     openGamepad({ socketPath: config.gamepadSocket, log, now: Date.now }),
     probeEncoders({ codecs, profile, picture: { width, height, fps: quality.fps }, env, log }),
   ]);
-  if (!xServer) throw new PipelineStartError("display-failed", "The display did not start in time.");
+  if (!shown) throw new PipelineStartError("display-failed", "The display did not start in time.");
   if (!soundServer) throw new PipelineStartError("sound-failed", "The sound server did not start in time.");
   if (encoders.size === 0) throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works here.`);
 
@@ -75,16 +80,36 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
     address: config.announceAddress, udpPort: config.udpPort, startKbps: config.startKbps,
     bounds: config.bounds, quality, schedule,
   });
+  const { renderer, obstacle } = shown;
   return {
     encoders, gamepad, input, media, viewers,
+    picture: { renderer, ...connection.size, maxFps: quality.fps, ...(obstacle === undefined ? {} : { obstacle }) },
     close() {
       viewers.close();
       media.close();
       gamepad.close();
-      soundServer.stop();
-      xServer.stop();
+      void soundServer.stop();
+      void shown.server.stop();
     },
   };
+}
+
+/**
+ * Starts both at the same time, except where a probe decides for the display: the game starts when it sees both, and must not start on a display
+ * that is only tried.
+ */
+function startDisplayAndSound(config: Config, log: Logger, onFailure: StreamPipelineOptions["onFailure"]) {
+  const { display, width, height, profile, childEnvironment: env, displayServer: choice, soundSocket, runDir } = config;
+  const startSound = () => startSoundServer({ socket: soundSocket, env, log, onExit: () => onFailure("sound-failed") });
+  const options = { choice, profile, display, width, height, env, log, renderNode: findRenderNode(), onExit: () => onFailure("display-failed") };
+  if (!isProbed(options)) return [startDisplay(options), startSound()] as const;
+  // A streamer that was killed left these behind.
+  for (const stale of [soundSocket, displaySocket(display)]) removeStale(stale, log);
+  const shown = startDisplay(options).then((started: StartedDisplay | undefined) => {
+    if (started) writeGameEnvironment(runDir, started.gameEnvironment);
+    return started;
+  });
+  return [shown, shown.then(startSound)] as const;
 }
 
 function schedule(ms: number, callback: () => void): () => void {

@@ -49,7 +49,7 @@ declare module "x11" {
   export interface Color { R: number; G: number; B: number }
   export interface Display {
     client: Client;
-    screen: { root: number }[];
+    screen: { root: number; pixel_width: number; pixel_height: number }[];
   }
   const x11: { createClient(options: { display: string }, callback: Callback<Display>): void };
   export default x11;

@@ -20,7 +20,7 @@ const kinds: readonly { kind: Kind; reasons: readonly string[] }[] = [
   {
     kind: gameSessionKind,
     reasons: [
-      "scheduledReasons", "contentReasons", "restoreReasons", "podReadyReasons", "streamReadyReasons", "readyReasons", "saveReasons", "unsetReasons",
+      "scheduledReasons", "contentReasons", "restoreReasons", "podReadyReasons", "streamReadyReasons", "readyReasons", "acceleratedReasons", "saveReasons", "unsetReasons",
       "failureReasons", "gameSessionEventReasons",
     ],
   },

@@ -67,7 +67,7 @@ export const GameSessionSpec = withRules(z.strictObject({
     { rule: "self == oldSelf", message: "is immutable" },
     { rule: "has(self.objectKey) == has(self.sha256)", message: "objectKey and sha256 go together" },
   ]).describe("Slot whose save is restored and kept."),
-  profile: immutable(z.enum(["Gpu", "Software"]).default("Software")).describe("Renders on the node's GPU, or in software."),
+  profile: immutable(z.enum(["Gpu", "Software"]).default("Software")).describe("Whether it is to render on the node's GPU, or in software. What it does is in status.stream and condition Accelerated."),
   resources: withRules(SessionResources, [
     { rule: "self == oldSelf", message: "is immutable" },
     { rule: "!has(self.memoryLimitBytes) || self.memoryLimitBytes >= self.memoryBytes", message: "memoryLimitBytes is not below memoryBytes" },
@@ -115,7 +115,7 @@ export type GameSessionPhase = z.infer<typeof GameSessionPhase>;
 
 /** Conditions of a GameSession, in the order in which a session passes them; the second list is the node agent's. */
 export const gameSessionConditions = {
-  operator: ["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"],
+  operator: ["Scheduled", "PodReady", "StreamReady", "Ready", "Accelerated", "Finished"],
   nodeAgent: ["ContentReady", "SaveRestored", "SavePersisted"],
 } as const;
 export type OperatorConditionType = (typeof gameSessionConditions.operator)[number];
@@ -142,6 +142,16 @@ export const SessionUsage = z.strictObject({
 });
 export type SessionUsage = z.infer<typeof SessionUsage>;
 
+export const SessionStream = z.strictObject({
+  renderer: z.string().max(160).describe("OpenGL's name of what renders; `software` where there was no GPU to look for."),
+  encoder: z.string().max(64).describe("GStreamer's name of the video encoder."),
+  codec: z.string().max(16).describe("Codec of a viewer that leaves the choice to the streamer, such as H264."),
+  width: z.int().min(1).max(8192),
+  height: z.int().min(1).max(8192),
+  fps: z.int().min(1).max(240).describe("Frames a second at most."),
+}).describe("What the streamer found to make the stream, when the session became ready.");
+export type SessionStream = z.infer<typeof SessionStream>;
+
 export const GameSessionStatus = z.strictObject({
   observedGeneration: z.int().min(0).optional(),
   phase: GameSessionPhase.optional().describe("Summary for printing; programs read the conditions."),
@@ -156,6 +166,7 @@ export const GameSessionStatus = z.strictObject({
   podRef: z.strictObject({ name: objectName, uid: z.string().max(64) }).optional().describe("The pod that became ready."),
   address: z.string().max(253).optional().describe("Address of the node that the stream announces to browsers."),
   ports: z.strictObject({ media: z.int().min(1).max(65_535).describe("UDP port on the node.") }).optional(),
+  stream: SessionStream.optional(),
   startedAt: timestamp.optional().describe("When the operator first saw the session."),
   readyAt: timestamp.optional(),
   stoppingAt: timestamp.optional().describe("When the end began."),
@@ -180,6 +191,9 @@ export const gameSessionKind: Kind = {
     { name: "Node", type: "string", jsonPath: ".status.nodeName", description: "Game node." },
     { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Whether the stream can be opened." },
     { name: "Reason", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].reason", description: "Why it is, or is not, ready." },
+    { name: "Accelerated", type: "string", jsonPath: ".status.conditions[?(@.type==\"Accelerated\")].status", description: "Whether the GPU that it was to have renders it; empty without one." },
+    { name: "Renderer", type: "string", jsonPath: ".status.stream.renderer", description: "What renders.", priority: 1 },
+    { name: "Encoder", type: "string", jsonPath: ".status.stream.encoder", description: "What encodes the video.", priority: 1 },
     { name: "User", type: "string", jsonPath: ".spec.userId", description: "Player.", priority: 1 },
     { name: "Port", type: "integer", jsonPath: ".status.ports.media", description: "UDP port of the stream on the node.", priority: 1 },
     { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the launch." },

@@ -45,6 +45,20 @@ export const readyReasons = {
   stopping: "Stopping",
 } as const;
 
+/** Condition Accelerated of a GameSession, which only a session has that was to have a GPU, and the event when it is `False`. */
+export const acceleratedReasons = {
+  /** `True`, by the operator: the GPU renders, as `status.stream.renderer` says. */
+  rendersOnGpu: "RendersOnGpu",
+  /** `False`, by the operator: the streamer has no render node, /dev/dri/renderD*; the session renders in software. */
+  noRenderNode: "NoRenderNode",
+  /** `False`, by the operator: the accelerated display did not start; the session renders in software. */
+  displayFailed: "DisplayFailed",
+  /** `False`, by the operator: there is a render node, and yet OpenGL renders in software. */
+  softwareRenderer: "SoftwareRenderer",
+  /** `False`, by the operator: what was drawn with OpenGL or Vulkan was not captured right; the session renders in software. */
+  probeFailed: "ProbeFailed",
+} as const;
+
 /** Condition ContentReady of a GameSession. */
 export const contentReasons = {
   /** `True`, by the node agent: the game's files are unpacked on the node. */
@@ -339,6 +353,7 @@ export type ContentReason = ValueOf<typeof contentReasons>;
 export type RestoreReason = ValueOf<typeof restoreReasons>;
 export type PodReadyReason = ValueOf<typeof podReadyReasons>;
 export type StreamReadyReason = ValueOf<typeof streamReadyReasons>;
+export type AcceleratedReason = ValueOf<typeof acceleratedReasons>;
 export type ReadyReason = ValueOf<typeof readyReasons>;
 export type SaveReason = ValueOf<typeof saveReasons>;
 export type UnsetReason = ValueOf<typeof unsetReasons>;

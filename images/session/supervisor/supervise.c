@@ -2,7 +2,7 @@
  * PID 1 of the game's container:  supervise LAUNCHER [ARG...]
  *
  * First it enters a sandbox, which holds for all that it starts: a filter of system calls, resource limits, and no access to itself. Then
- * it waits for the display, the sound socket and the saves, starts the launcher in a process group of its own, forwards its output within
+ * it waits for the display, the sound socket and the saves, takes over what the streamer found out about rendering, starts the launcher in a process group of its own, forwards its output within
  * a rate, forwards SIGTERM to that group and kills what is left of it GAME_GRACE_SECONDS later.
  *
  * Environment: DISPLAY, RUN_DIR (/run/session), GAME_REPORT_DIR (/run/game), GAME_NETWORK (none, or "internet"), GAME_GRACE_SECONDS
@@ -20,6 +20,7 @@
 #include "terminationReport.h"
 #include "cgroup.h"
 #include "clock.h"
+#include "gameEnvironment.h"
 #include "gameProcess.h"
 #include "output.h"
 #include "resourceLimits.h"
@@ -27,7 +28,7 @@
 #include "systemCallFilter.h"
 
 enum {
-  DISPLAY_WAIT_MS = 20000,
+  DISPLAY_WAIT_MS = 30000, /* the display may have to be probed first */
   DIRECTORY_WAIT_MS = 600000, /* the cluster ends the session long before */
   POLL_MS = 20,
   REPORT_EVERY_MS = 2000,
@@ -149,6 +150,7 @@ int main(int argc, char **argv) {
   blockSignals(&before);
   if (!waitFor(hasDisplay, DISPLAY_WAIT_MS)) return giveUp("no-display", EXIT_NO_DISPLAY);
   if (!waitFor(hasSaves, DIRECTORY_WAIT_MS)) return giveUp("exited", EXIT_NO_DIRECTORY);
+  takeOverEnvironment(environmentOr("RUN_DIR", "/run/session"));
   long long oomKillsBefore = readUsage().oomKills;
   writeTerminationReport(NULL, 0);
   struct game game = {0};

@@ -1,26 +1,29 @@
-import x11, { type Callback, type Client, type XTest } from "x11";
+import x11, { type Callback, type Client, type Display, type XTest } from "x11";
 
 /** A client's connection to the display. */
 export interface XConnection {
   client: Client;
   root: number;
+  /** Of the display, in pixels. */
+  size: { width: number; height: number };
   xtest: XTest;
 }
 
 /** Connects to the display, with the XTEST extension, which injects input. Input is dropped while the display is behind. */
 export async function connectDisplay(display: string, onLost: () => void): Promise<XConnection> {
-  const opened = await promised<{ client: Client; screen: { root: number }[] }>((done) => x11.createClient({ display }, done));
+  const opened = await promised<Display>((done) => x11.createClient({ display }, done));
   const { client } = opened;
   // A window can vanish between an event and the request that follows; such errors are ordinary.
   client.on("error", () => undefined);
   client.on("end", onLost);
-  const root = opened.screen[0]?.root;
-  if (root === undefined) throw new Error(`Display ${display} has no screen.`);
+  const [screen] = opened.screen;
+  if (screen === undefined) throw new Error(`Display ${display} has no screen.`);
+  const { root, pixel_width: width, pixel_height: height } = screen;
   const xtest = await promised<XTest>((done) => client.require("xtest", done));
   const inject: XTest["FakeInput"] = (...event) => {
     if (!isBehind(client)) xtest.FakeInput(...event);
   };
-  return { client, root, xtest: { ...xtest, FakeInput: inject } };
+  return { client, root, size: { width, height }, xtest: { ...xtest, FakeInput: inject } };
 }
 
 /** Requests that may be queued for the display, which another client can stop for ever (XGrabServer). */

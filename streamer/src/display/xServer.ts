@@ -15,10 +15,7 @@ export interface XServerOptions {
 
 /** Starts the virtual display; resolves with undefined when it does not accept connections in time. */
 export async function startXServer({ display, width, height, env, log, onExit }: XServerOptions): Promise<ServerProcess | undefined> {
-  const number = display.slice(1);
-  const socket = `/tmp/.X11-unix/X${number}`;
-  // The pod's volumes outlive a restarted container, and a lock that is left there keeps the server from starting.
-  for (const stale of [`/tmp/.X${number}-lock`, socket]) removeStale(stale, log);
+  removeStaleDisplay(display, log);
   const server = startServerProcess({
     name: "display",
     command: "Xvfb",
@@ -28,5 +25,15 @@ export async function startXServer({ display, width, height, env, log, onExit }:
     ],
     env, log, onExit,
   });
-  return await waitForSocket(socket, startDeadlineMs) ? server : undefined;
+  return await waitForSocket(displaySocket(display), startDeadlineMs) ? server : undefined;
+}
+
+/** Returns where a display takes connections. */
+export function displaySocket(display: string): string {
+  return `/tmp/.X11-unix/X${display.slice(1)}`;
+}
+
+/** Removes a former display's files: the pod's volumes outlive a restarted container, and a lock that is left there keeps the server from starting. */
+export function removeStaleDisplay(display: string, log: Logger): void {
+  for (const stale of [`/tmp/.X${display.slice(1)}-lock`, displaySocket(display)]) removeStale(stale, log);
 }

@@ -5,6 +5,7 @@ import type { Logger } from "#runtime/logger.ts";
 
 const tailLength = 2_000;
 const socketPollMs = 15;
+const groupEndMs = 2_000;
 
 export interface ServerProcessOptions {
   name: string;
@@ -14,17 +15,20 @@ export interface ServerProcessOptions {
   log: Logger;
   /** Called when it ends without having been asked to. */
   onExit: (name: string) => void;
+  /** Whether it is stopped by killing it and all that it started. */
+  killsGroup?: boolean;
 }
 
 /** A program that the session cannot do without. */
 export interface ServerProcess {
-  stop(): void;
+  /** Resolves at once, or for a group when nothing of it is left. */
+  stop(): Promise<void>;
 }
 
 /** Starts a program; when it ends by itself, logs the end of its error output and calls `onExit`. */
-export function startServerProcess({ name, command, args, env, log, onExit }: ServerProcessOptions): ServerProcess {
+export function startServerProcess({ name, command, args, env, log, onExit, killsGroup = false }: ServerProcessOptions): ServerProcess {
   let isStopping = false;
-  const child = spawn(command, args, { env, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(command, args, { env, stdio: ["ignore", "ignore", "pipe"], detached: killsGroup });
   const tail = keepOutputTail(child);
   const report = (details: Record<string, unknown>) => {
     if (isStopping) return;
@@ -35,11 +39,27 @@ export function startServerProcess({ name, command, args, env, log, onExit }: Se
   child.on("error", (error) => report({ err: error }));
   child.on("exit", (exitCode, signal) => report({ exitCode, signal }));
   return {
-    stop() {
+    async stop() {
       isStopping = true;
-      child.kill("SIGTERM");
+      if (killsGroup) await endGroup(child.pid);
+      else child.kill("SIGTERM");
     },
   };
+}
+
+/** Kills a process group, and waits until its last process is gone. */
+async function endGroup(group: number | undefined): Promise<void> {
+  const deadline = performance.now() + groupEndMs;
+  while (group !== undefined && signalGroup(group) && performance.now() < deadline) await delay(socketPollMs);
+}
+
+/** Returns whether the group still has a process. */
+function signalGroup(group: number): boolean {
+  try {
+    return process.kill(-group, "SIGKILL");
+  } catch {
+    return false;
+  }
 }
 
 function keepOutputTail(child: ChildProcess): () => string {

@@ -31,6 +31,7 @@ export function presentStatus({ pipeline, isStopping, totals, throughput, game }
     codec,
     ...throughput,
     mediaRestarts: pipeline?.media.restarts() ?? 0,
+    ...(pipeline && { picture: pipeline.picture }),
     ...(viewer?.isPresent() === true && { connection: describeConnection(viewer) }),
   };
 }

@@ -30,6 +30,7 @@ const othersOfSession = {
   podRef: { name: "gs-other", uid: "other" },
   address: "192.0.2.66",
   ports: { media: 20_066 },
+  stream: { renderer: "other", encoder: "other", codec: "VP8", width: 640, height: 480, fps: 10 },
   startedAt: at,
   readyAt: at,
   stoppingAt: at,

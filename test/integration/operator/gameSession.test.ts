@@ -130,7 +130,8 @@ describe("GameSession controller", function () {
     await set({ environment: { TICKET_SECRET: randomBytes(32).toString("base64") } });
     const podIp = "127.0.8.17";
     const said: StreamerStatus = {
-      ready: true, viewers: 0, connections: 0, lastInputAt: null, game: "waiting", encoder: "x264", codec: "h264", fps: 0, kbps: 0, mediaRestarts: 0,
+      ready: true, viewers: 0, connections: 0, lastInputAt: null, game: "waiting", encoder: "x264enc", codec: "h264", fps: 0, kbps: 0, mediaRestarts: 0,
+      picture: { renderer: "software", width: 1280, height: 720, maxFps: 30, obstacle: "NoRenderNode" },
     };
     let questions = 0;
     const streamer = createServer((request, response) => {
@@ -144,7 +145,7 @@ describe("GameSession controller", function () {
     try {
       fixture.components.behaviour.frozenStreamerIp = podIp;
       const { operator } = await fixture.startOperator();
-      const { metadata: { name, namespace } } = await fixture.launch();
+      const { metadata: { name, namespace } } = await fixture.launch({ profile: "Gpu" });
       await eventually(() => questions > 1, { what: "the streamer to be asked" });
       const starting = await fixture.session(name, ({ status }) => status?.podIp !== undefined, "address of the streamer");
       expect(starting.status?.podIp).to.equal(podIp);
@@ -152,6 +153,9 @@ describe("GameSession controller", function () {
       said.game = "running";
       const started = await fixture.session(name, isRunning, "running session");
       expect(started.status?.podRef?.name).to.equal(name);
+      expect(started.status?.stream, "in the same write").to.deep.equal({ renderer: "software", encoder: "x264enc", codec: "H264", width: 1280, height: 720, fps: 30 });
+      expect(started.status?.conditions?.find(({ type }) => type === "Accelerated")).to.include({ status: "False", reason: "NoRenderNode" });
+      await hasEvents(name, "Ready", "NoRenderNode");
 
       await fixture.stopOperator(operator);
       await fixture.startOperator();

@@ -131,6 +131,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         ANNOUNCE_ADDRESS: place.address ?? "",
         ...streamVariables(spec.stream, config.startBitrateKbps),
         PROFILE: spec.profile.toLowerCase(),
+        DISPLAY_SERVER: config.displayServer,
         RUN_DIR: podPaths.run,
         GAME_REPORT_DIR: podPaths.gameReport,
         SAVE_VOLUME: podPaths.session,

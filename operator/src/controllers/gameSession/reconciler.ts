@@ -59,7 +59,7 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
     session,
     pod: known,
     isContentCached: isContentCached(cluster, session),
-    isPlayable: known !== undefined && deps.streams.isPlayable(known),
+    playable: known && deps.streams.playable(known),
     nodeHealth: nodeName === undefined ? "Healthy" : nodeLosses.healthOf(nodeName),
     internet: deps.networkProbe.permission,
     timing: config.timing,

@@ -32,7 +32,8 @@ export class StatusDraft {
     const draft = new StatusDraft(session, now);
     draft.status.startedAt ??= now.toISOString();
     for (const type of gameSessionConditions.operator) {
-      if (!findCondition(draft.status.conditions, type)) draft.#set({ type, status: "Unknown", reason: unsetReasons.pending, message: "The session has not come so far yet." });
+      // Of no meaning for a session without a GPU.
+      if (type !== "Accelerated" && !findCondition(draft.status.conditions, type)) draft.#set({ type, status: "Unknown", reason: unsetReasons.pending, message: "The session has not come so far yet." });
     }
     for (const type of gameSessionConditions.nodeAgent) {
       if (!findCondition(session.status?.conditions, type)) draft.#standIn(type, "The node agent has not reported yet.");

@@ -13,11 +13,14 @@ import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "../../sess
 /** The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod as ready. */
 const pauses = { firstMs: 25, growth: 1.25, longestMs: 1000 };
 
+/** What a streamer that is playable says of the picture that it found it can make. */
+export type PlayableStream = Pick<StreamerStatus, "picture" | "encoder" | "codec">;
+
 export interface StreamsDeps {
   pods: Pick<ObjectCache<Pod>, "list" | "subscribe">;
   tickets: OperatorTickets;
   /** Returns what the streamer says of itself; rejects without a response. */
-  askStreamer: (streamer: AskedStreamer, signal: AbortSignal) => Promise<Pick<StreamerStatus, "ready" | "game">>;
+  askStreamer: (streamer: AskedStreamer, signal: AbortSignal) => Promise<PlayableStream & Pick<StreamerStatus, "ready" | "game">>;
   clock: Clock;
   logger: Logger;
 }
@@ -31,16 +34,16 @@ export class Streams implements Source {
   readonly #deps: StreamsDeps;
   /** By uid of the pod: aborts the requests to its streamer. */
   readonly #asking = new Map<string, AbortController>();
-  /** Uids of pods whose streamer is playable. */
-  readonly #playable = new Set<string>();
+  /** What playable streamers say of their stream, by uid of the pod. */
+  readonly #playable = new Map<string, PlayableStream>();
 
   constructor(deps: StreamsDeps) {
     this.#deps = deps;
   }
 
-  /** Returns whether the pod's streamer has said that the game can be played. */
-  isPlayable({ metadata: { uid } }: Stored<Pod>): boolean {
-    return this.#playable.has(uid);
+  /** Returns what the pod's streamer says of its stream; undefined until it has said that the game can be played. */
+  playable({ metadata: { uid } }: Stored<Pod>): PlayableStream | undefined {
+    return this.#playable.get(uid);
   }
 
   async waitForSync(): Promise<void> {
@@ -74,10 +77,10 @@ export class Streams implements Source {
     if (this.#asking.has(uid) || this.#playable.has(uid)) return;
     const asking = new AbortController();
     this.#asking.set(uid, asking);
-    void this.#ask(pod.metadata.name, podIp, asking.signal).then((isPlayable) => {
-      if (!isPlayable || asking.signal.aborted) return;
+    void this.#ask(pod.metadata.name, podIp, asking.signal).then((stream) => {
+      if (stream === undefined || asking.signal.aborted) return;
       this.#asking.delete(uid);
-      this.#playable.add(uid);
+      this.#playable.set(uid, stream);
       enqueue(keyOf(pod));
     });
   }
@@ -87,20 +90,20 @@ export class Streams implements Source {
     this.#asking.delete(uid);
   }
 
-  /** Asks until the streamer is playable; returns false when the signal is aborted before that. */
-  async #ask(gameSession: string, podIp: string, signal: AbortSignal): Promise<boolean> {
+  /** Asks until the streamer is playable; returns undefined when the signal is aborted before that. */
+  async #ask(gameSession: string, podIp: string, signal: AbortSignal): Promise<PlayableStream | undefined> {
     const { askStreamer, tickets, clock, logger } = this.#deps;
     let pauseMs = pauses.firstMs;
     do {
       try {
-        const { ready, game } = await askStreamer({ podIp, ticket: tickets.sign(gameSession) }, signal);
-        if (ready && game === "running") return true;
+        const { ready, game, picture, encoder, codec } = await askStreamer({ podIp, ticket: tickets.sign(gameSession) }, signal);
+        if (ready && game === "running") return { picture, encoder, codec };
       } catch (error) {
         if (!signal.aborted) logger.debug({ err: error, podIp }, "A starting streamer does not answer yet.");
       }
       pauseMs = Math.min(pauseMs * pauses.growth, pauses.longestMs);
     } while (await slept(clock, pauseMs, signal));
-    return false;
+    return undefined;
   }
 }
 

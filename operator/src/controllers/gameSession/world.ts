@@ -7,6 +7,7 @@ import type { Timing } from "../../config.ts";
 import type { InternetPermission } from "../../networkProbe/networkProbe.ts";
 import type { NodeHealth } from "../../nodes/nodeHealth.ts";
 import type { Moment } from "./stopTimes.ts";
+import type { PlayableStream } from "./streams.ts";
 import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** Everything that is observed about one session in a pass; decisions look at nothing else. */
@@ -17,8 +18,8 @@ export interface SessionWorld {
   pod: Stored<Pod> | undefined;
   /** The node's agent lists the session's version as unpacked and verified. */
   isContentCached: boolean;
-  /** The streamer has said that the stream can be opened and the game runs; the kubelet may not have reported it yet. */
-  isPlayable: boolean;
+  /** What the streamer says of its stream, when it has said that this can be opened and the game runs; the kubelet may not have reported it yet. */
+  playable: PlayableStream | undefined;
   /** Health of the session's node; Healthy before there is one. */
   nodeHealth: NodeHealth;
   /** When this operator first saw the session stopping, by its own clock; undefined before a stop. */

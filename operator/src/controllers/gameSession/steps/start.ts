@@ -6,6 +6,7 @@ import { isConditionTrue } from "#kube/conditions.ts";
 import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons } from "#contracts/crd/reasons.ts";
 import { buildPod } from "../pod.ts";
 import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
+import { reportStream } from "./reportStream.ts";
 import { currentPod, obsoletePod, type SessionWorld } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
@@ -55,7 +56,7 @@ export const reportReadiness: Step = ({ world, draft, deps }) => {
   // The address is published before the session is ready: the browser connects while the game starts.
   if (isStreamerRunning(pod) && pod.status?.podIP !== undefined) status.podIp = pod.status.podIP;
   // The streamer is believed for the first time only: after that the kubelet has caught up, and it reports interruptions.
-  const isPlayable = isReady(pod) || (world.isPlayable && status.readyAt === undefined);
+  const isPlayable = isReady(pod) || (world.playable !== undefined && status.readyAt === undefined);
   if (!isPlayable || !isPrepared(world.session)) {
     // Before the first time nothing is written: the status says "not yet" anyway.
     const wasReady = isConditionTrue(status.conditions, "Ready");
@@ -68,6 +69,7 @@ export const reportReadiness: Step = ({ world, draft, deps }) => {
   const wasReady = isConditionTrue(status.conditions, "Ready");
   draft.set("Ready", "True", readyReasons.streaming, "The game can be played.");
   if (status.readyAt === undefined) {
+    reportStream(world, draft, deps);
     status.readyAt = world.now.toISOString();
     deps.metrics.sessionReady((world.now.getTime() - Date.parse(world.session.metadata.creationTimestamp)) / 1000);
   }

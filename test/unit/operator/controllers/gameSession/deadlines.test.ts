@@ -22,7 +22,7 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
 
     function worldOf(session: SessionWorld["session"], seenAt: SessionWorld["seenAt"]): SessionWorld {
       return {
-        now: clock.now(), session, pod: undefined, isContentCached: false, isPlayable: false, nodeHealth: "Healthy", internet: "Allowed", seenAt,
+        now: clock.now(), session, pod: undefined, isContentCached: false, playable: undefined, nodeHealth: "Healthy", internet: "Allowed", seenAt,
         timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
       };
     }

@@ -21,7 +21,7 @@ interface Given {
 function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Healthy", isContentCached = false, internet = "NotAllowed" }: Given): SessionWorld {
   const session = aGameSession({ spec, metadata, ...(status === undefined ? {} : { status }) });
   const stored = pod === undefined ? undefined : "kind" in pod ? pod : aSessionPod(session, pod);
-  return { now, session, pod: stored, isContentCached, isPlayable: false, nodeHealth, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
+  return { now, session, pod: stored, isContentCached, playable: undefined, nodeHealth, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
 }
 
 const internet = { network: "Internet" } as const;

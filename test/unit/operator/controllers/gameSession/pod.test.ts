@@ -21,6 +21,11 @@ const environmentOf = ({ env }: { env?: { name: string; value?: string }[] }): R
   Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
 
 describe("buildPod", () => {
+  it("tells the streamer which display the chart decided for, and by itself otherwise", () => {
+    expect(environmentOf(podOf().streamer)).to.include({ DISPLAY_SERVER: "auto" });
+    expect(environmentOf(podOf(aGameSession(), { DISPLAY_SERVER: "xwayland" }).streamer)).to.include({ DISPLAY_SERVER: "xwayland" });
+  });
+
   it("is named after its session, owned by it, and kept until its termination report is read", () => {
     const { metadata } = podOf().pod;
     expect(metadata).to.deep.include({ name: "gs-aaaaaaaaaaaaaaaaaaaa", namespace: "joypod-sessions", finalizers: ["joypod.dev/usage"] });

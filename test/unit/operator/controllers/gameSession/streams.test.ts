@@ -6,12 +6,14 @@ import { ObjectCache } from "#kube/cache.ts";
 import { aGameSession, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, running } from "#test/factories/sessionPod.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
-import { Streams } from "#operator/controllers/gameSession/streams.ts";
+import { Streams, type PlayableStream } from "#operator/controllers/gameSession/streams.ts";
 
 const starting: Pod["status"] = {
   phase: "Pending", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "False" }],
   initContainerStatuses: [containerStatus("streamer", { running: { startedAt: createdAt } }, { ready: false })],
 };
+
+const stream: PlayableStream = { picture: { renderer: "virgl", width: 1280, height: 720, maxFps: 60 }, encoder: "x264enc", codec: "h264" };
 
 describe("Streams", () => {
   let clock: FakeClock;
@@ -32,11 +34,11 @@ describe("Streams", () => {
     clock = new FakeClock();
     pods = new ObjectCache<Pod>();
     [responses, asked, told] = [[], [], []];
-    const askStreamer = async ({ podIp, ticket }: { podIp: string; ticket: string }): Promise<{ ready: boolean; game: "waiting" | "running" }> => {
+    const askStreamer = async ({ podIp, ticket }: { podIp: string; ticket: string }): Promise<PlayableStream & { ready: boolean; game: "waiting" | "running" }> => {
       asked.push(`${podIp} by ${ticket}`);
       const response = responses.shift() ?? false;
       if (response instanceof Error) throw response;
-      return Promise.resolve({ ready: true, game: response ? "running" : "waiting" });
+      return Promise.resolve({ ready: true, game: response ? "running" : "waiting", ...stream });
     };
     const tickets = { publicKey: "", sign: (gameSession: string) => `a ticket to ${gameSession}` };
     streams = new Streams({ pods, tickets, askStreamer, clock, logger: silentLogger });
@@ -52,9 +54,9 @@ describe("Streams", () => {
     responses = [new Error("refused"), false, true];
     pods.upsert(pod);
     await clock.advance(0);
-    expect([asked.length, told, streams.isPlayable(pod)]).to.deep.equal([1, [], false]);
+    expect([asked.length, told, streams.playable(pod)]).to.deep.equal([1, [], undefined]);
     await clock.advance(200);
-    expect([asked.length, told, streams.isPlayable(pod)]).to.deep.equal([3, [keyOf(pod)], true]);
+    expect([asked.length, told, streams.playable(pod)]).to.deep.equal([3, [keyOf(pod)], stream]);
     pods.upsert(podWith(starting));
     await clock.advance(5000);
     expect([asked.length, clock.pendingTimers]).to.deep.equal([3, 0]);

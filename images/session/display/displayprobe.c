@@ -1,0 +1,170 @@
+/*
+ * displayprobe COMMAND: finds out what the display in DISPLAY can do, and prints it as lines of `name value`.
+ *
+ *   size WIDTH HEIGHT   sets the display's size by RandR
+ *   gl [FRAMES]         draws with OpenGL, and reads the picture back the way the capture does; then times so many frames
+ *   vulkan [FRAMES]     the same through a Vulkan swapchain
+ *
+ * Exits with 0 when the last step worked; a driver may also crash it, or hang it: whoever starts it sets a deadline.
+ */
+#include "displayprobe.h"
+
+#include <X11/Xutil.h>
+#include <X11/extensions/XShm.h>
+#include <X11/extensions/Xrandr.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 40, TRY_EVERY_US = 25000, TOLERANCE = 3, MAX_LINE = 160 };
+
+void fail(const char *what) {
+  fprintf(stderr, "displayprobe: %s\n", what);
+  exit(1);
+}
+
+/* Prints one line of printable characters, whatever a driver calls itself. */
+void tell(const char *name, const char *value) {
+  char line[MAX_LINE];
+  snprintf(line, sizeof line, "%s", value ? value : "");
+  for (char *c = line; *c; c++) if (*c < ' ' || *c > '~') *c = '?';
+  printf("%s %s\n", name, line);
+  fflush(stdout);
+}
+
+static double milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+void timeFrames(const char *name, int frames, void (*draw)(void *), void *drawing) {
+  if (frames < 1) return;
+  char text[32];
+  double before = milliseconds();
+  for (int frame = 0; frame < frames; frame++) draw(drawing);
+  snprintf(text, sizeof text, "%.2f", (milliseconds() - before) / frames);
+  tell(name, text);
+}
+
+Window openWindow(Display *display, XVisualInfo *visual, int *width, int *height) {
+  int screen = DefaultScreen(display);
+  Window root = RootWindow(display, screen);
+  *width = DisplayWidth(display, screen);
+  *height = DisplayHeight(display, screen);
+  XSetWindowAttributes attributes = {
+    .override_redirect = True, .border_pixel = 0, .colormap = XCreateColormap(display, root, visual->visual, AllocNone),
+  };
+  Window window = XCreateWindow(display, root, 0, 0, (unsigned)*width, (unsigned)*height, 0, visual->depth, InputOutput, visual->visual,
+    CWOverrideRedirect | CWBorderPixel | CWColormap, &attributes);
+  XMapRaised(display, window);
+  XSync(display, False);
+  return window;
+}
+
+static XImage *attachImage(Display *display, XShmSegmentInfo *segment) {
+  int screen = DefaultScreen(display);
+  XImage *image = XShmCreateImage(display, DefaultVisual(display, screen), (unsigned)DefaultDepth(display, screen), ZPixmap, NULL, segment,
+    (unsigned)DisplayWidth(display, screen), (unsigned)DisplayHeight(display, screen));
+  if (!image) fail("the display has no shared images");
+  segment->shmid = shmget(IPC_PRIVATE, (size_t)image->bytes_per_line * (size_t)image->height, IPC_CREAT | 0600);
+  if (segment->shmid < 0) fail("there is no shared memory");
+  segment->shmaddr = image->data = shmat(segment->shmid, NULL, 0);
+  segment->readOnly = False;
+  XShmAttach(display, segment);
+  XSync(display, False);
+  shmctl(segment->shmid, IPC_RMID, NULL);
+  return image;
+}
+
+static bool isColor(unsigned long pixel, unsigned long color) {
+  for (int shift = 0; shift <= 16; shift += 8) {
+    if (labs((long)(pixel >> shift & 255) - (long)(color >> shift & 255)) > TOLERANCE) return false;
+  }
+  return true;
+}
+
+/* All corners and the middle: a picture that is only partly there is wrong. */
+static bool showsColor(XImage *image, unsigned long color) {
+  int right = image->width - 2, bottom = image->height - 2;
+  int points[][2] = {{1, 1}, {right, 1}, {1, bottom}, {right, bottom}, {right / 2, bottom / 2}};
+  for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+    if (!isColor(XGetPixel(image, points[i][0], points[i][1]), color)) return false;
+  }
+  return true;
+}
+
+void expectCaptured(Display *display, const char *name, unsigned long color, void (*draw)(void *), void *drawing) {
+  XShmSegmentInfo segment;
+  XImage *image = attachImage(display, &segment);
+  for (int try = 0; try < TRIES; try++) {
+    draw(drawing);
+    XShmGetImage(display, RootWindow(display, DefaultScreen(display)), image, 0, 0, AllPlanes);
+    if (showsColor(image, color)) {
+      tell(name, "right");
+      return;
+    }
+    usleep(TRY_EVERY_US);
+  }
+  char seen[32];
+  snprintf(seen, sizeof seen, "wrong: %06lx", XGetPixel(image, image->width / 2, image->height / 2) & 0xffffff);
+  tell(name, seen);
+  fail("what was drawn is not what is captured");
+}
+
+/* Returns the output's mode of this size, made when there is none. */
+static RRMode modeOf(Display *display, Window root, XRRScreenResources *resources, RROutput output, unsigned width, unsigned height) {
+  XRROutputInfo *info = XRRGetOutputInfo(display, resources, output);
+  for (int i = 0; info && i < info->nmode; i++) {
+    for (int j = 0; j < resources->nmode; j++) {
+      XRRModeInfo *mode = &resources->modes[j];
+      if (mode->id == info->modes[i] && mode->width == width && mode->height == height) return mode->id;
+    }
+  }
+  char name[32];
+  snprintf(name, sizeof name, "%ux%u", width, height);
+  XRRModeInfo made = {
+    .width = width, .height = height, .dotClock = (unsigned long)(width + 8) * (height + 8) * 60, .hSyncStart = width + 2,
+    .hSyncEnd = width + 4, .hTotal = width + 8, .vSyncStart = height + 2, .vSyncEnd = height + 4, .vTotal = height + 8,
+    .name = name, .nameLength = (unsigned)strlen(name),
+  };
+  RRMode mode = XRRCreateMode(display, root, &made);
+  XRRAddOutputMode(display, output, mode);
+  return mode;
+}
+
+static void setSize(Display *display, unsigned width, unsigned height) {
+  int screen = DefaultScreen(display);
+  Window root = RootWindow(display, screen);
+  XRRScreenResources *resources = XRRGetScreenResourcesCurrent(display, root);
+  if (!resources || resources->noutput < 1 || resources->ncrtc < 1) fail("the display has no output");
+  RROutput output = resources->outputs[0];
+  RRMode mode = modeOf(display, root, resources, output, width, height);
+  if (XRRSetCrtcConfig(display, resources, resources->crtcs[0], CurrentTime, 0, 0, mode, RR_Rotate_0, &output, 1) != RRSetConfigSuccess) {
+    fail("the display does not take the size");
+  }
+  for (int try = 0; try < TRIES; try++) {
+    XWindowAttributes attributes;
+    XGetWindowAttributes(display, root, &attributes);
+    if (attributes.width == (int)width && attributes.height == (int)height) return;
+    usleep(TRY_EVERY_US);
+  }
+  fail("the display keeps another size");
+}
+
+int main(int argc, char **argv) {
+  const char *command = argc > 1 ? argv[1] : "";
+  Display *display = XOpenDisplay(NULL);
+  if (!display) fail("the display takes no connection");
+  if (strcmp(command, "size") == 0 && argc == 4) setSize(display, (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
+  else if (strcmp(command, "gl") == 0) probeGl(display, argc > 2 ? atoi(argv[2]) : 0);
+  else if (strcmp(command, "vulkan") == 0) probeVulkan(display, argc > 2 ? atoi(argv[2]) : 0);
+  else fail("say size WIDTH HEIGHT, gl or vulkan");
+  XCloseDisplay(display);
+  return 0;
+}

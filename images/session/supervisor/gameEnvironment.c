@@ -1,0 +1,25 @@
+#define _GNU_SOURCE
+#include "gameEnvironment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_VARIABLES = 32, MAX_LINE = 512 };
+
+static const char nameCharacters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+void takeOverEnvironment(const char *folder) {
+  char path[512], line[MAX_LINE];
+  snprintf(path, sizeof path, "%s/game.env", folder);
+  FILE *file = fopen(path, "re");
+  if (!file) return;
+  for (int i = 0; i < MAX_VARIABLES && fgets(line, sizeof line, file); i++) {
+    line[strcspn(line, "\n")] = '\0';
+    size_t name = strspn(line, nameCharacters);
+    if (name == 0 || line[name] != '=') continue;
+    line[name] = '\0';
+    setenv(line, line + name + 1, 1);
+  }
+  fclose(file);
+}

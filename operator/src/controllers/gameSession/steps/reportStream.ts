@@ -1,0 +1,27 @@
+import { acceleratedReasons, type AcceleratedReason } from "#contracts/crd/reasons.ts";
+import type { RenderingObstacle } from "#contracts/stream.ts";
+import type { SessionWorld } from "../world.ts";
+import type { StepContext } from "./step.ts";
+
+const obstacles: Record<RenderingObstacle, { reason: AcceleratedReason; message: string }> = {
+  NoRenderNode: { reason: acceleratedReasons.noRenderNode, message: "The streamer was given no render node (/dev/dri/renderD*)." },
+  DisplayFailed: { reason: acceleratedReasons.displayFailed, message: "The accelerated display did not start; the streamer's log says why." },
+  SoftwareRenderer: { reason: acceleratedReasons.softwareRenderer, message: "There is a render node, but OpenGL renders in software: its driver is missing." },
+  ProbeFailed: { reason: acceleratedReasons.probeFailed, message: "What was drawn with OpenGL or Vulkan was not captured right; the streamer's log says why." },
+};
+
+/** Notes what the streamer found to make the stream; nothing where the kubelet was quicker than its answer, and of a streamer that does not say. */
+export function reportStream({ session, playable }: SessionWorld, draft: StepContext["draft"], { metrics }: Pick<StepContext["deps"], "metrics">): void {
+  if (playable?.picture === undefined) return;
+  const { encoder, codec, picture: { renderer, width, height, maxFps, obstacle } } = playable;
+  draft.status.stream = { renderer, encoder, codec: codec.toUpperCase(), width, height, fps: maxFps };
+  if (session.spec.profile !== "Gpu") return;
+  if (obstacle === undefined) {
+    draft.set("Accelerated", "True", acceleratedReasons.rendersOnGpu, `${renderer} renders.`);
+    return;
+  }
+  const { reason, message } = obstacles[obstacle];
+  draft.set("Accelerated", "False", reason, `${message} The session renders in software.`);
+  draft.event("Warning", reason, "Start", `The session was to have a GPU and renders in software. ${message}`);
+  metrics.sessionUnaccelerated(reason);
+}

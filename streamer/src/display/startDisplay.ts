@@ -1,0 +1,98 @@
+import type { RenderingObstacle } from "#contracts/stream.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ServerProcess } from "../processes/serverProcess.ts";
+import { probeDisplay } from "./displayProbe.ts";
+import { startXServer } from "./xServer.ts";
+import { startXwayland } from "./xwayland.ts";
+
+/** What the game's container is told of rendering; on top of what the pod's environment says. */
+export type GameEnvironment = Readonly<Record<string, string>>;
+
+export interface DisplayOptions {
+  choice: "auto" | "xvfb" | "xwayland";
+  profile: "gpu" | "software";
+  renderNode: string | undefined;
+  display: string;
+  width: number;
+  height: number;
+  env: Record<string, string>;
+  log: Logger;
+  /** Called when the display that was decided for ends. */
+  onExit: () => void;
+}
+
+/** The session's display, and what was found to render on it. */
+export interface StartedDisplay {
+  server: ServerProcess;
+  /** OpenGL's name of it; `software` where no GPU was to be used and nothing was probed. */
+  renderer: string;
+  /** Why the session renders in software although it was to have a GPU. */
+  obstacle: RenderingObstacle | undefined;
+  gameEnvironment: GameEnvironment;
+}
+
+/** OpenGL by Vulkan: a Vulkan driver shows its pictures on Xvfb, which OpenGL's own driver may not. */
+const zink = { MESA_LOADER_DRIVER_OVERRIDE: "zink", GALLIUM_DRIVER: "zink", LIBGL_KOPPER_DRI2: "1" };
+/** One thread: more threads would take the encoder's processors. */
+const inSoftware = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
+
+/** Returns whether a display is decided for by a probe, which takes time. */
+export function isProbed({ choice, profile }: Pick<DisplayOptions, "choice" | "profile">): boolean {
+  return choice === "xwayland" || profile === "gpu";
+}
+
+/** Starts the accelerated display where there is a GPU to use, or it is forced, and a probe finds that it works; else Xvfb. Undefined when that does not start. */
+export async function startDisplay(options: DisplayOptions): Promise<StartedDisplay | undefined> {
+  if (!isProbed(options)) return startXvfb(options);
+  const { choice, profile, renderNode, log } = options;
+  let obstacle: RenderingObstacle = "NoRenderNode";
+  if (choice === "xwayland" || (choice === "auto" && renderNode !== undefined)) {
+    const tried = await tryXwayland(options);
+    if (typeof tried !== "string") return tried;
+    obstacle = tried;
+    log.warn({ obstacle }, "The accelerated display does not work here; the session takes the one in software.");
+  }
+  const xvfb = await startXvfb(options);
+  if (!xvfb || profile === "software") return xvfb;
+  const { values, failure } = await probeDisplay(["gl"], { ...options.env, ...zink });
+  const renderer = values.get("renderer");
+  if (failure === undefined && renderer !== undefined && !isSoftware(renderer)) return { ...xvfb, renderer, gameEnvironment: zink };
+  log.warn({ obstacle, renderer, reason: failure }, "The session was to have a GPU, and renders in software.");
+  return { ...xvfb, obstacle, gameEnvironment: inSoftware };
+}
+
+async function startXvfb(options: DisplayOptions): Promise<StartedDisplay | undefined> {
+  const server = await startXServer(options);
+  return server && { server, renderer: "software", obstacle: undefined, gameEnvironment: {} };
+}
+
+/** Returns what keeps the accelerated display from being used; nothing of it is left then. */
+async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | RenderingObstacle> {
+  let isDecided = false;
+  const onExit = () => {
+    if (isDecided) options.onExit();
+  };
+  const server = await startXwayland({ ...options, onExit });
+  if (!server) return "DisplayFailed";
+  const found = await probeXwayland(options);
+  isDecided = true;
+  if (found.obstacle === undefined) return { server, renderer: found.renderer, obstacle: undefined, gameEnvironment: {} };
+  await server.stop();
+  return found.obstacle;
+}
+
+/** What renders counts only where a GPU is to be used: the display may be forced to be tried without one. */
+async function probeXwayland({ width, height, profile, env, log }: DisplayOptions): Promise<{ renderer: string; obstacle: RenderingObstacle | undefined }> {
+  const sized = await probeDisplay(["size", String(width), String(height)], env);
+  const gl = sized.failure === undefined ? await probeDisplay(["gl"], env) : sized;
+  const vulkan = gl.failure === undefined ? await probeDisplay(["vulkan"], env) : gl;
+  const renderer = gl.values.get("renderer") ?? "";
+  log.info({ found: Object.fromEntries([...gl.values, ...vulkan.values]), reason: vulkan.failure }, "Probed the accelerated display.");
+  if (vulkan.failure !== undefined) return { renderer, obstacle: "ProbeFailed" };
+  return { renderer, obstacle: profile === "gpu" && isSoftware(renderer) ? "SoftwareRenderer" : undefined };
+}
+
+/** Returns whether a renderer's name is one of Mesa's that use no GPU. */
+export function isSoftware(renderer: string): boolean {
+  return /llvmpipe|lavapipe|softpipe|swrast|software/i.test(renderer);
+}

@@ -1,0 +1,100 @@
+import { expect } from "chai";
+import type { Browser } from "playwright-core";
+import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { startSessionPair, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
+import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
+
+const forced = { DISPLAY_SERVER: "xwayland" };
+/** What the pod has for a game that is to have a GPU: nothing of software. */
+const gpuGame = { LIBGL_ALWAYS_SOFTWARE: "", LP_NUM_THREADS: "" };
+const printsEnvironment = { script: "#!/bin/sh\nenv\nexec sleep 600\n" };
+
+describe("the accelerated display, by Mesa's software renderer", () => {
+  let images: SessionImages;
+  let testcard: string;
+  let rendercard: string;
+  let browser: Browser;
+  let pair: SessionPair | undefined;
+  let viewer: Viewer | undefined;
+
+  before(async function () {
+    this.timeout(imageBuildMs);
+    images = await prepareSessionImages();
+    testcard = await buildGame("testcard", images.game);
+    rendercard = await buildGame("rendercard", images.game);
+    browser = await launchBrowser();
+  });
+  after(() => browser.close());
+  afterEach(async () => {
+    await viewer?.close();
+    await pair?.remove();
+    [viewer, pair] = [undefined, undefined];
+  });
+
+  async function start(game: SessionPairOptions["game"], streamerEnv: Record<string, string>, gameEnv: Record<string, string> = {}): Promise<SessionPair> {
+    return pair = await startSessionPair({ images, game, streamerEnv, gameEnv });
+  }
+  async function play(session: SessionPair): Promise<{ card: TestCard; press: () => Promise<unknown> }> {
+    const opened = viewer = await openViewer(browser, session);
+    expect(await opened.connect()).to.include({ status: 201 });
+    return { card: new TestCard(opened), press: () => opened.press("Space") };
+  }
+  const has = async (session: SessionPair, program: string): Promise<boolean> => await session.inStreamer("sh", "-c", `pidof ${program} || true`) !== "";
+
+  for (const api of ["render", "vulkan"]) {
+    it(`shows what a game draws by ${api === "render" ? "OpenGL" : "Vulkan"}, and takes its keys`, async () => {
+      const session = await start({ archive: rendercard, launcher: `${api}card.sh` }, forced);
+      expect(await has(session, "Xwayland")).to.equal(true);
+      const { card, press } = await play(session);
+      await card.shows(layout.keyBlock, "red");
+      await press();
+      await card.shows(layout.keyBlock, "green");
+      expect(await session.gameLogs()).to.match(/by llvmpipe/);
+      expect((await session.status()).picture).to.include({ width: 1280, height: 720, maxFps: 60 }).and.have.property("renderer").that.matches(/^llvmpipe/);
+    });
+  }
+
+  it("has the size that was asked for", async () => {
+    const session = await start({ archive: testcard, launcher: "testcard.sh" }, { ...forced, WIDTH: "1600", HEIGHT: "900" });
+    expect((await session.status()).picture).to.include({ width: 1600, height: 900 });
+  });
+
+  for (const program of ["Xwayland", "cage"]) {
+    it(`ends the session with its reason when ${program} dies`, async () => {
+      const session = await start({ archive: testcard, launcher: "testcard.sh" }, forced);
+      const { card } = await play(session);
+      await card.shows(layout.keyBlock, "red");
+      await session.inStreamer("sh", "-c", `kill -KILL $(pidof ${program})`);
+      expect(await session.streamerExit()).to.equal(1);
+      expect(await session.streamerMessage()).to.include({ state: "ended", reason: "display-failed" });
+      expect(await eventually(async () => (await viewer?.notices())?.find(({ t }) => t === "ended"), { what: "the notice of the end" })).to.include({ t: "ended" });
+    });
+  }
+
+  it("is not even tried without a render node", async () => {
+    const session = await start(printsEnvironment, { PROFILE: "gpu" }, gpuGame);
+    expect(await has(session, "Xvfb")).to.equal(true);
+    expect((await session.status()).picture).to.include({ renderer: "software", obstacle: "NoRenderNode" });
+    expect(await session.streamerLogs()).to.not.include("Probed the accelerated display");
+    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), { what: "the game to be told to render in software" });
+  });
+
+  it("makes way for Xvfb when a GPU was to render and OpenGL renders in software", async () => {
+    const session = await start({ archive: testcard, launcher: "testcard.sh" }, { ...forced, PROFILE: "gpu" }, gpuGame);
+    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    expect((await session.status()).picture).to.include({ obstacle: "SoftwareRenderer" });
+    const { card } = await play(session);
+    await card.shows(layout.keyBlock, "red");
+  });
+
+  it("is probed in no session without a GPU", async () => {
+    const session = await start(printsEnvironment, {});
+    expect(await has(session, "Xvfb")).to.equal(true);
+    expect((await session.status()).picture).to.deep.equal({ renderer: "software", width: 1280, height: 720, maxFps: 60 });
+    await eventually(async () => (await session.gameMessage())?.state === "running", { what: "the game to run" });
+    expect(await session.inStreamer("ls", "/run/session")).to.not.include("game.env");
+  });
+});
