@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { ticketSigningKey } from "#contracts/streamTicket.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
@@ -39,6 +40,15 @@ const signingKeys = z.string().transform((text, context) => {
 
 const originList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
   .pipe(z.array(origin));
+
+/** The private key of tickets to connection tests, by its seed. */
+const testSigningKey = z.string().trim().default("").transform((text, context) => {
+  if (text === "") return undefined;
+  const seed = Buffer.from(text, "base64");
+  if (seed.length === 32) return ticketSigningKey(seed);
+  context.addIssue("must be base64 of 32 random bytes: make one with 'openssl rand -base64 32'");
+  return z.NEVER;
+});
 
 /** The file's content, in the place of its name. */
 const providersFile = z.string().trim().default("").transform((file, context): ProviderConfig[] => {
@@ -99,6 +109,8 @@ const Variables = z.object({
   STREAM_HEIGHT: whole(720, 240, 2160),
   STREAM_FRAMES_PER_SECOND: whole(60, 15, 120),
   STREAM_MAX_BITRATE_KBPS: whole(8000, 300, 100_000),
+  CONNECTION_TEST_URL: z.union([z.literal(""), z.url({ protocol: /^http$/, error: "must be an http address" })]).default(""),
+  CONNECTION_TEST_SIGNING_KEY: testSigningKey,
   IDLE_TIMEOUT_SECONDS: whole(limits.gameSession.idleTimeoutSeconds, 10, 86_400),
   START_DEADLINE_SECONDS: whole(limits.gameSession.startDeadlineSeconds, 5, 3600),
   DOWNLOAD_DEADLINE_SECONDS: whole(limits.gameSession.downloadDeadlineSeconds, 5, 3600),
@@ -187,6 +199,9 @@ export function readConfig(environment: Environment) {
     },
     /** Whether games may be registered, and launched, that open connections. */
     isInternetAllowed: env.GAME_NETWORK === "internet",
+    /** Where connection tests are answered; undefined for nowhere. */
+    connectionTest: env.CONNECTION_TEST_URL === "" || env.CONNECTION_TEST_SIGNING_KEY === undefined
+      ? undefined : { url: env.CONNECTION_TEST_URL, signingKey: env.CONNECTION_TEST_SIGNING_KEY },
     gameSession: {
       profile: env.STREAM_PROFILE,
       stream: {

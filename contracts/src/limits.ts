@@ -83,6 +83,8 @@ export const limits = {
     leewaySeconds: 600,
     perMinute: 30,
   },
+  /** Tests of a connection that a player may start; a page takes two for the two ways. */
+  connectionTest: { perMinute: 12 },
   /** What a session's game container asks for, from the moving averages of earlier sessions' use. */
   resources: {
     cpuMillicores: { min: 250, max: 4000, default: 500 },

@@ -2,11 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { listSignInMethods } from "../client/auth.ts";
 import { LoadFailure, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
+import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
 import { useAuth } from "../signIn/useAuth.ts";
 import { AccountMethods } from "./AccountMethods.tsx";
 import { SignIns } from "./SignIns.tsx";
 
-/** How the player can sign in, and where they are. Linking leads to the provider and back here, with `linked` or `error` in the address. */
+/** How the player can sign in, where they are, and how their connection is. Linking leads to the provider and back here, with `linked` or `error` in the address. */
 export function AccountPage() {
   useTitle("Your account");
   const { auth } = useAuth();
@@ -23,6 +24,7 @@ export function AccountPage() {
         {methods.isSuccess && <AccountMethods methods={methods.data} email={auth.user.email} />}
       </section>
       <SignIns />
+      <ConnectionTest />
     </div>
   );
 }
