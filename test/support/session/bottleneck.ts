@@ -10,6 +10,8 @@ export interface Bottleneck {
   port: number;
   /** Lets so many kbit/s through towards the browser from now on, each packet `delayMs` late; undefined lets everything through. */
   limit(kbps: number | undefined, delayMs?: number): void;
+  /** Drops every so manieth packet towards the browser from now on, whatever the limit; 1 drops all of both directions, and undefined none. */
+  lose(every: number | undefined): void;
   /** How long a packet that came now would wait for those before it. */
   queueMs(): number;
   dropped(): number;
@@ -25,6 +27,8 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
   let lateMs = 0;
   let freeAt = 0;
   let dropped = 0;
+  let loseEvery: number | undefined;
+  let passed = 0;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
@@ -35,7 +39,8 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
     if (waiting[0]) timer = setTimeout(drain, Math.max(0, waiting[0].at - performance.now()));
   };
   const passSlowly = (bytes: number, send: () => void) => {
-    if (queueMs() > maxQueueMs) {
+    passed++;
+    if (queueMs() > maxQueueMs || (loseEvery !== undefined && passed % loseEvery === 0)) {
       dropped++;
       return;
     }
@@ -52,7 +57,7 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
     const key = `${from.address}:${from.port}`;
     const back = backs.get(key) ?? openBack(from);
     backs.set(key, back);
-    back.send(message, streamerPort, loopback);
+    if (loseEvery !== 1) back.send(message, streamerPort, loopback);
   });
   await new Promise<void>((resolve, reject) => front.on("error", reject).bind(0, loopback, resolve));
   return {
@@ -61,6 +66,9 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
       bytesPerMs = kbps === undefined ? Infinity : kbps / 8;
       lateMs = delayMs;
       if (kbps === undefined) freeAt = 0;
+    },
+    lose(every) {
+      loseEvery = every;
     },
     queueMs,
     dropped: () => dropped,

@@ -1,5 +1,5 @@
-/** Of a burst's beginning, while the transport still finds out how much it may send. */
-const rampMs = 1_000;
+/** As long as the way is full for this time, the rate is known. */
+const windowMs = 1_000;
 
 /** Counts the packets of one burst by their numbers. */
 export class PacketCounter {
@@ -18,14 +18,20 @@ export class PacketCounter {
     return sent === 0 ? 1 : Math.max(0, 1 - this.#numbers.size / sent);
   }
 
-  /** Returns what arrived after the first second, in kbit/s; of shorter bursts what arrived at all. */
+  /**
+   * Returns the most that arrived in any whole second, in kbit/s; of shorter bursts what arrived in all. The transport begins slowly and holds
+   * back after each loss: what the way carries shows while it is full, not in the mean.
+   */
   kbps(): number {
-    const first = this.#arrivals[0]?.at ?? 0;
-    const settled = this.#arrivals.filter(({ at }) => at >= first + rampMs);
-    const [from, to] = [settled[0]?.at ?? first, this.#arrivals.at(-1)?.at ?? first];
-    const counted = settled.length > 1 ? settled.slice(1) : this.#arrivals.slice(1);
-    const start = settled.length > 1 ? from : first;
-    if (to <= start) return 0;
-    return counted.reduce((sum, { bytes }) => sum + bytes, 0) * 8 / (to - start);
+    let most = 0;
+    let bytes = 0;
+    let first = 0;
+    for (const { at, bytes: arrived } of this.#arrivals) {
+      bytes += arrived;
+      for (let oldest = this.#arrivals[first]; oldest !== undefined && oldest.at <= at - windowMs; oldest = this.#arrivals[++first]) bytes -= oldest.bytes;
+      most = Math.max(most, bytes);
+    }
+    const span = (this.#arrivals.at(-1)?.at ?? 0) - (this.#arrivals[0]?.at ?? 0);
+    return span === 0 ? 0 : most * 8 / Math.min(span, windowMs);
   }
 }
