@@ -74,7 +74,7 @@ describe("the chart's network policies, where they are enforced", function () {
     const test = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-network-test");
     programs.set("joypod-network-test", aPod("joypod", test?.metadata.labels ?? {}));
     expect([...programs.keys()]).to.have.members(
-      ["api", "operator", "node-agent", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
+      ["api", "operator", "node-agent", "connection-test", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
   });
 
   function program(name: string): NetworkEnd {
@@ -147,6 +147,17 @@ describe("the chart's network policies, where they are enforced", function () {
 
   it("let a session pod reach nobody where games are given no internet, whatever its label", () => {
     for (const [what, target] of Object.entries(outside)) expect(closed.allow({ from: internetSession, ...target }), what).to.be.false;
+  });
+
+  it("let the API alone reach a connection test's responder, pages its UDP port, and the responder nobody", () => {
+    const responder = program("connection-test");
+    const reaches = (from: NetworkEnd, target: Omit<Target, "to">): boolean => closed.allow({ from, to: responder, ...target });
+    expect(reaches(program("api"), { port: 8080 })).to.be.true;
+    for (const name of ["operator", "node-agent", "postgres", "network-test"]) expect(reaches(program(name), { port: 8080 }), name).to.be.false;
+    for (const from of [session, internetSession, stranger, browser]) expect(reaches(from, { port: 8080 }), from.ip).to.be.false;
+    expect(reaches(browser, { port: 19_999, protocol: "UDP" })).to.be.true;
+    expect(reaches(browser, { port: 20_000, protocol: "UDP" })).to.be.false;
+    for (const [what, target] of Object.entries({ ...inside(), ...outside })) expect(closed.allow({ from: responder, ...target }), what).to.be.false;
   });
 
   it("let API and operator, and nobody else, reach a session's streamer", () => {
