@@ -2,6 +2,8 @@ import { connectionTest, type TestBurst } from "#contracts/connectionTest.ts";
 
 /** Packets leave in groups of this distance: timers of fewer milliseconds are not kept. */
 const tickMs = 10;
+/** What a later timer missed is not made up for: packets in a heap would be lost where evenly sent ones are not. */
+const maxLateMs = 50;
 /** What waits in the transport beyond this would only show the size of a queue: packets are left out until it is shorter. */
 const maxWaitingBytes = 32_768;
 
@@ -29,8 +31,7 @@ export function startBurst(burst: TestBurst, { sink, maxKbps, now, onSent }: Bur
   const tick = () => {
     const elapsed = Math.min(now() - startedAt, durationMs);
     const dueNow = Math.floor(elapsed * packetsPerMs);
-    // What a late timer missed is not made up for: packets in a heap would be lost where evenly sent ones are not.
-    for (let left = Math.min(dueNow - due, Math.ceil(2 * tickMs * packetsPerMs)); left > 0 && sink.waitingBytes() < maxWaitingBytes; left--) {
+    for (let left = Math.min(dueNow - due, Math.ceil(maxLateMs * packetsPerMs)); left > 0 && sink.waitingBytes() < maxWaitingBytes; left--) {
       sink.send(packetOf(sent, packetBytes));
       sent++;
     }
