@@ -73,15 +73,19 @@ describe("the test of a player's connection", function () {
   });
 
   it("measures a good one, says so, and keeps it for the account's page", async () => {
+    await page.route("**/api/stream/ice-servers", (route) => route.fulfill({ json: {
+      iceServers: [{ urls: ["turn:127.0.0.1:9?transport=udp"], username: "player", credential: "secret" }], expiresInSeconds: 600,
+    } }));
     const { direct, relay, decoders } = await testConnection();
     expect(direct.state).to.equal("works");
-    expect(relay.state, "no relay here").to.equal("absent");
+    expect(relay.state, "nothing but the relay, which is not there, was tried").to.equal("blocked");
     expect(direct.figures?.loss).to.be.within(0, 0.01);
     expect(direct.figures?.roundTripMs).to.be.within(0.1, 40);
     expect(direct.figures?.bandwidthKbps).to.be.within(0.8 * limitKbps, 1.1 * limitKbps);
     expect(decoders.map(({ codec }) => codec)).to.include("vp8");
     await region().getByRole("status").getByText("Games will play").waitFor();
     expect(await figure("Direct, by UDP").textContent()).to.equal("Works");
+    expect(await figure("By relay (TURN)").textContent()).to.equal("Blocked");
     expect(await figure("Bandwidth").textContent()).to.match(/^\d(\.\d)? Mbit\/s or more$/);
     await page.getByRole("link", { name: "Your account" }).click();
     await region().getByText("Tested just now").waitFor();
@@ -104,8 +108,9 @@ describe("the test of a player's connection", function () {
 
   it("says that a network without UDP plays no games, and what to try", async () => {
     responder.way.lose(1);
-    const { direct } = await testConnection();
+    const { direct, relay } = await testConnection();
     expect(direct.state).to.equal("blocked");
+    expect(relay.state, "no relay here").to.equal("absent");
     const status = region().getByRole("status");
     await status.getByText("Games will not play here").waitFor();
     await status.getByText("Use another network").waitFor();
