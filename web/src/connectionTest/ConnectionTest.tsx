@@ -19,24 +19,22 @@ export function ConnectionTest() {
     <section className="connection-test" aria-labelledby={titleId}>
       <h2 id={titleId}>Your connection</h2>
       <p className="muted">The test takes up to half a minute and sends about 5 MB. Your next game starts with what it finds.</p>
-      {/* One region for all of it, which is there from the beginning: what changes in it is read out. */}
+      {/* There from the beginning: what changes in it is read out. */}
       <div role="status">
         {isRunning && <p className="message">{progressText(progress)}</p>}
         {!isRunning && error !== null && <p className="message message-problem">{problemText(error)}</p>}
         {!isRunning && error === null && result !== undefined && <TestVerdict result={result} />}
       </div>
-      {!isRunning && error === null && result !== undefined && <TestFigures result={result} />}
+      {!isRunning && error === null && result !== undefined && <><TestFigures result={result} /><TestAge result={result} /></>}
       <div className="actions">
-        {isRunning
-          ? <button type="button" className="button" onClick={cancel}>Cancel the test</button>
-          : <button type="button" className="button" onClick={start}><Icon name="chart" />{result === undefined ? "Test my connection" : "Test my connection again"}</button>}
+        <button type="button" className="button" disabled={isRunning} onClick={start}><Icon name="chart" />{isRunning ? "Testing…" : startText(result)}</button>
+        {isRunning && <button type="button" className="button" onClick={cancel}>Cancel the test</button>}
       </div>
     </section>
   );
 }
 
 function TestVerdict({ result }: { result: TestResult }) {
-  const now = useNow(minuteMs);
   const { tone, sentence, advice } = verdictOf(result);
   return (
     <div className={`verdict verdict-${tone}`}>
@@ -44,10 +42,19 @@ function TestVerdict({ result }: { result: TestResult }) {
       <div>
         <p className="verdict-sentence">{sentence}</p>
         <p>{advice}</p>
-        <p className="muted">Tested {timeAgo(result.testedAt, now)}</p>
       </div>
     </div>
   );
+}
+
+/** Outside of what is read out, because it changes with every minute. */
+function TestAge({ result }: { result: TestResult }) {
+  const now = useNow(minuteMs);
+  return <p className="muted">Tested {timeAgo(result.testedAt, now)}</p>;
+}
+
+function startText(result: TestResult | undefined): string {
+  return result === undefined ? "Test my connection" : "Test my connection again";
 }
 
 function progressText({ way, step }: TestProgress): string {
