@@ -31,19 +31,23 @@ export function createTestServer(options: TestServerOptions): Server {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, options: TestServerOptions): Promise<void> {
-  const { pathname } = new URL(request.url ?? "/", "http://responder");
-  if (pathname === "/healthz" || pathname === "/readyz") return respond(request, response, 200, { ok: true });
-  if (pathname !== connectionTest.path) return respond(request, response, 404, { error: "not_found", message: "There is nothing here." });
-  if (request.method !== "POST") return respond(request, response, 405, { error: "method_not_allowed", message: "Use POST here." }, { allow: "POST" });
   try {
-    const player = playerOf(request, options);
-    const offer = await readText(request, whep.maxOfferBytes);
-    respond(request, response, 201, await options.responder.answer(offer, player));
+    await route(request, response, options);
   } catch (error) {
     if (!(error instanceof WhepRequestError)) options.log.error({ err: error }, "A connection test's request failed.");
     const { status, code, message } = error instanceof WhepRequestError ? error : { status: 500, code: "internal_error", message: "The test could not be started." };
     respond(request, response, status, { error: code, message });
   }
+}
+
+async function route(request: IncomingMessage, response: ServerResponse, options: TestServerOptions): Promise<void> {
+  const [path] = (request.url ?? "/").split("?", 1);
+  if (path === "/healthz" || path === "/readyz") return respond(request, response, 200, { ok: true });
+  if (path !== connectionTest.path) return respond(request, response, 404, { error: "not_found", message: "There is nothing here." });
+  if (request.method !== "POST") return respond(request, response, 405, { error: "method_not_allowed", message: "Use POST here." }, { allow: "POST" });
+  const player = playerOf(request, options);
+  const offer = await readText(request, whep.maxOfferBytes);
+  respond(request, response, 201, await options.responder.answer(offer, player));
 }
 
 /** Throws Unauthorized, and Forbidden for a ticket to something else. */

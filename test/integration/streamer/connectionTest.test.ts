@@ -97,7 +97,7 @@ describe("a game node's responder of connection tests", function () {
     expect(await statusOf(bearing(ticket({ iat, exp: iat + 60 }))), "expired").to.equal(401);
     expect(await statusOf(bearing(ticket({ aud: "gs-1" }))), "a session's").to.equal(403);
     expect((await fetch(`${responder.url}${connectionTest.path}`)).status).to.equal(405);
-    expect((await fetch(`${responder.url}/status`)).status).to.equal(404);
+    for (const path of ["/status", "//"]) expect((await fetch(responder.url + path)).status, path).to.equal(404);
   });
 
   it("answers without candidates, and says where its node is reached", async () => {
