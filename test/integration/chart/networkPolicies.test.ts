@@ -158,6 +158,9 @@ describe("the chart's network policies, where they are enforced", function () {
     expect(reaches(browser, { port: 19_999, protocol: "UDP" })).to.be.true;
     expect(reaches(browser, { port: 20_000, protocol: "UDP" })).to.be.false;
     for (const [what, target] of Object.entries({ ...inside(), ...outside })) expect(closed.allow({ from: responder, ...target }), what).to.be.false;
+    const without = closed.without("joypod-connection-test");
+    expect(without.allow({ from: stranger, to: responder, port: 8080 }), "without its policy").to.be.true;
+    expect(without.allow({ from: responder, to: browser, port: 443 }), "without its policy").to.be.true;
   });
 
   it("let API and operator, and nobody else, reach a session's streamer", () => {
@@ -286,11 +289,11 @@ describe("the chart's network policies, where they are enforced", function () {
       const body = { ...policy, metadata: { ...policy.metadata, namespace } };
       await server.admin.request({ method: "POST", path: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`, query: { dryRun: "All", fieldValidation: "Strict" }, body });
     }
-    expect(policies).to.have.length(11);
+    expect(policies).to.have.length(12);
   });
 
   it("are all covered by these tests", async () => {
     const names = (await render("--set", "games.network=internet", "--set", "games.internetNameservers={203.0.113.53}")).filter(isNetworkPolicy).map(({ metadata }) => metadata.name);
-    expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "api", "operator", "node-agent", "node-agent-egress", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
+    expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "connection-test", "api", "operator", "node-agent", "node-agent-egress", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
   });
 });
