@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { PathResult, TestResult } from "#web/connectionTest/testResult.ts";
-import { bitrateText, percentText, verdictOf } from "#web/connectionTest/verdict.ts";
+import { bitrateText, percentText, verdictOf, type Verdict } from "#web/connectionTest/verdict.ts";
 
 const good = { roundTripMs: 18, loss: 0.001, bandwidthKbps: 11_800, limitKbps: 12_000 };
 const works = (figures: Partial<typeof good> = {}): PathResult => ({ state: "works", figures: { ...good, ...figures } });
@@ -12,11 +12,11 @@ function aResult(parts: Partial<TestResult> = {}): TestResult {
 }
 
 describe("verdictOf says of a connection", () => {
-  const software = [{ codec: "h264", isHardware: false } as const];
-  for (const [what, parts, tone, sentence, advice] of [
+  const software: TestResult["decoders"] = [{ codec: "h264", isHardware: false }];
+  const cases: [what: string, parts: Partial<TestResult>, tone: Verdict["tone"], sentence: string, advice: string][] = [
     ["that is good", {}, "good", "Games will play well here", "nothing to change"],
     ["that is good without a relay", { relay: absent }, "good", "Games will play well here", "nothing to change"],
-    ["whose browser does not say how it decodes", { decoders: [{ codec: "vp8", isHardware: null } as const] }, "good", "Games will play well here", "nothing to change"],
+    ["whose browser does not say how it decodes", { decoders: [{ codec: "vp8", isHardware: null }] }, "good", "Games will play well here", "nothing to change"],
     ["whose direct way is blocked", { direct: blocked }, "fair", "through a relay, because this network blocks the direct way by UDP", "Allow UDP in your firewall or VPN"],
     ["that is blocked altogether", { direct: blocked, relay: blocked }, "bad", "will not play here: this network blocks the way to the game servers, directly and through the relay", "Use another network"],
     ["that is blocked where there is no relay", { direct: blocked, relay: absent }, "bad", "this Joypod has no relay around that", "Use another network"],
@@ -27,9 +27,10 @@ describe("verdictOf says of a connection", () => {
     ["whose browser decodes in software", { decoders: software }, "fair", "decodes the picture in software", "Turn on hardware acceleration"],
     ["whose browser decodes nothing of ours", { decoders: [] }, "bad", "decodes none of the pictures' formats", "Use a current Chrome"],
     ["that is narrow, whose browser decodes in software, too", { direct: works({ bandwidthKbps: 1_000 }), decoders: software }, "fair", "carries 1 Mbit/s", "Pause downloads"],
-  ] as const) {
+  ];
+  for (const [what, parts, tone, sentence, advice] of cases) {
     it(`${what}: what will work, and one thing to try`, () => {
-      const verdict = verdictOf(aResult({ ...parts, ..."decoders" in parts && { decoders: [...parts.decoders] } }));
+      const verdict = verdictOf(aResult(parts));
       expect(verdict.tone).to.equal(tone);
       expect(verdict.sentence).to.contain(sentence);
       expect(verdict.advice).to.contain(advice);
