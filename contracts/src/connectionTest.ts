@@ -47,10 +47,10 @@ export const TestNotice = z.discriminatedUnion("t", [
 export type TestNotice = z.infer<typeof TestNotice>;
 
 /** A responder's answer to the API: an SDP answer without candidates, the node, and where browsers reach it there. */
-export const TestAnswer = z.object({
+export const TestSdpAnswer = z.object({
   sdp: z.string().max(65_536),
   nodeName: z.string().max(253),
   addresses: z.array(z.union([z.ipv4(), z.ipv6()])).min(1).max(8),
   udpPort: z.int().min(1).max(65_535),
 });
-export type TestAnswer = z.infer<typeof TestAnswer>;
+export type TestSdpAnswer = z.infer<typeof TestSdpAnswer>;

@@ -20,10 +20,10 @@ const start = route({
   errors: ["invalid_offer", "invalid_request", "request_timeout", "payload_too_large", "unsupported_media_type", "no_servers"],
   handle: async ({ ctx, deps, user }) => {
     const offer = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
-    const answer = await startConnectionTest(deps, offer, user.id);
+    const sdpAnswer = await startConnectionTest(deps, offer, user.id);
     ctx.status = 201;
     ctx.type = whep.contentType;
-    ctx.body = answer;
+    ctx.body = sdpAnswer;
   },
 });
 

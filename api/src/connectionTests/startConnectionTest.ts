@@ -21,8 +21,8 @@ const busyRetrySeconds = 10;
 export async function startConnectionTest({ cluster, logger, testResponders }: StartDeps, offer: string, userId: string): Promise<string> {
   if (testResponders === undefined) throw unavailable("This installation has no connection test.");
   const outcome = await testResponders.ask(offer, userId);
-  if ("answer" in outcome) {
-    const { sdp, addresses, nodeName, udpPort } = outcome.answer;
+  if ("sdpAnswer" in outcome) {
+    const { sdp, addresses, nodeName, udpPort } = outcome.sdpAnswer;
     const { external } = cluster.gameNode(nodeName)?.status?.addresses ?? {};
     return withCandidates(sdp, external === undefined ? addresses : [...addresses, external], udpPort);
   }

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { KeyObject } from "node:crypto";
 import { Agent } from "undici";
-import { connectionTest, TestAnswer } from "#contracts/connectionTest.ts";
+import { connectionTest, TestSdpAnswer } from "#contracts/connectionTest.ts";
 import { errors } from "#contracts/http/errors.ts";
 import { limits } from "#contracts/limits.ts";
 import { whep, WhepError } from "#contracts/stream.ts";
@@ -25,7 +25,7 @@ export interface TestRespondersConfig {
 }
 
 /** What became of an offer: answered, refused as no offer, or answered by nobody, since none is there or all are busy. */
-export type TestOutcome = { answer: TestAnswer } | { refused: "offer"; message: string } | { refused: "busy" | "absent"; cause?: unknown };
+export type TestOutcome = { sdpAnswer: TestSdpAnswer } | { refused: "offer"; message: string } | { refused: "busy" | "absent"; cause?: unknown };
 
 /** Passes offers of pages that test their connection on to the responders of game nodes, with a ticket of the player. */
 export class TestResponders {
@@ -49,7 +49,7 @@ export class TestResponders {
     let outcome: TestOutcome = { refused: "absent" };
     for (const address of addresses.slice(0, maxAttempts)) {
       const next = await this.#post(address, offer, this.#ticket(userId)).catch((cause: unknown): TestOutcome => ({ refused: "absent", cause }));
-      if ("answer" in next || next.refused === "offer") return next;
+      if ("sdpAnswer" in next || next.refused === "offer") return next;
       if (next.refused === "busy" || outcome.refused !== "busy") outcome = next;
     }
     return outcome;
@@ -83,10 +83,10 @@ export class TestResponders {
       headers: { "content-type": whep.contentType, authorization: `Bearer ${ticket}` }, signal: AbortSignal.timeout(requestDeadlineMs),
     });
     const json: unknown = await body.json();
-    if (statusCode === 201) return { answer: TestAnswer.parse(json) };
+    if (statusCode === 201) return { sdpAnswer: TestSdpAnswer.parse(json) };
     if (statusCode === errors.not_ready.status) return { refused: "busy" };
-    const refusal = WhepError.safeParse(json).data;
-    if (refusal?.error === "invalid_offer") return { refused: "offer", message: refusal.message.slice(0, 500) };
+    const errorResponse = WhepError.safeParse(json).data;
+    if (errorResponse?.error === "invalid_offer") return { refused: "offer", message: errorResponse.message.slice(0, 500) };
     throw new Error(`A responder answered with status ${statusCode}.`);
   }
 }

@@ -78,7 +78,7 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
   return {
     async open() {
       try {
-        return await answerOf(connection, sdp);
+        return await sdpAnswerOf(connection, sdp);
       } catch (error) {
         close();
         throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);
@@ -93,7 +93,7 @@ export function connectionOn(udpPort: number) {
   return { iceServers: [], disableAutoNegotiation: true, enableIceUdpMux: true, portRangeBegin: udpPort, portRangeEnd: udpPort };
 }
 
-async function answerOf(connection: PeerConnection, sdp: string): Promise<string> {
+async function sdpAnswerOf(connection: PeerConnection, sdp: string): Promise<string> {
   const gathered = new Promise<void>((resolve) => {
     connection.onGatheringStateChange((state) => {
       if (state === "complete") resolve();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import nodeDataChannel from "node-datachannel";
-import type { TestAnswer } from "#contracts/connectionTest.ts";
+import type { TestSdpAnswer } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { InvalidOffer, NodeBusy } from "../errors.ts";
 import { reservePort } from "../transport/peer.ts";
@@ -20,7 +20,7 @@ export interface ResponderOptions {
 /** Answers the offers of pages that test their connection to this node: so many at once, and one of each player. */
 export interface Responder {
   /** Answers a player's offer; their earlier test ends. Throws InvalidOffer, and NodeBusy while others' tests take all there is. */
-  answer(offer: string, player: string): Promise<TestAnswer>;
+  respond(offer: string, player: string): Promise<TestSdpAnswer>;
   /** Tests that go on. */
   count(): number;
   close(): void;
@@ -31,7 +31,7 @@ export function createResponder({ config: { udpPort, nodeName, addresses, maxTes
   nodeDataChannel.setSctpSettings({ sendBufferSize: sendBufferBytes });
   const releasePort = reservePort(udpPort);
   return {
-    async answer(offer, player) {
+    async respond(offer, player) {
       const sdp = offerWithoutCandidates(offer);
       tests.get(player)?.close();
       if (tests.size >= maxTests) throw new NodeBusy();
@@ -43,9 +43,9 @@ export function createResponder({ config: { udpPort, nodeName, addresses, maxTes
         },
       });
       tests.set(player, test);
-      const answer = await test.open();
+      const sdpAnswer = await test.open();
       log.info({ test: id, tests: tests.size }, "A connection test was answered.");
-      return { sdp: answer, nodeName, addresses, udpPort };
+      return { sdp: sdpAnswer, nodeName, addresses, udpPort };
     },
     count: () => tests.size,
     close() {

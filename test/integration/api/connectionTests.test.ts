@@ -16,13 +16,13 @@ const path = "/api/stream/connection-tests";
 const sdp = { "content-type": "application/sdp" };
 const seed = randomBytes(32);
 const key = ticketVerifyingKey(ticketPublicKeyOf(ticketSigningKey(seed)));
-const answer = { sdp: "v=0\r\na=candidate:9 1 UDP 1 10.0.0.9 1 typ host\r\n", nodeName: "elsewhere", addresses: ["192.0.2.1", "2001:db8::1"], udpPort: 19_999 };
+const sdpAnswer = { sdp: "v=0\r\na=candidate:9 1 UDP 1 10.0.0.9 1 typ host\r\n", nodeName: "elsewhere", addresses: ["192.0.2.1", "2001:db8::1"], udpPort: 19_999 };
 
 /** What stands for the responders at one address. */
 class FakeResponder {
   readonly #server: Server;
   seen: { url: string | undefined; headers: IncomingHttpHeaders; body: string }[] = [];
-  response: { status: number; body: unknown } = { status: 201, body: answer };
+  response: { status: number; body: unknown } = { status: 201, body: sdpAnswer };
 
   constructor() {
     this.#server = createServer((request, response) => {
@@ -90,7 +90,7 @@ describe(`POST ${path}`, function () {
   it("adds the external address that the cluster knows of the node", async () => {
     const nodeName = await operator.addNode(1, { addresses: { internal: "10.1.1.1", external: "203.0.113.5" } });
     await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.external !== undefined, { what: "the node's address to be known" });
-    responder.response.body = { ...answer, nodeName, addresses: ["10.1.1.1"] };
+    responder.response.body = { ...sdpAnswer, nodeName, addresses: ["10.1.1.1"] };
     const { text } = await post();
     expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal(["10.1.1.1", "203.0.113.5"]);
   });

@@ -78,8 +78,8 @@ describe("the chart's connection test", function () {
 
   it("takes no port that belongs to sessions", async () => {
     for (const port of ["20000", "20500", "20999"]) {
-      const refusal = await template("--set", `media.connectionTestPort=${port}`).catch((error: unknown) => (error as { stderr: string }).stderr);
-      expect(refusal, port).to.contain("media.connectionTestPort is one of media.portFirst to media.portLast");
+      const errorText = await template("--set", `media.connectionTestPort=${port}`).catch((error: unknown) => (error as { stderr: string }).stderr);
+      expect(errorText, port).to.contain("media.connectionTestPort is one of media.portFirst to media.portLast");
     }
   });
 });

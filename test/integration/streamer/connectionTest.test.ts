@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import nodeDataChannel, { type DataChannel, type PeerConnection } from "node-datachannel";
-import { connectionTest, TestAnswer, TestNotice, type TestRequest } from "#contracts/connectionTest.ts";
+import { connectionTest, TestSdpAnswer, TestNotice, type TestRequest } from "#contracts/connectionTest.ts";
 import { signTicket, ticketSigningKey, type TicketClaims } from "#contracts/streamTicket.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { bearing } from "#test/support/session/tickets.ts";
@@ -22,7 +22,7 @@ class TestPage {
   constructor() {
     this.#control = this.connection.createDataChannel(connectionTest.controlChannel);
     const packets = this.connection.createDataChannel(connectionTest.packetChannel, { unordered: true, maxRetransmits: 0 });
-    this.#control.onMessage((message) => this.notices.push(TestNotice.parse(JSON.parse(String(message)))));
+    this.#control.onMessage((message) => this.notices.push(TestNotice.parse(JSON.parse(message.toString()))));
     packets.onMessage((packet) => {
       if (Buffer.isBuffer(packet)) this.packets.push({ number: packet.readUInt32BE(), bytes: packet.length, at: performance.now() });
     });
@@ -34,7 +34,7 @@ class TestPage {
     return this.connection.localDescription()?.sdp ?? "";
   }
 
-  async take({ sdp, addresses: [address], udpPort }: TestAnswer): Promise<void> {
+  async take({ sdp, addresses: [address], udpPort }: TestSdpAnswer): Promise<void> {
     this.connection.setRemoteDescription(sdp, "answer");
     this.connection.addRemoteCandidate(`a=candidate:1 1 UDP 2122317823 ${address} ${udpPort} typ host`, "0");
     await eventually(() => this.#control.isOpen(), { what: "an open channel" });
@@ -83,7 +83,7 @@ describe("a game node's responder of connection tests", function () {
     const page = aPage();
     const response = await post(page.offer, bearing(ticket({ sub: player })));
     expect(response.status).to.equal(201);
-    await page.take(TestAnswer.parse(await response.json()));
+    await page.take(TestSdpAnswer.parse(await response.json()));
     return page;
   }
 
@@ -102,10 +102,10 @@ describe("a game node's responder of connection tests", function () {
 
   it("answers without candidates, and says where its node is reached", async () => {
     const response = await post(aPage().offer, bearing(ticket()));
-    const answer = TestAnswer.parse(await response.json());
-    expect(answer).to.include({ nodeName: "node1" });
-    expect(answer.addresses).to.deep.equal(["127.0.0.1"]);
-    expect(answer.sdp).to.match(/^v=0/).and.not.contain("a=candidate").and.not.contain("a=end-of-candidates");
+    const sdpAnswer = TestSdpAnswer.parse(await response.json());
+    expect(sdpAnswer).to.include({ nodeName: "node1" });
+    expect(sdpAnswer.addresses).to.deep.equal(["127.0.0.1"]);
+    expect(sdpAnswer.sdp).to.match(/^v=0/).and.not.contain("a=candidate").and.not.contain("a=end-of-candidates");
   });
 
   for (const [what, body] of [

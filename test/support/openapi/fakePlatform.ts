@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:http";
-import { connectionTest, type TestAnswer } from "#contracts/connectionTest.ts";
+import { connectionTest, type TestSdpAnswer } from "#contracts/connectionTest.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
@@ -32,7 +32,7 @@ export function isPlatformRoute(name: string): name is PlatformRoute {
 const podIp = "127.77.0.9";
 
 const connectionTestEnv = { CONNECTION_TEST_URL: `http://${podIp}:8080`, CONNECTION_TEST_SIGNING_KEY: Buffer.alloc(32, 1).toString("base64") };
-const testAnswer: TestAnswer = { sdp: "v=0\r\n", nodeName: "node-a", addresses: ["192.0.2.1"], udpPort: 19_999 };
+const testSdpAnswer: TestSdpAnswer = { sdp: "v=0\r\n", nodeName: "node-a", addresses: ["192.0.2.1"], udpPort: 19_999 };
 
 /** An API with a cluster in which sessions run, an object store, a streamer that takes every offer, and a responder of connection tests. */
 export class FakePlatform {
@@ -52,7 +52,7 @@ export class FakePlatform {
     await operator.addNode(1000);
     await eventually(() => api.deps.cluster.gameNodes.cache.size > 0, { what: "the node to be known" });
     const streamer = createServer(({ method, url }, response) => {
-      if (url === connectionTest.path) response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify(testAnswer));
+      if (url === connectionTest.path) response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify(testSdpAnswer));
       else if (method === "POST") response.writeHead(201, { "content-type": "application/sdp", "location": "/whep/connection-1" }).end("v=0 answer");
       else response.end();
     });

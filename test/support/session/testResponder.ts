@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
-import { TestAnswer } from "#contracts/connectionTest.ts";
+import { TestSdpAnswer } from "#contracts/connectionTest.ts";
 import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { repositoryRoot } from "../processes/programs.ts";
@@ -76,7 +76,7 @@ async function serveFront(url: string, udpPort: number): Promise<Server> {
       });
       const body: unknown = await upstream.json();
       response.writeHead(upstream.status, { "content-type": "application/json" })
-        .end(JSON.stringify(upstream.status === 201 ? { ...TestAnswer.parse(body), udpPort } : body));
+        .end(JSON.stringify(upstream.status === 201 ? { ...TestSdpAnswer.parse(body), udpPort } : body));
     })().catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -10,7 +10,7 @@ export interface MeasureOptions extends TestConnectionOptions {
   onStep: (step: TestStep) => void;
 }
 
-/** Measures one way to a game server. Throws what `answer` throws, and AbortError when the signal is aborted. */
+/** Measures one way to a game server. Throws what `sdpAnswer` throws, and AbortError when the signal is aborted. */
 export async function measurePath({ withBandwidth, onStep, ...options }: MeasureOptions): Promise<PathResult> {
   const connection = new TestConnection(options);
   try {

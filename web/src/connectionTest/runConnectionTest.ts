@@ -16,7 +16,7 @@ export interface RunOptions {
 export async function runConnectionTest({ signal, onStep }: RunOptions): Promise<TestResult> {
   const [iceServers, decoders] = await Promise.all([readIceServers(signal), findDecoders()]);
   const measure = (way: "direct" | "relay", withBandwidth: boolean) => measurePath({
-    answer: postConnectionTest, iceServers: way === "relay" ? iceServers : [], isRelayed: way === "relay", signal, withBandwidth,
+    sdpAnswer: postConnectionTest, iceServers: way === "relay" ? iceServers : [], isRelayed: way === "relay", signal, withBandwidth,
     onStep: (step) => onStep(way, step),
   });
   const direct = await measure("direct", true);

@@ -10,7 +10,7 @@ const patienceMs = 1_500;
 
 export interface TestConnectionOptions {
   /** Returns a responder's SDP answer to the offer. */
-  answer: (sdp: string, signal: AbortSignal) => Promise<string>;
+  sdpAnswer: (sdp: string, signal: AbortSignal) => Promise<string>;
   iceServers: RTCIceServer[];
   /** Whether only relays may be used. */
   isRelayed: boolean;
@@ -41,12 +41,12 @@ export class TestConnection {
     });
   }
 
-  /** Resolves once packets go both ways. Throws PathBlocked when they do not in time, and what `answer` throws. */
+  /** Resolves once packets go both ways. Throws PathBlocked when they do not in time, and what `sdpAnswer` throws. */
   async open(): Promise<void> {
-    const { answer, signal } = this.#options;
+    const { sdpAnswer, signal } = this.#options;
     const opened = Promise.all([this.#control, this.#packets].map((channel) => new Promise((resolve) => channel.addEventListener("open", resolve, { once: true }))));
     await this.#peer.setLocalDescription();
-    const sdp = await answer(this.#peer.localDescription?.sdp ?? "", signal);
+    const sdp = await sdpAnswer(this.#peer.localDescription?.sdp ?? "", signal);
     signal.throwIfAborted();
     await this.#peer.setRemoteDescription({ type: "answer", sdp });
     await this.#within(connectDeadlineMs, opened);
