@@ -22,7 +22,7 @@ const rooms = {
     // Programs, and what puts them together: the configuration knows what every noun is told.
     "main.ts", "cli", "installation", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
     // The nouns.
-    "stream", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
+    "stream", "connectionTests", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
     // What knows no noun: archives on their way, HTTP, the cluster, the stores.
     "archives", "http", "cluster", "stores", "errors.ts", "metrics.ts", "rbac.ts", "generated",
   ],
@@ -35,8 +35,8 @@ const rooms = {
     "unpack", "objectStore", "disk", "cluster", "config.ts", "rbac.ts",
   ],
   streamer: [
-    // The program, and what it says of itself.
-    "main.ts", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
+    // The programs, one for a session and one for tests of connections, and what the first says of itself.
+    "main.ts", "connectionTest", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
     // The stream, from the viewer down to the display.
     "transport", "input", "media", "display", "sound",
     // What knows no part of the stream.

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
+import { ticketSigningKey } from "#contracts/streamTicket.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { checkSiteResources, siteResourcesOf, siteResourceVariables } from "./games/siteResources.ts";
@@ -45,6 +46,15 @@ const signingKeys = z.string().transform((text, context) => {
 
 const originList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
   .pipe(z.array(origin));
+
+/** The private key of tickets to connection tests, by its seed. */
+const testSigningKey = z.string().trim().default("").transform((text, context) => {
+  if (text === "") return undefined;
+  const seed = Buffer.from(text, "base64");
+  if (seed.length === 32) return ticketSigningKey(seed);
+  context.addIssue("must be base64 of 32 random bytes: make one with 'openssl rand -base64 32'");
+  return z.NEVER;
+});
 
 /** The file's content, in the place of its name. */
 const providersFile = z.string().trim().default("").transform((file, context): ProviderConfig[] => {
@@ -109,6 +119,8 @@ const Variables = z.object({
   STREAM_MAX_HEIGHT: orUnset(pictureRanges.height),
   STREAM_MAX_FRAMES_PER_SECOND: orUnset(pictureRanges.fps),
   STREAM_MAX_BITRATE_KBPS: within(8000, pictureRanges.kbps),
+  CONNECTION_TEST_URL: z.union([z.literal(""), z.url({ protocol: /^http$/, error: "must be an http address" })]).default(""),
+  CONNECTION_TEST_SIGNING_KEY: testSigningKey,
   IDLE_TIMEOUT_SECONDS: whole(limits.gameSession.idleTimeoutSeconds, 10, 86_400),
   START_DEADLINE_SECONDS: whole(limits.gameSession.startDeadlineSeconds, 5, 3600),
   DOWNLOAD_DEADLINE_SECONDS: whole(limits.gameSession.downloadDeadlineSeconds, 5, 3600),
@@ -210,6 +222,9 @@ export function readConfig(environment: Environment) {
     isInternetAllowed: env.GAME_NETWORK === "internet",
     /** What a game is given by default, and at most. */
     siteResources: siteResourcesOf(env),
+    /** Where connection tests are answered; undefined for nowhere. */
+    connectionTest: env.CONNECTION_TEST_URL === "" || env.CONNECTION_TEST_SIGNING_KEY === undefined
+      ? undefined : { url: env.CONNECTION_TEST_URL, signingKey: env.CONNECTION_TEST_SIGNING_KEY },
     gameSession: {
       profile: env.STREAM_PROFILE,
       stream: siteBoundsOf(env),

@@ -10,6 +10,7 @@ import { Tokens } from "./auth/tokens.ts";
 import { SignInQueue } from "./auth/signInQueue.ts";
 import { connectCluster } from "./cluster/connectCluster.ts";
 import type { Config } from "./config.ts";
+import { TestResponders } from "./connectionTests/testResponders.ts";
 import type { Deps } from "./deps.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
@@ -47,6 +48,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     launchTurns: new LaunchTurns(clock),
     streamers: new StreamerClient(),
     streamTickets: new StreamTickets(signingKeys, clock),
+    testResponders: config.connectionTest && new TestResponders(config.connectionTest, clock),
     objectStore,
     readiness: createReadiness({ postgres, objectStore, clock, keptMs: config.http.readyKeptMs }),
     knownPartnerKeys: new KnownPartnerKeys(),
@@ -65,8 +67,8 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
 }
 
 /** Closes what createDeps opened. */
-export async function closeDeps({ audit, postgres, redis, passwords, kube, streamers }: Deps): Promise<void> {
+export async function closeDeps({ audit, postgres, redis, passwords, kube, streamers, testResponders }: Deps): Promise<void> {
   await audit.settled();
-  await Promise.all([passwords.close(), postgres.close(), kube.close(), streamers.close()]);
+  await Promise.all([passwords.close(), postgres.close(), kube.close(), streamers.close(), testResponders?.close()]);
   redis.disconnect();
 }

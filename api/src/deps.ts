@@ -24,6 +24,7 @@ import type { Readiness } from "./http/health.ts";
 import type { Redis } from "./stores/redis.ts";
 import type { SaveUploads } from "./saves/saveUploads.ts";
 import type { StreamTickets } from "./auth/streamTickets.ts";
+import type { TestResponders } from "./connectionTests/testResponders.ts";
 import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { SignInQueue } from "./auth/signInQueue.ts";
@@ -64,6 +65,8 @@ export interface Deps {
   launchTurns: LaunchTurns;
   streamers: StreamerClient;
   streamTickets: StreamTickets;
+  /** On game nodes, for tests of connections; undefined where this installation has none. */
+  testResponders: TestResponders | undefined;
   /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
   lifecycle: { isStopping: boolean };
 }

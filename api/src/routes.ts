@@ -8,6 +8,7 @@ import { authMethodRoutes } from "./auth/authMethods.ts";
 import { authPageRoutes } from "./auth/authPages.ts";
 import { authProviderRoutes } from "./auth/oauth/routes.ts";
 import { catalogRoutes } from "./catalog/routes.ts";
+import { connectionTestRoutes } from "./connectionTests/routes.ts";
 import { gameSessionRoutes } from "./gameSessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
@@ -27,6 +28,7 @@ const routes: readonly Route<Deps>[] = [
   ...saveRoutes,
   ...gameSessionRoutes,
   ...partnerRoutes,
+  ...connectionTestRoutes,
   ...streamRoutes,
 ];
 

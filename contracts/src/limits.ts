@@ -83,6 +83,8 @@ export const limits = {
     leewaySeconds: 600,
     perMinute: 30,
   },
+  /** Tests of a connection that a player may start; a page takes two for the two ways. */
+  connectionTest: { perMinute: 12 },
   /** What a session's game container asks for: what its partner declared, else by what earlier sessions used. */
   resources: {
     /** What a game that declares nothing asks for; an admin may change maximum and default. */

@@ -57,3 +57,11 @@ export class Forbidden extends WhepRequestError {
     this.name = "Forbidden";
   }
 }
+
+/** As many connection tests as the node takes go on already. */
+export class NodeBusy extends WhepRequestError {
+  constructor() {
+    super("not_ready", "Other players test their connection to this node: try again in a few seconds.");
+    this.name = "NodeBusy";
+  }
+}

@@ -13,7 +13,7 @@ import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotCho
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type LaunchContext, type NewGameSession } from "./launchQueries.ts";
 import type { LaunchTurns } from "./launchTurns.ts";
 import type { SiteResources } from "../games/siteResources.ts";
-import { readKeptQuality } from "../accounts/keptQuality.ts";
+import { launchedQuality } from "../accounts/keptQuality.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";
@@ -79,7 +79,7 @@ async function decideLaunch(
   if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
   const source = {
     userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, siteResources: deps.config.siteResources,
-    quality: launch.quality ?? readKeptQuality(context.keptQuality), ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
+    quality: launchedQuality(launch.quality, context.keptQuality), ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
   };
   const unadvised = { ...context, profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null } };
   const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), () => buildGameSessionSpec({ ...source, context: unadvised }));

@@ -34,6 +34,7 @@ export function policiesOf(config: RateLimitConfig) {
     stop: minute(gameSession.stopsPerMinute),
     signalling: minute(gameSession.pollsPerMinute),
     streamTicket: minute(limits.streamTicket.perMinute),
+    connectionTest: minute(limits.connectionTest.perMinute),
     partner: minute(config.partner.requestsPerMinute),
     saves: minute(config.saves.changesPerMinute),
     saveTransfers: { points: config.saves.transfersPerHour, windowSeconds: 3600 },

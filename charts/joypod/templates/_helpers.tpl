@@ -29,6 +29,7 @@ podSelector:
 {{/* Names of the secrets: what the values name, else the release's own. */}}
 {{- define "joypod.apiSecret" -}}{{ .Values.api.existingSecret | default (printf "%s-api" .Release.Name) }}{{- end }}
 {{- define "joypod.operatorSecret" -}}{{ .Values.operator.existingSecret | default (printf "%s-operator" .Release.Name) }}{{- end }}
+{{- define "joypod.connectionTestSecret" -}}{{ .Values.connectionTest.existingSecret | default (printf "%s-connection-test" .Release.Name) }}{{- end }}
 {{- define "joypod.postgresSecret" -}}{{ .Values.postgres.existingSecret | default (printf "%s-postgres" .Release.Name) }}{{- end }}
 {{- define "joypod.redisSecret" -}}{{ .Values.redis.existingSecret | default (printf "%s-redis" .Release.Name) }}{{- end }}
 {{- define "joypod.s3Secret" -}}{{ .Values.s3.existingSecret | default (printf "%s-s3" .Release.Name) }}{{- end }}
@@ -40,6 +41,9 @@ podSelector:
 {{/* Where the node agents are, and the secret there that they read their key from. */}}
 {{- define "joypod.nodeAgentNamespace" -}}{{ .Values.nodeAgent.namespace | default .Release.Namespace }}{{- end }}
 {{- define "joypod.nodeAgentStoreSecret" -}}{{ .Release.Name }}-node-agent-store{{- end }}
+
+{{/* The secret there that responders read the public key of the API's tickets from. */}}
+{{- define "joypod.connectionTestKeySecret" -}}{{ .Release.Name }}-connection-test-key{{- end }}
 
 {{/* Annotations of what runs before everything else of an installation or upgrade and is removed afterwards, by its weight. */}}
 {{- define "joypod.hookBeforeAll" -}}

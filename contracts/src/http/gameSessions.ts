@@ -17,7 +17,7 @@ export const LaunchRequest = z.strictObject({
   gameSlug: opaqueId.meta({ description: "The game.", examples: ["moonlight-drift"] }),
   saveSlotId: opaqueId.optional().meta({ description: "The save slot to continue.", examples: ["cm3qk1x2v0002"] }),
   fresh: z.boolean().optional().meta({ description: "True: start anew in the lowest empty slot." }),
-  quality: LaunchQuality.optional().meta({ description: "Of the picture; when absent, what the player's account keeps." }),
+  quality: LaunchQuality.optional().meta({ description: "Of the picture; when absent, or with `startKbps` alone, what the player's account keeps." }),
 }).refine((body) => !(body.fresh === true && body.saveSlotId !== undefined), {
   path: ["fresh"],
   error: "cannot be true together with saveSlotId: either continue a save or start afresh",

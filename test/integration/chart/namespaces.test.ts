@@ -93,9 +93,9 @@ describe("the chart's namespaces", function () {
       const labels = manifests.find(({ kind, metadata }) => kind === "Namespace" && metadata.name === "joypod-nodes")?.metadata.labels ?? {};
       await client.apply({ metadata: { name: nodes, labels } }, { fieldManager: "test" });
       const pods = podsOf(manifests);
-      expect(pods.map(({ name }) => name)).to.include.members(["joypod-api", "joypod-operator", "joypod-node-agent", "joypod-network-test"]);
+      expect(pods.map(({ name }) => name)).to.include.members(["joypod-api", "joypod-operator", "joypod-node-agent", "joypod-connection-test", "joypod-network-test"]);
       for (const pod of pods) {
-        const isAgent = pod.name === "joypod-node-agent";
+        const isAgent = pod.name === "joypod-node-agent" || pod.name === "joypod-connection-test";
         expect(pod.namespace, pod.name).to.equal(isAgent ? "joypod-nodes" : "joypod");
         expect(await takes(release, pod), `${pod.name} in the release's`).to.equal(!isAgent);
         expect(await takes(nodes, pod), `${pod.name} in the agents'`).to.equal(true);
@@ -112,18 +112,19 @@ describe("the chart's namespaces", function () {
     expect(await namesOf("--set", "nodeAgent.namespace=joypod")).to.deep.equal(["joypod-sessions"]);
   });
 
-  it("hold all that the agents need: nothing else of the release stands there, and no agent elsewhere", async () => {
+  it("hold all that game nodes run beside sessions: nothing else of the release stands there, and no agent elsewhere", async () => {
     const manifests = await render("bundled");
     const inNodes = manifests.filter(({ metadata }) => metadata.namespace === "joypod-nodes").map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(inNodes).to.have.members([
       "DaemonSet joypod-node-agent", "NetworkPolicy joypod-node-agent", "NetworkPolicy joypod-node-agent-egress", "ServiceAccount joypod-node-agent",
-      // For the job that copies their key of the object store.
+      "DaemonSet joypod-connection-test", "NetworkPolicy joypod-connection-test", "Service joypod-connection-test",
+      // For the job that copies their keys.
       "Role joypod-store-keys", "RoleBinding joypod-store-keys",
     ]);
     const subjects = manifests.filter(({ kind, metadata }) => kind.endsWith("RoleBinding") && metadata.name.endsWith("node-agent"));
     expect(subjects).to.have.length(2);
     for (const binding of subjects) expect(binding).to.have.deep.property("subjects", [{ kind: "ServiceAccount", name: "joypod-node-agent", namespace: "joypod-nodes" }]);
-    const agent = JSON.stringify(manifests.find(({ kind }) => kind === "DaemonSet"));
+    const agent = JSON.stringify(manifests.find(({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "joypod-node-agent"));
     expect(agent.match(/"secretKeyRef":\{"name":"[^"]+"/g)).to.have.length(5).and.satisfy((refs: string[]) => refs.every((ref) => ref.endsWith('"joypod-node-agent-store"')));
   });
 });

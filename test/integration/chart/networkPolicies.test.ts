@@ -74,7 +74,7 @@ describe("the chart's network policies, where they are enforced", function () {
     const test = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-network-test");
     programs.set("joypod-network-test", aPod("joypod", test?.metadata.labels ?? {}));
     expect([...programs.keys()]).to.have.members(
-      ["api", "operator", "node-agent", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
+      ["api", "operator", "node-agent", "connection-test", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
   });
 
   function program(name: string): NetworkEnd {
@@ -147,6 +147,20 @@ describe("the chart's network policies, where they are enforced", function () {
 
   it("let a session pod reach nobody where games are given no internet, whatever its label", () => {
     for (const [what, target] of Object.entries(outside)) expect(closed.allow({ from: internetSession, ...target }), what).to.be.false;
+  });
+
+  it("let the API alone reach a connection test's responder, pages its UDP port, and the responder nobody", () => {
+    const responder = program("connection-test");
+    const reaches = (from: NetworkEnd, target: Omit<Target, "to">): boolean => closed.allow({ from, to: responder, ...target });
+    expect(reaches(program("api"), { port: 8080 })).to.be.true;
+    for (const name of ["operator", "node-agent", "postgres", "network-test"]) expect(reaches(program(name), { port: 8080 }), name).to.be.false;
+    for (const from of [session, internetSession, stranger, browser]) expect(reaches(from, { port: 8080 }), from.ip).to.be.false;
+    expect(reaches(browser, { port: 19_999, protocol: "UDP" })).to.be.true;
+    expect(reaches(browser, { port: 20_000, protocol: "UDP" })).to.be.false;
+    for (const [what, target] of Object.entries({ ...inside(), ...outside })) expect(closed.allow({ from: responder, ...target }), what).to.be.false;
+    const without = closed.without("joypod-connection-test");
+    expect(without.allow({ from: stranger, to: responder, port: 8080 }), "without its policy").to.be.true;
+    expect(without.allow({ from: responder, to: browser, port: 443 }), "without its policy").to.be.true;
   });
 
   it("let API and operator, and nobody else, reach a session's streamer", () => {
@@ -275,11 +289,11 @@ describe("the chart's network policies, where they are enforced", function () {
       const body = { ...policy, metadata: { ...policy.metadata, namespace } };
       await server.admin.request({ method: "POST", path: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`, query: { dryRun: "All", fieldValidation: "Strict" }, body });
     }
-    expect(policies).to.have.length(11);
+    expect(policies).to.have.length(12);
   });
 
   it("are all covered by these tests", async () => {
     const names = (await render("--set", "games.network=internet", "--set", "games.internetNameservers={203.0.113.53}")).filter(isNetworkPolicy).map(({ metadata }) => metadata.name);
-    expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "api", "operator", "node-agent", "node-agent-egress", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
+    expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "connection-test", "api", "operator", "node-agent", "node-agent-egress", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
   });
 });

@@ -96,9 +96,9 @@ describe("the chart", () => {
       (await render(...values(name))).find(({ kind, metadata }) => kind === "Role" && metadata.name === role)?.rules;
     const create = { apiGroups: [""], resources: ["secrets"], verbs: ["create"] };
     const change = (...names: string[]): object => ({ apiGroups: [""], resources: ["secrets"], resourceNames: names.map((name) => `joypod-${name}`), verbs: ["get", "patch"] });
-    expect(await rulesOf("bundled", "joypod-make-secrets")).to.deep.equal([create, change("api", "operator", "postgres", "redis", "s3", "api-store", "node-agent-store")]);
+    expect(await rulesOf("bundled", "joypod-make-secrets")).to.deep.equal([create, change("api", "operator", "connection-test", "postgres", "redis", "s3", "api-store", "node-agent-store")]);
     expect(await rulesOf("external", "joypod-make-secrets"), "where an admin gives all").to.equal(undefined);
-    for (const name of ["bundled", "external"]) expect(await rulesOf(name, "joypod-store-keys")).to.deep.equal([create, change("node-agent-store")]);
+    for (const name of ["bundled", "external"]) expect(await rulesOf(name, "joypod-store-keys")).to.deep.equal([create, change("node-agent-store", "connection-test-key")]);
   });
 
   it("makes secrets before all else, with rights that end with it", async () => {
@@ -150,7 +150,8 @@ describe("the chart", () => {
   });
 
   it("keeps node agents on former game nodes until the operator's label is gone, whatever their taints", async () => {
-    const agent = (await render(...values("external"), "--set", "gameNodes.selector=games=yes")).find(({ kind }) => kind === "DaemonSet");
+    const agent = (await render(...values("external"), "--set", "gameNodes.selector=games=yes"))
+      .find(({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "joypod-node-agent");
     const { affinity, tolerations } = agent?.spec?.template?.spec ?? {};
     expect(tolerations).to.deep.equal([{ operator: "Exists" }]);
     expect(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, "either label").to.deep.equal([

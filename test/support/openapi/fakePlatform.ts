@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http";
+import { connectionTest, type TestSdpAnswer } from "#contracts/connectionTest.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
@@ -18,7 +19,7 @@ export interface Sender {
 }
 
 const platformRoutes = [
-  "isReady", "launchGame", "uploadArchive", "offerStream", "hangUpStream", "saveGameSession", "uploadNewSave", "uploadSave", "restoreSave", "copySaveSlot", "downloadSave",
+  "isReady", "launchGame", "uploadArchive", "offerStream", "hangUpStream", "startConnectionTest", "saveGameSession", "uploadNewSave", "uploadSave", "restoreSave", "copySaveSlot", "downloadSave",
 ] as const;
 type PlatformRoute = (typeof platformRoutes)[number];
 
@@ -30,7 +31,10 @@ export function isPlatformRoute(name: string): name is PlatformRoute {
 /** A loopback address that stands for a session's pod: every pod's streamer has the same port. */
 const podIp = "127.77.0.9";
 
-/** An API with a cluster in which sessions run, an object store, and a streamer that takes every offer. */
+const connectionTestEnv = { CONNECTION_TEST_URL: `http://${podIp}:8080`, CONNECTION_TEST_SIGNING_KEY: Buffer.alloc(32, 1).toString("base64") };
+const testSdpAnswer: TestSdpAnswer = { sdp: "v=0\r\n", nodeName: "node-a", addresses: ["192.0.2.1"], udpPort: 19_999 };
+
+/** An API with a cluster in which sessions run, an object store, a streamer that takes every offer, and a responder of connection tests. */
 export class FakePlatform {
   readonly #api: TestApi;
   readonly #operator: FakeOperator;
@@ -43,12 +47,13 @@ export class FakePlatform {
   }
 
   static async start(env: Record<string, string>): Promise<FakePlatform> {
-    const api = await TestApi.start({ kube: true, minio: true, env });
+    const api = await TestApi.start({ kube: true, minio: true, env: { ...connectionTestEnv, ...env } });
     const operator = operatorOf(api);
     await operator.addNode(1000);
     await eventually(() => api.deps.cluster.gameNodes.cache.size > 0, { what: "the node to be known" });
-    const streamer = createServer(({ method }, response) => {
-      if (method === "POST") response.writeHead(201, { "content-type": "application/sdp", "location": "/whep/connection-1" }).end("v=0 answer");
+    const streamer = createServer(({ method, url }, response) => {
+      if (url === connectionTest.path) response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify(testSdpAnswer));
+      else if (method === "POST") response.writeHead(201, { "content-type": "application/sdp", "location": "/whep/connection-1" }).end("v=0 answer");
       else response.end();
     });
     await new Promise<void>((resolve, reject) => streamer.once("error", reject).listen(8080, podIp, resolve));
@@ -84,6 +89,10 @@ export class FakePlatform {
         const { user, known } = await this.#storedSave();
         const isUpload = route === "uploadNewSave" || route === "uploadSave";
         return { client: () => Promise.resolve(this.#api.as(user)), known, ...isUpload && { goodBody: aTarGz([{ name: "slot.dat", body: "two" }]) } };
+      }
+      case "startConnectionTest": {
+        const user = await aUser(deps);
+        return { client: () => Promise.resolve(this.#api.as(user)), known: {}, goodBody: "v=0 offer" };
       }
       case "saveGameSession":
       case "offerStream":

@@ -10,7 +10,7 @@ export interface Bottleneck {
   port: number;
   /** Lets so many kbit/s through towards the browser from now on, each packet `delayMs` late; undefined lets everything through. */
   limit(kbps: number | undefined, delayMs?: number): void;
-  /** Loses this share of the packets towards the browser from now on, spread at random. */
+  /** Loses this share of the packets towards the browser from now on, spread at random; 1 loses all of both directions. */
   lose(share: number): void;
   /** How long a packet that came now would wait for those before it. */
   queueMs(): number;
@@ -55,7 +55,7 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
     const key = `${from.address}:${from.port}`;
     const back = backs.get(key) ?? openBack(from);
     backs.set(key, back);
-    back.send(message, streamerPort, loopback);
+    if (lostShare < 1) back.send(message, streamerPort, loopback);
   });
   await new Promise<void>((resolve, reject) => front.on("error", reject).bind(0, loopback, resolve));
   return {

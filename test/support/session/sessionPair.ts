@@ -182,7 +182,8 @@ async function layOut({ game }: SessionPairOptions): Promise<string> {
   return folder;
 }
 
-function freeUdpPort(): Promise<number> {
+/** A UDP port of this machine that was free a moment ago. */
+export function freeUdpPort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = createSocket("udp4").on("error", reject).bind(0, () => {
       const { port } = socket.address();

@@ -40,6 +40,15 @@ describe("readConfig", () => {
     expect(streamOf({ STREAM_FRAMES_PER_SECOND: "30", STREAM_MAX_FRAMES_PER_SECOND: "120" })).to.include({ fps: 30, maxFps: 120 });
   });
 
+  it("tests connections only with an address and a key", () => {
+    const CONNECTION_TEST_URL = "http://responders:8080";
+    const CONNECTION_TEST_SIGNING_KEY = Buffer.alloc(32, 7).toString("base64");
+    expect(readConfig(environment).connectionTest).to.equal(undefined);
+    expect(readConfig({ ...environment, CONNECTION_TEST_URL }).connectionTest).to.equal(undefined);
+    expect(readConfig({ ...environment, CONNECTION_TEST_URL, CONNECTION_TEST_SIGNING_KEY }).connectionTest).to.include({ url: CONNECTION_TEST_URL });
+    expect(() => readConfig({ ...environment, CONNECTION_TEST_URL, CONNECTION_TEST_SIGNING_KEY: "short" })).to.throw("CONNECTION_TEST_SIGNING_KEY");
+  });
+
   const zeros = Buffer.alloc(32).toString("base64");
   for (const [name, value] of [
     ["SIGNING_KEYS", ""], ["SIGNING_KEYS", "a"], ["SIGNING_KEYS", "a:c2hvcnQ="], ["SIGNING_KEYS", `a:${zeros}`], ["SIGNING_KEYS", `${environment.SIGNING_KEYS},${environment.SIGNING_KEYS}`],

@@ -2,12 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { listSignInMethods } from "../client/auth.ts";
 import { LoadFailure, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
+import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
 import { useAuth } from "../signIn/useAuth.ts";
 import { AccountMethods } from "./AccountMethods.tsx";
 import { PictureQuality } from "./PictureQuality.tsx";
 import { SignIns } from "./SignIns.tsx";
 
-/** How the player can sign in, where they are, and how their games look. Linking leads to the provider and back here, with `linked` or `error` in the address. */
+/**
+ * How the player can sign in, where they are, how their games look, and how their connection is. Linking leads to the provider and back here,
+ * with `linked` or `error` in the address.
+ */
 export function AccountPage() {
   useTitle("Your account");
   const { auth } = useAuth();
@@ -25,6 +29,7 @@ export function AccountPage() {
       </section>
       <PictureQuality />
       <SignIns />
+      <ConnectionTest />
     </div>
   );
 }

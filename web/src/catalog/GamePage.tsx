@@ -6,6 +6,7 @@ import { readGame } from "../client/catalog.ts";
 import { Icon } from "../components/Icon.tsx";
 import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
+import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
 import { LaunchConflict } from "../launch/LaunchConflict.tsx";
 import { useLaunch, type Launch } from "../launch/useLaunch.ts";
 import { SaveSlots } from "../saves/SaveSlots.tsx";
@@ -14,7 +15,7 @@ import { GameArt } from "./GameArt.tsx";
 import { GameFacts } from "./GameFacts.tsx";
 import { Screenshots } from "./Screenshots.tsx";
 
-/** One game: its description, and the player's slots to continue or begin it. */
+/** One game: its description, the player's slots to continue or begin it, and a test of their connection before that. */
 export function GamePage() {
   const { slug = "" } = useParams();
   const game = useQuery({ queryKey: ["game", slug], queryFn: ({ signal }) => readGame(slug, signal) });
@@ -56,6 +57,7 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
           onFresh={() => launch.start({ gameSlug: game.slug, fresh: true })}
         />
       </section>
+      <ConnectionTest />
       <div className="game-about">
         <section aria-labelledby="about-title">
           <h2 id="about-title">About</h2>

@@ -4,6 +4,8 @@ import { useMutation } from "@tanstack/react-query";
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
 import { isApiError } from "../client/apiError.ts";
 import { launchGame, stopGameSession } from "../client/gameSessions.ts";
+import { launchQualityFrom } from "../connectionTest/launchQuality.ts";
+import { readTestResult } from "../connectionTest/storedResult.ts";
 import { playPath } from "./playPath.ts";
 import { refreshActiveGameSession } from "./useActiveGameSession.ts";
 
@@ -27,13 +29,14 @@ export interface Launch {
   dismissConflict: () => void;
 }
 
-/** Launches games. A launch that the API refuses because the player already plays becomes a conflict. */
+/** Launches games, with the bitrate that the last test of the connection found. A launch that the API refuses because the player already plays becomes a conflict. */
 export function useLaunch(): Launch {
   const navigate = useNavigate();
   const { mutate, reset, variables, error, isPending, isSuccess } = useMutation({
     mutationFn: async ({ request, stopFirst }: LaunchAttempt) => {
       if (stopFirst !== undefined) await stopIfPresent(stopFirst);
-      return launchGame(request);
+      const { startKbps } = launchQualityFrom(readTestResult());
+      return launchGame(startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } });
     },
     onSuccess: async (sessionId, { request: { gameSlug } }) => await navigate(playPath({ sessionId, gameSlug })),
     onError: (_error, _attempt, _result, { client }) => refreshActiveGameSession(client),

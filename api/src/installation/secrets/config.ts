@@ -7,6 +7,7 @@ const Variables = z.object({
   RELEASE_NAMESPACE: objectName,
   API_SECRET: objectName.optional(),
   OPERATOR_SECRET: objectName.optional(),
+  CONNECTION_TEST_SECRET: objectName.optional(),
   MINIO_SECRET: objectName.optional(),
 });
 
@@ -18,6 +19,8 @@ export interface Config {
   apiSecret: string | undefined;
   /** Of the operator's tickets to streamers; undefined where an admin gives it. */
   operatorSecret: string | undefined;
+  /** Of the API's tickets to connection tests; undefined where an admin gives it, or there is no such test. */
+  connectionTestSecret: string | undefined;
   /** Of the administrator of the bundled MinIO; undefined where no stores are bundled. */
   minioSecret: string | undefined;
 }
@@ -26,5 +29,8 @@ export interface Config {
 export function readConfig(environment: Environment): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const env = readEnvironment(Variables, set, "making of secrets");
-  return { release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE, apiSecret: env.API_SECRET, operatorSecret: env.OPERATOR_SECRET, minioSecret: env.MINIO_SECRET };
+  return {
+    release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE,
+    apiSecret: env.API_SECRET, operatorSecret: env.OPERATOR_SECRET, connectionTestSecret: env.CONNECTION_TEST_SECRET, minioSecret: env.MINIO_SECRET,
+  };
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
 import type { Config } from "./config.ts";
 
 /** Values of a secret by their keys. */
@@ -17,11 +18,12 @@ const bucket = "joypod";
 const region = "us-east-1";
 
 /** Returns the secrets that the release makes itself; their formats are those of earlier versions of the chart. */
-export function secretPlans({ release, namespace, apiSecret, operatorSecret, minioSecret }: Config): SecretPlan[] {
+export function secretPlans({ release, namespace, apiSecret, operatorSecret, connectionTestSecret, minioSecret }: Config): SecretPlan[] {
   const host = (store: string): string => `${release}-${store}.${namespace}.svc`;
   const plans: SecretPlan[] = [];
   if (apiSecret !== undefined) plans.push(apiPlan(apiSecret));
   if (operatorSecret !== undefined) plans.push(operatorPlan(operatorSecret));
+  if (connectionTestSecret !== undefined) plans.push(connectionTestPlan(connectionTestSecret));
   if (minioSecret !== undefined) {
     const endpoint = `http://${host("minio")}:9000`;
     plans.push(
@@ -44,6 +46,17 @@ function apiPlan(name: string): SecretPlan {
 
 function operatorPlan(name: string): SecretPlan {
   return { name, component: "operator", complete: (kept) => ({ ticketSecret: randomBytes(48).toString("base64"), ...kept }) };
+}
+
+/** A key pair: the API signs, and the game nodes hold the public half. */
+function connectionTestPlan(name: string): SecretPlan {
+  return {
+    name, component: "connection-test",
+    complete: (kept) => {
+      const { signingKey = randomBytes(32).toString("base64") } = kept;
+      return { signingKey, publicKey: ticketPublicKeyOf(ticketSigningKey(Buffer.from(signingKey, "base64"))), ...kept };
+    },
+  };
 }
 
 function databasePlan(name: string, component: string, urlOf: (password: string) => string): SecretPlan {

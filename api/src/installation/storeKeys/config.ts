@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { objectName } from "#contracts/crd/schema.ts";
+import { TicketPublicKey } from "#contracts/streamTicket.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import type { StoreUser } from "./createStoreUsers.ts";
 import type { MinioAdminOptions } from "./minioAdmin.ts";
@@ -16,6 +17,8 @@ const Variables = z.object({
   NODE_AGENT_S3_BUCKET: some,
   NODE_AGENT_S3_ACCESS_KEY: some,
   NODE_AGENT_S3_SECRET_KEY: some,
+  CONNECTION_TEST_SECRET: objectName.optional(),
+  CONNECTION_TEST_PUBLIC_KEY: TicketPublicKey.optional(),
   BUNDLED_STORES: z.enum(["true", "false"]).transform((word) => word === "true"),
 });
 
@@ -28,12 +31,14 @@ const BundledVariables = z.object({
   NODE_AGENT_POLICY: some.refine(isJson, "must be JSON"),
 });
 
-/** Whose keys of the object store are handed out. */
+/** Whose keys are handed out. */
 export interface Config {
   release: string;
   /** Where the node agents read their key. */
   nodeAgentSecret: { name: string; namespace: string };
   nodeAgentStore: { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string };
+  /** Where the responders of connection tests read the public key of the API's tickets, and that key; undefined where there are none. */
+  connectionTest: { secret: { name: string; namespace: string }; publicKey: string } | undefined;
   /** Undefined where the object store is not the bundled one. */
   minio: { admin: MinioAdminOptions; users: StoreUser[] } | undefined;
 }
@@ -49,6 +54,8 @@ export function readConfig(environment: Environment): Config {
     release: env.RELEASE_NAME,
     nodeAgentSecret: { name: env.NODE_AGENT_SECRET, namespace: env.NODE_AGENT_NAMESPACE },
     nodeAgentStore,
+    connectionTest: env.CONNECTION_TEST_SECRET === undefined || env.CONNECTION_TEST_PUBLIC_KEY === undefined
+      ? undefined : { secret: { name: env.CONNECTION_TEST_SECRET, namespace: env.NODE_AGENT_NAMESPACE }, publicKey: env.CONNECTION_TEST_PUBLIC_KEY },
     minio: env.BUNDLED_STORES ? readMinio(environment, nodeAgentStore) : undefined,
   };
 }

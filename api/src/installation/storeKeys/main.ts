@@ -1,5 +1,5 @@
 // What the chart runs beside each installed or upgraded release: gives the programs their own keys of the object store. The bundled MinIO
-// gets a user for each, and the node agents' key goes to their namespace.
+// gets a user for each, and the node agents' key goes to their namespace, as does what the responders beside them check the API's tickets with.
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";
 import { secrets } from "#kube/builtin.ts";
@@ -18,9 +18,15 @@ const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "give-store-keys", level: "info" });
 const transport = KubeTransport.fromDefault({ userAgent: "joypod-give-store-keys" });
 try {
-  // First, because the agents' pods wait for it.
-  await writeSecret(new ResourceClient(transport, secrets), config.nodeAgentSecret, labelsOf(config.release, "node-agent"), config.nodeAgentStore);
+  const client = new ResourceClient(transport, secrets);
+  // First, because the pods there wait for it.
+  await writeSecret(client, config.nodeAgentSecret, labelsOf(config.release, "node-agent"), config.nodeAgentStore);
   logger.info({ name: config.nodeAgentSecret.name, namespace: config.nodeAgentSecret.namespace }, "The node agents have their key.");
+  if (config.connectionTest !== undefined) {
+    const { secret, publicKey } = config.connectionTest;
+    await writeSecret(client, secret, labelsOf(config.release, "connection-test"), { publicKey });
+    logger.info({ name: secret.name, namespace: secret.namespace }, "The responders of connection tests have the public key.");
+  }
   if (config.minio !== undefined) {
     const { admin, users } = config.minio;
     await whenAvailable(() => createStoreUsers(new MinioAdmin(admin), users), minioWaitMs);

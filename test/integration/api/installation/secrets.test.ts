@@ -11,8 +11,8 @@ import { repositoryRoot } from "../../../support/processes/programs.ts";
 
 const chart = join(repositoryRoot, "charts/joypod");
 const bundled = ["--values", join(chart, "ci/bundled-values.yaml")];
-const external = ["--values", join(chart, "ci/external-values.yaml"), "--set", "api.existingSecret=,operator.existingSecret="];
-const made = ["api", "operator", "postgres", "redis", "s3", "api-store", "node-agent-store"].map((name) => `joypod-${name}`);
+const external = ["--values", join(chart, "ci/external-values.yaml"), "--set", "api.existingSecret=,operator.existingSecret=,connectionTest.existingSecret="];
+const made = ["api", "operator", "connection-test", "postgres", "redis", "s3", "api-store", "node-agent-store"].map((name) => `joypod-${name}`);
 
 /** The chart with secrets of its own, as its earlier version rendered them. */
 async function formerChart(secrets: Record<string, Record<string, string>>): Promise<string> {
@@ -64,7 +64,7 @@ describe("the release's secrets", function () {
     const [one, other] = [await ReleaseFixture.in("fresh", bundled), await ReleaseFixture.in("fresh", bundled)];
     for (const release of [one, other]) await release.runJob("make-secrets");
     expect(await one.names()).to.have.members(made);
-    for (const [name, key] of [["api", "passwordPepper"], ["api", "signingKeys"], ["postgres", "password"], ["redis", "url"], ["s3", "secretKey"], ["node-agent-store", "secretKey"]]) {
+    for (const [name, key] of [["api", "passwordPepper"], ["api", "signingKeys"], ["postgres", "password"], ["redis", "url"], ["s3", "secretKey"], ["node-agent-store", "secretKey"], ["connection-test", "signingKey"], ["connection-test", "publicKey"]]) {
       const [value, others] = [(await one.valuesOf(`joypod-${name}`))[key!], (await other.valuesOf(`joypod-${name}`))[key!]];
       expect(value, `${name} ${key}`).to.be.a("string").that.has.length.above(30);
       expect(value, `${name} ${key}`).to.not.equal(others);
@@ -89,11 +89,11 @@ describe("the release's secrets", function () {
     expect(signingKeys).to.match(/^first:[A-Za-z0-9+/]{64}$/);
   });
 
-  it("are the API's and the operator's alone where the stores are not bundled, and none where an admin gives them all", async () => {
+  it("are the API's, the operator's and the connection tests' alone where the stores are not bundled, and none where an admin gives them all", async () => {
     const release = await ReleaseFixture.in("external", external);
     await release.runJob("make-secrets");
-    expect(await release.names()).to.deep.equal(["joypod-api", "joypod-operator"]);
-    expect(await release.render("--set", "api.existingSecret=theirs,operator.existingSecret=theirs")).to.not.contain("make-secrets");
+    expect(await release.names()).to.have.members(["joypod-api", "joypod-operator", "joypod-connection-test"]);
+    expect(await release.render("--set", "api.existingSecret=theirs,operator.existingSecret=theirs,connectionTest.existingSecret=theirs")).to.not.contain("make-secrets");
   });
 
   for (const [title, values] of [["bundled", bundled], ["other", external]] as const) {

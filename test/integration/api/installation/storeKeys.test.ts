@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
 import { Client } from "minio";
+import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
 import { ReleaseFixture } from "../../../support/fixtures/releaseFixture.ts";
 import { repositoryRoot } from "../../../support/processes/programs.ts";
 import { startMinio, type TestMinio } from "../../../support/stores/minio.ts";
@@ -43,6 +44,9 @@ describe("the keys of the object store", function () {
     await minio.start();
     await given;
     const [api, agent] = [await release.valuesOf("joypod-api-store"), await release.agentKey()];
+    const { publicKey, signingKey } = await release.valuesOf("joypod-connection-test");
+    expect(await release.valuesOf("joypod-connection-test-key", `${release.namespace}-nodes`), "without the private half").to.deep.equal({ publicKey });
+    expect(ticketPublicKeyOf(ticketSigningKey(Buffer.from(signingKey ?? "", "base64")))).to.equal(publicKey);
     const key = "archives/game/upload.tar.gz";
     await clientOf(api).putObject("joypod", key, "archive");
     expect((await clientOf(agent).statObject("joypod", key)).size).to.equal(7);
@@ -57,6 +61,7 @@ describe("the keys of the object store", function () {
   it("of another store are the API's for the agents as well, until they get their own", async () => {
     const release = await ReleaseFixture.in("stores", external);
     await release.setSecret("joypod-s3", { ...store, accessKey: "shared", secretKey: "one" });
+    await release.setSecret("joypod-connection-test-keys", { publicKey: "A".repeat(43) });
     await release.runJob("store-keys");
     expect(await release.agentKey()).to.deep.equal({ ...store, accessKey: "shared", secretKey: "one" });
     await release.setSecret("joypod-s3", { secretKey: "rotated" });

@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { signalPort } from "#contracts/stream.ts";
+import { TicketPublicKey } from "#contracts/streamTicket.ts";
+import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+
+const port = z.coerce.number().int().min(1).max(65_535);
+const address = z.union([z.ipv4(), z.ipv6()]);
+/** Addresses separated by commas. */
+const addresses = z.string().default("")
+  .transform((list) => list.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .pipe(z.array(address).max(8));
+
+const Variables = z.object({
+  SIGNAL_PORT: port.default(signalPort),
+  UDP_PORT: port,
+  NODE_NAME: z.string().min(1).max(253),
+  TICKET_PUBLIC_KEY: TicketPublicKey,
+  ANNOUNCE_ADDRESSES: addresses,
+  HOST_IPS: addresses,
+  MAX_TESTS: z.coerce.number().int().min(1).max(64).default(4),
+  MAX_KBPS: z.coerce.number().int().min(500).max(100_000).default(12_000),
+  LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
+});
+
+/** What a responder is told at its start. */
+export type Config = ReturnType<typeof readConfig>;
+
+/** Returns the configuration; throws one error that names every variable that is wrong. */
+export function readConfig(environment: Environment) {
+  const env = readEnvironment(Variables, environment, "connection test");
+  const announced = env.ANNOUNCE_ADDRESSES.length > 0 ? env.ANNOUNCE_ADDRESSES : env.HOST_IPS;
+  if (announced.length === 0) throw new Error("The connection test does not know where browsers reach it: set ANNOUNCE_ADDRESSES or HOST_IPS.");
+  return {
+    signalPort: env.SIGNAL_PORT,
+    udpPort: env.UDP_PORT,
+    nodeName: env.NODE_NAME,
+    ticketPublicKey: env.TICKET_PUBLIC_KEY,
+    addresses: announced,
+    maxTests: env.MAX_TESTS,
+    /** Of one test's packets, in kbit/s. */
+    maxKbps: env.MAX_KBPS,
+    logLevel: env.LOG_LEVEL,
+  };
+}

@@ -1,0 +1,117 @@
+import nodeDataChannel, { type DataChannel, type PeerConnection } from "node-datachannel";
+import { connectionTest, TestRequest, type TestBurst, type TestNotice } from "#contracts/connectionTest.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { InvalidOffer } from "../errors.ts";
+import { startBurst } from "./burst.ts";
+
+const gatheringDeadlineMs = 1_000;
+
+export interface TestConnectionOptions {
+  id: string;
+  /** The offer without its candidates: a browser's address is learned from its packets alone. */
+  sdp: string;
+  udpPort: number;
+  maxKbps: number;
+  log: Logger;
+  now: () => number;
+  /** Called once, when the connection has ended or the time of the test is over. */
+  onClosed: () => void;
+}
+
+/** One page's test, from its offer to its end. */
+export interface TestConnection {
+  /** Returns the SDP answer. Throws InvalidOffer. */
+  open(): Promise<string>;
+  close(): void;
+}
+
+export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onClosed }: TestConnectionOptions): TestConnection {
+  const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
+  const channels = new Map<string, DataChannel>();
+  const asked = new Set<TestBurst>();
+  const ends: (() => void)[] = [];
+  let isClosed = false;
+
+  const close = () => {
+    if (isClosed) return;
+    isClosed = true;
+    clearTimeout(deadline);
+    for (const end of ends) end();
+    connection.close();
+    onClosed();
+  };
+  const deadline = setTimeout(close, connectionTest.durationSeconds * 1_000);
+  const notify = (notice: TestNotice) => {
+    const channel = channels.get(connectionTest.controlChannel);
+    if (!isClosed && channel?.isOpen() === true) channel.sendMessage(JSON.stringify(notice));
+  };
+  const send = (burst: TestBurst) => {
+    const channel = channels.get(connectionTest.packetChannel);
+    if (channel === undefined || asked.has(burst)) return;
+    asked.add(burst);
+    ends.push(startBurst(burst, {
+      maxKbps, now,
+      sink: { send: (packet) => { if (channel.isOpen()) channel.sendMessageBinary(packet); }, waitingBytes: () => channel.bufferedAmount() },
+      onSent: (packets) => notify({ t: "sent", burst, packets, limitKbps: maxKbps }),
+    }));
+  };
+  const receive = (message: string | Buffer | ArrayBuffer) => {
+    const request = typeof message === "string" && message.length <= connectionTest.maxMessageBytes ? readRequest(message) : undefined;
+    if (isClosed || request === undefined) return;
+    if (request.t === "ping") notify(request);
+    else send(request.burst);
+  };
+  connection.onDataChannel((channel) => {
+    const label = channel.getLabel();
+    const isOurs = label === connectionTest.controlChannel || label === connectionTest.packetChannel;
+    if (!isOurs || channels.has(label)) {
+      channel.close();
+      return;
+    }
+    channels.set(label, channel);
+    if (label === connectionTest.controlChannel) channel.onMessage(receive);
+  });
+  connection.onStateChange((state) => {
+    log.debug({ test: id, state }, "A test's connection changed.");
+    if (state === "failed" || state === "closed" || state === "disconnected") close();
+  });
+  return {
+    async open() {
+      try {
+        return await sdpAnswerOf(connection, sdp);
+      } catch (error) {
+        close();
+        throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);
+      }
+    },
+    close,
+  };
+}
+
+/** The transport of all tests: one UDP port for all of them. */
+export function connectionOn(udpPort: number) {
+  return { iceServers: [], disableAutoNegotiation: true, enableIceUdpMux: true, portRangeBegin: udpPort, portRangeEnd: udpPort };
+}
+
+async function sdpAnswerOf(connection: PeerConnection, sdp: string): Promise<string> {
+  const gathered = new Promise<void>((resolve) => {
+    connection.onGatheringStateChange((state) => {
+      if (state === "complete") resolve();
+    });
+    setTimeout(resolve, gatheringDeadlineMs).unref();
+  });
+  connection.setRemoteDescription(sdp, "offer");
+  connection.setLocalDescription("answer");
+  await gathered;
+  const local = connection.localDescription();
+  if (!local) throw new Error("the transport returned no answer");
+  return local.sdp.split(/\r?\n/).filter((line) => line !== "" && !/^a=(candidate:|end-of-candidates)/.test(line)).join("\r\n") + "\r\n";
+}
+
+function readRequest(text: string): TestRequest | undefined {
+  try {
+    return TestRequest.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined; // Not JSON: dropped like any other message that is not one of these.
+  }
+}

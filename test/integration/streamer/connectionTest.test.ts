@@ -1,0 +1,167 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { expect } from "chai";
+import nodeDataChannel, { type DataChannel, type PeerConnection } from "node-datachannel";
+import { connectionTest, TestSdpAnswer, TestNotice, type TestRequest } from "#contracts/connectionTest.ts";
+import { signTicket, ticketSigningKey, type TicketClaims } from "#contracts/streamTicket.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { bearing } from "#test/support/session/tickets.ts";
+import { TestResponder } from "#test/support/session/testResponder.ts";
+
+const maxTests = 2;
+const maxKbps = 2_000;
+const offerLike = "v=0\r\na=ice-ufrag:a\r\na=ice-pwd:b\r\na=fingerprint:sha-256 AA\r\n";
+
+/** What a page does, without a browser. */
+class TestPage {
+  readonly connection: PeerConnection = new nodeDataChannel.PeerConnection(randomUUID(), { iceServers: [], disableAutoNegotiation: true });
+  readonly notices: TestNotice[] = [];
+  packets: { number: number; bytes: number; at: number }[] = [];
+  isClosed = false;
+  readonly #control: DataChannel;
+
+  constructor() {
+    this.#control = this.connection.createDataChannel(connectionTest.controlChannel);
+    const packets = this.connection.createDataChannel(connectionTest.packetChannel, { unordered: true, maxRetransmits: 0 });
+    this.#control.onMessage((message) => this.notices.push(TestNotice.parse(JSON.parse(message.toString()))));
+    packets.onMessage((packet) => {
+      if (Buffer.isBuffer(packet)) this.packets.push({ number: packet.readUInt32BE(), bytes: packet.length, at: performance.now() });
+    });
+    this.connection.onStateChange((state) => { this.isClosed ||= state === "closed" || state === "disconnected" || state === "failed"; });
+    this.connection.setLocalDescription("offer");
+  }
+
+  get offer(): string {
+    return this.connection.localDescription()?.sdp ?? "";
+  }
+
+  async take({ sdp, addresses: [address], udpPort }: TestSdpAnswer): Promise<void> {
+    this.connection.setRemoteDescription(sdp, "answer");
+    this.connection.addRemoteCandidate(`a=candidate:1 1 UDP 2122317823 ${address} ${udpPort} typ host`, "0");
+    await eventually(() => this.#control.isOpen(), { what: "an open channel" });
+  }
+
+  send(request: TestRequest | string): void {
+    this.#control.sendMessage(typeof request === "string" ? request : JSON.stringify(request));
+  }
+
+  ends(): Extract<TestNotice, { t: "sent" }>[] {
+    return this.notices.filter((notice) => notice.t === "sent");
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+}
+
+describe("a game node's responder of connection tests", function () {
+  this.timeout(30_000);
+  let responder: TestResponder;
+  const pages: TestPage[] = [];
+
+  before(async () => {
+    responder = await TestResponder.start({ env: { MAX_TESTS: String(maxTests), MAX_KBPS: String(maxKbps) } });
+  });
+  after(() => responder.stop());
+  afterEach(() => {
+    for (const page of pages.splice(0)) page.close();
+  });
+
+  function aPage(): TestPage {
+    const page = new TestPage();
+    pages.push(page);
+    return page;
+  }
+
+  function ticket(claims: Partial<TicketClaims> = {}, key = responder.signingKey): string {
+    const iat = Math.floor(Date.now() / 1_000);
+    return signTicket({ aud: connectionTest.audience, sub: "player", role: "play", iat, exp: iat + 60, ...claims }, key);
+  }
+
+  const post = (body: string, headers: Record<string, string>): Promise<Response> => fetch(responder.url + connectionTest.path, { method: "POST", body, headers });
+
+  async function connect(player: string): Promise<TestPage> {
+    const page = aPage();
+    const response = await post(page.offer, bearing(ticket({ sub: player })));
+    expect(response.status).to.equal(201);
+    await page.take(TestSdpAnswer.parse(await response.json()));
+    return page;
+  }
+
+  it("takes nobody's offers but the API's", async () => {
+    const { offer } = aPage();
+    const iat = Math.floor(Date.now() / 1_000) - 7_200;
+    const statusOf = async (headers: Record<string, string>): Promise<number> => (await post(offer, headers)).status;
+    expect(await statusOf({})).to.equal(401);
+    expect(await statusOf({ authorization: "Bearer a.b.c" })).to.equal(401);
+    expect(await statusOf(bearing(ticket({}, ticketSigningKey(randomBytes(32))))), "another key").to.equal(401);
+    expect(await statusOf(bearing(ticket({ iat, exp: iat + 60 }))), "expired").to.equal(401);
+    expect(await statusOf(bearing(ticket({ aud: "gs-1" }))), "a session's").to.equal(403);
+    expect((await fetch(`${responder.url}${connectionTest.path}`)).status).to.equal(405);
+    for (const path of ["/status", "//"]) expect((await fetch(responder.url + path)).status, path).to.equal(404);
+  });
+
+  it("answers without candidates, and says where its node is reached", async () => {
+    const response = await post(aPage().offer, bearing(ticket()));
+    const sdpAnswer = TestSdpAnswer.parse(await response.json());
+    expect(sdpAnswer).to.include({ nodeName: "node1" });
+    expect(sdpAnswer.addresses).to.deep.equal(["127.0.0.1"]);
+    expect(sdpAnswer.sdp).to.match(/^v=0/).and.not.contain("a=candidate").and.not.contain("a=end-of-candidates");
+  });
+
+  for (const [what, body] of [
+    ["a text that is none", "hello"], ["one without a fingerprint", "v=0\r\na=ice-ufrag:a\r\na=ice-pwd:b\r\n"],
+    ["one for pictures", `${offerLike}m=video 9 UDP/TLS/RTP/SAVPF 96\r\n`], ["one of two connections", `${offerLike}m=application 9\r\nm=application 9\r\n`],
+    ["one that the transport cannot read", `${offerLike}m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n`],
+  ] as const) {
+    it(`refuses an offer: ${what}`, async () => {
+      const response = await post(body, bearing(ticket({ sub: "stranger" })));
+      expect(response.status).to.equal(400);
+      expect(await response.json()).to.include({ error: "invalid_offer" });
+    });
+  }
+
+  it("refuses an offer that is too long, unread", async () => {
+    expect((await post("v".repeat(70_000), bearing(ticket()))).status).to.equal(413);
+  });
+
+  it("sends pings back, and each burst once, in time and not faster than it may", async () => {
+    const page = await connect("player");
+    page.send({ t: "ping", n: 7 });
+    await eventually(() => page.notices.some((notice) => notice.t === "ping" && notice.n === 7), { what: "the ping" });
+    for (const junk of ["{", "null", JSON.stringify({ t: "send", burst: "all" }), "x".repeat(1_000)]) page.send(junk);
+    page.send({ t: "send", burst: "loss" });
+    page.send({ t: "send", burst: "loss" });
+    await eventually(() => page.ends().length === 1, { timeoutMs: 4_000, what: "the end of the small packets" });
+    await eventually(() => page.packets.length === page.ends()[0]?.packets, { what: "all of them" });
+    expect(page.packets.length).to.be.within(0.5 * connectionTest.lossPackets, connectionTest.lossPackets);
+    expect(page.packets.every(({ bytes }) => bytes === connectionTest.smallPacketBytes)).to.equal(true);
+    page.packets = [];
+    const startedAt = performance.now();
+    page.send({ t: "send", burst: "bandwidth" });
+    await eventually(() => page.ends().length === 2, { timeoutMs: 5_000, what: "the end of the large packets" });
+    expect(performance.now() - startedAt).to.be.within(0.95 * connectionTest.bandwidthMs, connectionTest.bandwidthMs + 800);
+    const kbps = page.packets.reduce((sum, { bytes }) => sum + bytes, 0) * 8 / connectionTest.bandwidthMs;
+    expect(kbps).to.be.within(0.4 * maxKbps, 1.02 * maxKbps);
+    expect(page.ends().every(({ limitKbps }) => limitKbps === maxKbps)).to.equal(true);
+    const before = page.packets.length;
+    page.send({ t: "send", burst: "bandwidth" });
+    page.send({ t: "ping", n: 8 });
+    await eventually(() => page.notices.some((notice) => notice.t === "ping" && notice.n === 8), { what: "the ping" });
+    expect(page.ends().length).to.equal(2);
+    expect(page.packets.length, "no burst of a second request").to.equal(before);
+  });
+
+  it("takes so many tests at once, one of each player, on one UDP port, and ends each after its time", async () => {
+    const [first, second] = [await connect("first"), await connect("second")];
+    const startedAt = performance.now();
+    const busy = await post(aPage().offer, bearing(ticket({ sub: "third" })));
+    expect(busy.status).to.equal(503);
+    expect(await busy.json()).to.include({ error: "not_ready" });
+    const again = await connect("first");
+    await eventually(() => first.isClosed, { what: "the end of the player's earlier test" });
+    expect(second.isClosed).to.equal(false);
+    await eventually(() => second.isClosed && again.isClosed, { timeoutMs: (connectionTest.durationSeconds + 2) * 1_000, what: "the end of both" });
+    expect(performance.now() - startedAt).to.be.above((connectionTest.durationSeconds - 2) * 1_000);
+    expect((await post(aPage().offer, bearing(ticket({ sub: "third" })))).status).to.equal(201);
+  });
+});

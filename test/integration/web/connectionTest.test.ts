@@ -1,0 +1,142 @@
+import { expect } from "chai";
+import type { Browser, Locator, Page } from "playwright-core";
+import { aGame, aUser } from "../../factories/catalog.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { signInAs } from "../../support/browser/pages.ts";
+import { buildWeb } from "../../support/browser/web.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { TestApi } from "../../support/http/api.ts";
+import { TestResponder } from "../../support/session/testResponder.ts";
+
+const testMs = 25_000;
+const limitKbps = 6_000;
+
+/** A result that was stored in the browser. */
+interface Stored {
+  direct: { state: string; figures?: { roundTripMs: number; loss: number; bandwidthKbps: number; limitKbps: number } };
+  relay: { state: string };
+  decoders: { codec: string }[];
+}
+
+describe("the test of a player's connection", function () {
+  this.timeout(60_000);
+  let responder: TestResponder;
+  let api: TestApi;
+  let browser: Browser;
+  let tab: TestWindow;
+  let page: Page;
+
+  before(async function () {
+    this.timeout(120_000);
+    responder = await TestResponder.start({ env: { MAX_KBPS: String(limitKbps), MAX_TESTS: "1" } });
+    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...responder.apiEnv } });
+    await aGame(api.deps, { slug: "alpha", title: "Alpha" });
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await api.stop();
+    await responder.stop();
+  });
+
+  beforeEach(async function () {
+    responder.way.limit(undefined);
+    responder.way.lose(0);
+    tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "connection" });
+    ({ page } = tab);
+    await page.goto("/games/alpha");
+    await signInAs(page, await aUser(api.deps));
+  });
+  afterEach(async function () {
+    await tab.close({ failed: this.currentTest?.state === "failed" });
+  });
+
+  const region = (): Locator => page.getByRole("region", { name: "Your connection" });
+  const figure = (name: string): Locator => region().locator("div", { has: page.getByRole("term").getByText(name, { exact: true }) }).getByRole("definition");
+
+  /** Runs the test by keyboard, and returns what was kept of it. */
+  async function testConnection(): Promise<Stored> {
+    const start = region().getByRole("button", { name: /^Test my connection/ });
+    await start.focus();
+    await page.keyboard.press("Enter");
+    await region().getByRole("status").getByText("Trying the direct way").waitFor();
+    await region().getByText("Tested just now").waitFor({ timeout: testMs });
+    return page.evaluate<Stored>("JSON.parse(localStorage.getItem('joypod.connectionTest'))");
+  }
+
+  it("can be cancelled without a result", async () => {
+    await region().getByRole("button", { name: "Test my connection" }).click();
+    await region().getByRole("status").getByText("Counting lost packets").waitFor();
+    await region().getByRole("button", { name: "Cancel the test" }).click();
+    await region().getByRole("button", { name: "Test my connection" }).waitFor();
+    expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
+  });
+
+  it("measures a good one, says so, and keeps it for the account's page", async () => {
+    await page.route("**/api/stream/ice-servers", (route) => route.fulfill({ json: {
+      iceServers: [{ urls: ["turn:127.0.0.1:9?transport=udp"], username: "player", credential: "secret" }], expiresInSeconds: 600,
+    } }));
+    const { direct, relay, decoders } = await testConnection();
+    expect(direct.state).to.equal("works");
+    expect(relay.state, "nothing but the relay, which is not there, was tried").to.equal("blocked");
+    expect(direct.figures?.loss).to.be.within(0, 0.01);
+    expect(direct.figures?.roundTripMs).to.be.within(0.1, 40);
+    expect(direct.figures?.bandwidthKbps).to.be.within(0.8 * limitKbps, 1.1 * limitKbps);
+    expect(decoders.map(({ codec }) => codec)).to.include("vp8");
+    await region().getByRole("status").getByText("Games will play").waitFor();
+    expect(await figure("Direct, by UDP").textContent()).to.equal("Works");
+    expect(await figure("By relay (TURN)").textContent()).to.equal("Blocked");
+    expect(await figure("Bandwidth").textContent()).to.match(/^\d(\.\d)? Mbit\/s or more$/);
+    await page.getByRole("link", { name: "Your account" }).click();
+    await region().getByText("Tested just now").waitFor();
+  });
+
+  it("counts one packet in twenty that is lost", async () => {
+    responder.way.lose(0.05);
+    const { direct } = await testConnection();
+    expect(direct.figures?.loss).to.be.within(0.03, 0.08);
+    await region().getByRole("status").getByText("of the packets get lost").waitFor();
+  });
+
+  it("measures a narrow and long way", async () => {
+    responder.way.limit(2_000, 40);
+    const { direct } = await testConnection();
+    expect(direct.figures?.bandwidthKbps).to.be.within(1_000, 2_200);
+    expect(direct.figures?.roundTripMs).to.be.within(40, 120);
+    await region().getByRole("status").getByText("less sharp picture").waitFor();
+  });
+
+  it("says that a network without UDP plays no games, and what to try", async () => {
+    responder.way.lose(1);
+    const { direct, relay } = await testConnection();
+    expect(direct.state).to.equal("blocked");
+    expect(relay.state, "no relay here").to.equal("absent");
+    const status = region().getByRole("status");
+    await status.getByText("Games will not play here").waitFor();
+    await status.getByText("Use another network").waitFor();
+    expect(await figure("Direct, by UDP").textContent()).to.equal("Blocked");
+  });
+
+  it("forgets a result of another day or another network", async () => {
+    const works = { state: "works", figures: { roundTripMs: 9, loss: 0 } };
+    const kept = { testedAt: new Date().toISOString(), network: "unknown", direct: works, relay: { state: "absent" }, decoders: [] };
+    const showWith = async (change: object): Promise<void> => {
+      await page.evaluate(`localStorage.setItem("joypod.connectionTest", ${JSON.stringify(JSON.stringify({ ...kept, ...change }))})`);
+      await page.reload();
+    };
+    await showWith({});
+    await region().getByRole("button", { name: "Test my connection again" }).waitFor();
+    for (const change of [{ testedAt: new Date(Date.now() - 25 * 3_600_000).toISOString() }, { network: "cellular" }, { direct: {} }]) {
+      await showWith(change);
+      await region().getByRole("button", { name: "Test my connection", exact: true }).waitFor();
+      expect(await region().getByText("Tested").count()).to.equal(0);
+    }
+  });
+
+  it("says plainly that no server tests connections", async () => {
+    await responder.stopProgram();
+    await region().getByRole("button", { name: "Test my connection" }).click();
+    await region().getByRole("status").getByText("This Joypod has no game server that tests connections just now. You can play all the same.").waitFor();
+    await eventually(() => region().getByRole("button", { name: "Test my connection" }).isEnabled(), { what: "another try" });
+  });
+});

@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import { join } from "node:path";
+import { TestSdpAnswer } from "#contracts/connectionTest.ts";
+import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
+import { ChildProgram, freePort } from "../processes/childProgram.ts";
+import { repositoryRoot } from "../processes/programs.ts";
+import { openBottleneck, type Bottleneck } from "./bottleneck.ts";
+import { freeUdpPort } from "./sessionPair.ts";
+
+export interface TestResponderOptions {
+  env?: Record<string, string>;
+}
+
+/** The program that answers connection tests, as a game node runs it, behind a way that can be made bad. */
+export class TestResponder {
+  /** Of an API that asks this responder. */
+  readonly apiEnv: Record<string, string>;
+  /** Where it answers itself, past the way. */
+  readonly url: string;
+  readonly signingKey: ReturnType<typeof ticketSigningKey>;
+  /** Between pages and its UDP port. */
+  readonly way: Bottleneck;
+  readonly #program: ChildProgram;
+  readonly #front: Server;
+
+  private constructor(parts: Pick<TestResponder, "apiEnv" | "url" | "signingKey" | "way">, program: ChildProgram, front: Server) {
+    ({ apiEnv: this.apiEnv, url: this.url, signingKey: this.signingKey, way: this.way } = parts);
+    this.#program = program;
+    this.#front = front;
+  }
+
+  static async start({ env = {} }: TestResponderOptions = {}): Promise<TestResponder> {
+    const seed = randomBytes(32);
+    const signingKey = ticketSigningKey(seed);
+    const [port, udpPort] = [await freePort(), await freeUdpPort()];
+    const url = `http://127.0.0.1:${port}`;
+    const program = new ChildProgram({
+      command: process.execPath, args: [join(repositoryRoot, "streamer/src/connectionTest/main.ts")],
+      env: {
+        PATH: process.env.PATH, SIGNAL_PORT: String(port), UDP_PORT: String(udpPort), NODE_NAME: "node1", HOST_IPS: "127.0.0.1",
+        TICKET_PUBLIC_KEY: ticketPublicKeyOf(signingKey), ...env,
+      },
+      isReady: async () => (await fetch(`${url}/readyz`)).ok, install: "it is the Node that runs the tests",
+    });
+    await program.start();
+    const way = await openBottleneck(udpPort);
+    const front = await serveFront(url, way.port);
+    const address = front.address();
+    const frontPort = typeof address === "object" && address ? address.port : 0;
+    const apiEnv = { CONNECTION_TEST_URL: `http://127.0.0.1:${frontPort}`, CONNECTION_TEST_SIGNING_KEY: seed.toString("base64") };
+    return new TestResponder({ apiEnv, url, signingKey, way }, program, front);
+  }
+
+  /** Stops the program, as on a node that goes away. */
+  async stopProgram(): Promise<void> {
+    await this.#program.stop();
+  }
+
+  async stop(): Promise<void> {
+    this.#front.close();
+    this.#front.closeAllConnections();
+    this.way.close();
+    await this.#program.stop();
+  }
+}
+
+/** Passes requests on; in answers the way's port stands in the place of the responder's own. */
+async function serveFront(url: string, udpPort: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+      const upstream = await fetch(url + (request.url ?? ""), {
+        method: request.method ?? "GET", headers: { authorization: request.headers.authorization ?? "" }, body: Buffer.concat(chunks),
+      });
+      const body: unknown = await upstream.json();
+      response.writeHead(upstream.status, { "content-type": "application/json" })
+        .end(JSON.stringify(upstream.status === 201 ? { ...TestSdpAnswer.parse(body), udpPort } : body));
+    })().catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}

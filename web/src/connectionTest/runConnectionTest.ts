@@ -1,0 +1,25 @@
+import { postConnectionTest, readIceServers } from "../client/connectionTests.ts";
+import { findDecoders } from "./decoders.ts";
+import { measurePath, type TestStep } from "./measurePath.ts";
+import { networkKind } from "./networkKind.ts";
+import type { TestResult } from "./testResult.ts";
+
+export interface RunOptions {
+  signal: AbortSignal;
+  onStep: (way: "direct" | "relay", step: TestStep) => void;
+}
+
+/**
+ * Tests the ways to a game server one after the other, so that none takes bandwidth from another: first by UDP alone, then by a relay, where
+ * there is one. The bandwidth is measured on the way that a game would take. Throws ApiError when no server answers.
+ */
+export async function runConnectionTest({ signal, onStep }: RunOptions): Promise<TestResult> {
+  const [iceServers, decoders] = await Promise.all([readIceServers(signal), findDecoders()]);
+  const measure = (way: "direct" | "relay", withBandwidth: boolean) => measurePath({
+    sdpAnswer: postConnectionTest, iceServers: way === "relay" ? iceServers : [], isRelayed: way === "relay", signal, withBandwidth,
+    onStep: (step) => onStep(way, step),
+  });
+  const direct = await measure("direct", true);
+  const relay = iceServers.length === 0 ? { state: "absent" } as const : await measure("relay", direct.state !== "works");
+  return { testedAt: new Date().toISOString(), network: networkKind(), direct, relay, decoders };
+}

@@ -1,0 +1,60 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import { useMutation } from "@tanstack/react-query";
+import type { TestStep } from "./measurePath.ts";
+import { runConnectionTest } from "./runConnectionTest.ts";
+import { readTestResult, storeTestResult } from "./storedResult.ts";
+import type { TestResult } from "./testResult.ts";
+
+/** Where a test is. */
+export interface TestProgress {
+  way: "direct" | "relay";
+  step: TestStep;
+}
+
+export interface ConnectionTestState {
+  /** The last result that still counts, of this page or an earlier one. */
+  result: TestResult | undefined;
+  /** Undefined while no test goes on. */
+  progress: TestProgress | undefined;
+  /** Why the last test brought no result. */
+  error: Error | null;
+  start: () => void;
+  /** Ends the test that goes on, without a result. */
+  cancel: () => void;
+}
+
+const firstProgress: TestProgress = { way: "direct", step: "connecting" };
+
+/** Runs connection tests and keeps what they found. A page that is left ends its test. */
+export function useConnectionTest(): ConnectionTestState {
+  const [result, setResult] = useState(() => readTestResult());
+  const [progress, setProgress] = useState<TestProgress>(firstProgress);
+  const running = useRef<AbortController>(undefined);
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async (signal: AbortSignal) => {
+      try {
+        return await runConnectionTest({ signal, onStep: (way, step) => setProgress({ way, step }) });
+      } catch (cause) {
+        if (signal.aborted) return undefined;
+        throw cause;
+      }
+    },
+    onSuccess: (found) => {
+      if (found === undefined) return;
+      storeTestResult(found);
+      setResult(found);
+    },
+  });
+  useEffect(() => () => running.current?.abort(), []);
+  return {
+    result,
+    progress: isPending ? progress : undefined,
+    error,
+    start: useCallback(() => {
+      running.current = new AbortController();
+      setProgress(firstProgress);
+      mutate(running.current.signal);
+    }, [mutate]),
+    cancel: useCallback(() => running.current?.abort(), []),
+  };
+}
