@@ -6,6 +6,9 @@
 programTable=$repositoryRoot/tools/fromSource/programs/table.txt
 programModules=$repositoryRoot/tools/fromSource/programs/modules
 
+# moduleSources module: its folder. The relay is a program of ours and stands beside the others.
+moduleSources() { if [ "$1" = turn ]; then printf '%s\n' "$repositoryRoot/turn"; else printf '%s\n' "$programModules/$1"; fi; }
+
 # requiredVersion module goModule: the version that the go.mod of the folder pins.
 requiredVersion() {
   awk -v of="$2" '($1 == "require" && $2 == of) {print $3} ($1 == of && $2 ~ /^v/) {print $2}' "$programModules/$1/go.mod" | head -n 1
@@ -27,11 +30,14 @@ programVersion() {
   local module of
   module=$(programCell "$1" 2)
   of=$(programCell "$1" 4)
-  if [ "$of" = - ]; then hashOf "$programModules/$module/$1"; else requiredVersion "$module" "$of"; fi
+  if [ "$module" = turn ]; then hashOf "$(moduleSources turn)"
+  elif [ "$of" = - ]; then hashOf "$programModules/$module/$1"
+  else requiredVersion "$module" "$of"
+  fi
 }
 
 # moduleFolder module: where the programs of the module are, or will be once they are built.
-moduleFolder() { printf '%s/programs/%s-%s\n' "$joypodCache" "$1" "$(hashOf "$programModules/$1")"; }
+moduleFolder() { printf '%s/programs/%s-%s\n' "$joypodCache" "$1" "$(hashOf "$(moduleSources "$1")")"; }
 
 # builtPath program: where the program built from its Go module is, or will be.
 builtPath() {

@@ -32,7 +32,7 @@ packagesOf() { awk -v module="$1" -v pattern="$2" '$2 == module && $3 ~ pattern 
 compile() {
   local module=$1 folder=$2 packages package program target
   mkdir -p "$folder"
-  cd "$programModules/$module"
+  cd "$(moduleSources "$module")"
   # One call for all packages of ours, so that one is compiled while another is linked. The others come one by one, because packages
   # whose names differ in case alone cannot stand in one call.
   mapfile -t packages < <(packagesOf "$module" '^[.]/')
