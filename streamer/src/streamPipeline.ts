@@ -69,7 +69,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   const viewers = createViewers({
     media, input, log, now, describeStream,
     codecs: codecs.filter((codec) => encoders.has(codec)),
-    address: config.announceAddress, udpPort: config.udpPort, startKbps: config.startKbps, maxKbps: config.maxKbps,
+    addresses: config.announceAddresses, udpPort: config.udpPort, startKbps: config.startKbps, maxKbps: config.maxKbps,
   });
   return {
     encoders, gamepad, input, media, viewers,

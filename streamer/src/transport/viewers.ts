@@ -19,7 +19,8 @@ export interface ViewersOptions {
   input: InputRouter;
   /** Codecs with a working encoder, best first. */
   codecs: readonly VideoCodec[];
-  address: string;
+  /** Where browsers reach the port, the most likely first. */
+  addresses: readonly string[];
   udpPort: number;
   startKbps: number;
   maxKbps: number;
@@ -107,7 +108,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     const handleInput: InputRouter["handle"] = (...args) => (holder.role === "play" ? input.handle(...args) : input.handleWatching(...args));
     const viewer: Viewer = createViewer({
       id: randomUUID(), client, holder, offer, codec, log, now: options.now,
-      address: options.address, udpPort: options.udpPort, startKbps: options.startKbps, maxKbps: options.maxKbps,
+      addresses: options.addresses, udpPort: options.udpPort, startKbps: options.startKbps, maxKbps: options.maxKbps,
       onInput: (message, reply) => isCurrent() && handleInput(message, (n) => reply({ t: "pong", n })),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),

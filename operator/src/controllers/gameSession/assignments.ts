@@ -6,10 +6,10 @@ import { keyOf, type Stored } from "#kube/object.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
-import { addressesOf } from "../../nodes/addresses.ts";
+import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
 import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
 import { portsOn, sessionsOn } from "../../nodes/occupancy.ts";
-import { announceAddress, chooseNode, choosePort, type Candidate } from "./placement.ts";
+import { chooseNode, choosePort, type Candidate } from "./placement.ts";
 import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** A session's place: a slot of a node and a media port there. */
@@ -27,7 +27,7 @@ export interface NoPlace {
 
 export interface AssignmentsDeps {
   cluster: Cluster;
-  config: Pick<Config, "gameNodeSelector" | "gpuResourceName" | "softwareSlots" | "mediaPorts" | "announceAddress" | "timing">;
+  config: Pick<Config, "gameNodeSelector" | "gpuResourceName" | "softwareSlots" | "mediaPorts" | "announceAddresses" | "timing">;
   heartbeats: Heartbeats;
   clock: Clock;
 }
@@ -89,7 +89,7 @@ export class Assignments {
     const mediaPort = choosePort(config.mediaPorts, this.#takenPorts(nodeName));
     if (mediaPort === undefined) return { reason: scheduledReasons.noFreePort, message: `All media ports of node ${nodeName} are taken.` };
     const node = cluster.nodes.get(nodeName);
-    const address = node && announceAddress(config.announceAddress, addressesOf(node));
+    const [address] = node ? announcedAddresses(config.announceAddresses, addressesOf(node)) : [];
     const assignment = { nodeName, mediaPort, address };
     this.#recent.set(keyOf(session), { ...assignment, uid: session.metadata.uid });
     return assignment;

@@ -21,7 +21,8 @@ const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 export interface PodPlace {
   nodeName: string;
   mediaPort: number;
-  address: string | undefined;
+  /** Told to browsers, the most likely first. */
+  addresses: readonly string[];
   /** Of the operator's tickets to the pod's streamer. */
   operatorPublicKey: string;
 }
@@ -125,7 +126,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         // Public keys alone: what a pod is shown by a ticket it can check, and sign none.
         TICKET_PUBLIC_KEY: spec.ticketPublicKey ?? "none",
         OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
-        ANNOUNCE_ADDRESS: place.address ?? "",
+        ANNOUNCE_ADDRESS: place.addresses.join(","),
         WIDTH: spec.stream.width,
         HEIGHT: spec.stream.height,
         FPS: spec.stream.framesPerSecond,

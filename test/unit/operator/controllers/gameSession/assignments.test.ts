@@ -17,7 +17,7 @@ describe("Assignments", () => {
 
   const config = {
     gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpuResourceName: undefined, softwareSlots: 2,
-    mediaPorts: { first: 20_000, last: 20_003 }, announceAddress: undefined,
+    mediaPorts: { first: 20_000, last: 20_003 }, announceAddresses: [],
     timing: { heartbeatStaleMs: 35_000, portQuarantineMs: 60_000, unschedulableMs: 10_000, saveGiveUpMs: 600_000 },
   };
 
