@@ -6,7 +6,7 @@ import type { Config } from "../config.ts";
 /** What making credentials of the relay needs. */
 export interface IceServersDeps {
   config: Pick<Config, "turn">;
-  clock: Clock;
+  clock: Pick<Clock, "now">;
 }
 
 /** Returns the relays with credentials for this player, as the "REST API for access to TURN services" describes them; none where there is no relay. */
