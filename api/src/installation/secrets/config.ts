@@ -8,6 +8,7 @@ const Variables = z.object({
   API_SECRET: objectName.optional(),
   OPERATOR_SECRET: objectName.optional(),
   MINIO_SECRET: objectName.optional(),
+  TURN_SECRET_NAME: objectName.optional(),
 });
 
 /** Which secrets the chart's hook makes where they are missing. */
@@ -20,11 +21,16 @@ export interface Config {
   operatorSecret: string | undefined;
   /** Of the administrator of the bundled MinIO; undefined where no stores are bundled. */
   minioSecret: string | undefined;
+  /** Of the relay's credentials; undefined where there is no relay, or an admin gives it. */
+  turnSecret: string | undefined;
 }
 
 /** Returns the configuration; throws one error that names every wrong variable. An empty one counts as not set. */
 export function readConfig(environment: Environment): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const env = readEnvironment(Variables, set, "making of secrets");
-  return { release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE, apiSecret: env.API_SECRET, operatorSecret: env.OPERATOR_SECRET, minioSecret: env.MINIO_SECRET };
+  return {
+    release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE, apiSecret: env.API_SECRET, operatorSecret: env.OPERATOR_SECRET, minioSecret: env.MINIO_SECRET,
+    turnSecret: env.TURN_SECRET_NAME,
+  };
 }

@@ -16,6 +16,9 @@ const Variables = z.object({
   NODE_AGENT_S3_BUCKET: some,
   NODE_AGENT_S3_ACCESS_KEY: some,
   NODE_AGENT_S3_SECRET_KEY: some,
+  RELAY_SECRET: objectName.optional(),
+  RELAY_NAMESPACE: objectName.optional(),
+  TURN_SECRET: some.optional(),
   BUNDLED_STORES: z.enum(["true", "false"]).transform((word) => word === "true"),
 });
 
@@ -34,6 +37,8 @@ export interface Config {
   /** Where the node agents read their key. */
   nodeAgentSecret: { name: string; namespace: string };
   nodeAgentStore: { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string };
+  /** Where the relay reads the secret of its credentials, and the secret; undefined where the chart runs no relay. */
+  relay: { ref: { name: string; namespace: string }; secret: string } | undefined;
   /** Undefined where the object store is not the bundled one. */
   minio: { admin: MinioAdminOptions; users: StoreUser[] } | undefined;
 }
@@ -49,6 +54,8 @@ export function readConfig(environment: Environment): Config {
     release: env.RELEASE_NAME,
     nodeAgentSecret: { name: env.NODE_AGENT_SECRET, namespace: env.NODE_AGENT_NAMESPACE },
     nodeAgentStore,
+    relay: env.RELAY_SECRET === undefined || env.RELAY_NAMESPACE === undefined || env.TURN_SECRET === undefined ? undefined
+      : { ref: { name: env.RELAY_SECRET, namespace: env.RELAY_NAMESPACE }, secret: env.TURN_SECRET },
     minio: env.BUNDLED_STORES ? readMinio(environment, nodeAgentStore) : undefined,
   };
 }

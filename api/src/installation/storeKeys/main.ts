@@ -1,5 +1,5 @@
 // What the chart runs beside each installed or upgraded release: gives the programs their own keys of the object store. The bundled MinIO
-// gets a user for each, and the node agents' key goes to their namespace.
+// gets a user for each, and the node agents' key goes to their namespace. So does the relay's secret, where there is a relay.
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";
 import { secrets } from "#kube/builtin.ts";
@@ -21,6 +21,10 @@ try {
   // First, because the agents' pods wait for it.
   await writeSecret(new ResourceClient(transport, secrets), config.nodeAgentSecret, labelsOf(config.release, "node-agent"), config.nodeAgentStore);
   logger.info({ name: config.nodeAgentSecret.name, namespace: config.nodeAgentSecret.namespace }, "The node agents have their key.");
+  if (config.relay !== undefined) {
+    await writeSecret(new ResourceClient(transport, secrets), config.relay.ref, labelsOf(config.release, "turn"), { secret: config.relay.secret });
+    logger.info({ name: config.relay.ref.name, namespace: config.relay.ref.namespace }, "The relay has its secret.");
+  }
   if (config.minio !== undefined) {
     const { admin, users } = config.minio;
     await whenAvailable(() => createStoreUsers(new MinioAdmin(admin), users), minioWaitMs);
