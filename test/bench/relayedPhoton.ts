@@ -18,7 +18,7 @@ export async function measureRelayedPhoton(): Promise<{ addedMs: number; directM
       direct.push(...await photons(playing, "prflx"));
       await playing.network.dropDirectMedia();
       relayed.push(...await photons(playing, "relay"));
-      await playing.network.letThrough();
+      await playing.network.restore();
     }
   } finally {
     await playing.stop();

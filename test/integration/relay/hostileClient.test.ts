@@ -1,6 +1,10 @@
 import { expect } from "chai";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
+import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
+import { tellRelays } from "#operator/relay/tellRelays.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { aGameNode, aNode } from "../../factories/gameNode.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { TestNetwork } from "../../support/network/namespaces.ts";
 import { TurnClient } from "../../support/network/turnClient.ts";
@@ -136,6 +140,49 @@ describe("the relay and a hostile client with valid credentials", function () {
     expect(await relay.tell([network.client.ipv4], { secret: "guessed" })).to.equal(401);
     expect(await relay.tell([network.client.ipv4], { at: new Date(Date.now() - 3_600_000) })).to.equal(401);
     expect(await client.permit(network.client.ipv4)).to.equal(forbidden);
+  });
+});
+
+describe("the operator and a relay", function () {
+  this.timeout(30_000);
+  let network: TestNetwork;
+  let relay: TurnRelay;
+
+  before(async () => {
+    network = await TestNetwork.create();
+    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" });
+  });
+  after(async () => {
+    await relay.stop();
+    await network.remove();
+  });
+
+  const tell = (cluster: Cluster, secret = relay.secret): Promise<void> => tellRelays(
+    { cluster, clock: systemClock, announceAddresses: [], relay: { host: relay.address, port: relayPorts.control, secret } }, new AbortController().signal,
+  );
+
+  it("agree on the addresses of game nodes, and of no other nodes", async () => {
+    const cluster = createCluster();
+    cluster.nodes.upsert(aNode("game-node", { addresses: [{ type: "InternalIP", address: "10.0.0.7" }, { type: "InternalIP", address: "fd00::7" }, { type: "ExternalIP", address: "203.0.113.7" }] }));
+    cluster.gameNodes.upsert(aGameNode("game-node"));
+    cluster.nodes.upsert(aNode("other-node", { addresses: [{ type: "InternalIP", address: "10.0.0.8" }] }));
+    await tell(cluster);
+    expect(await relay.metric("joypod_turn_node_addresses")).to.equal(3);
+    const client = await TurnClient.open({ address: relay.address, port: relayPorts.plain }, relay.login());
+    try {
+      await client.allocate();
+      expect([await client.permit("10.0.0.7"), await client.permit("203.0.113.7"), await client.permit("10.0.0.8")]).to.deep.equal(["permitted", "permitted", forbidden]);
+      cluster.gameNodes.upsert(aGameNode("other-node"));
+      await tell(cluster);
+      expect(await client.permit("10.0.0.8")).to.equal("permitted");
+    } finally {
+      client.close();
+    }
+  });
+
+  it("say when one was not told", async () => {
+    const error: unknown = await tell(createCluster(), "another secret of this length").then(() => undefined, (reason: unknown) => reason);
+    expect(error).to.be.instanceOf(AggregateError).with.property("message", "1 of 1 relays could not be told of the game nodes.");
   });
 });
 

@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import { sessionIdOf } from "../../support/browser/pages.ts";
+import { WhepPlayer } from "../../support/browser/whepPlayer.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { NetworkPlayer } from "../../support/network/networkPlayer.ts";
 import { PlayNetwork } from "../../support/network/playNetwork.ts";
@@ -28,8 +31,8 @@ describe("playing over networks", function () {
   afterEach(async function () {
     await player.close(this.currentTest?.state === "failed");
     await browser.close();
+    await playing.network.restore();
     await playing.fixture.removePod();
-    await playing.network.letThrough();
   });
 
   /** Sees the game, and is heard by it. */
@@ -66,6 +69,25 @@ describe("playing over networks", function () {
     await enter("relayed by TLS");
     await plays();
     expect(await player.path()).to.include({ local: "relay", relayProtocol: "tls" });
+  });
+
+  it("goes by the relay for somebody else's WHEP player, by the Link headers of its answer", async () => {
+    await playing.network.dropDirectMedia();
+    await enter("beside a WHEP player");
+    const id = sessionIdOf(player.page);
+    const body = JSON.stringify({ sessionId: id });
+    const ticket = await player.page.evaluate<StreamTicketResponse>(
+      `fetch("/api/game/stream-ticket", { method: "POST", headers: { "content-type": "application/json" }, body: ${JSON.stringify(body)} }).then((response) => response.json())`);
+    await player.page.goto("/"); // The page hangs up.
+    const whep = await WhepPlayer.open(browser, playing.fixture.api.url);
+    try {
+      await whep.view(ticket);
+      await whep.waitForColor(layout.keyBlock, red);
+      await whep.press("KeyA");
+      await whep.waitForColor(layout.keyBlock, green);
+    } finally {
+      await whep.close();
+    }
   });
 
   it("goes on within three seconds when the player's address changes", async () => {

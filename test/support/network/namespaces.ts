@@ -57,17 +57,14 @@ export class TestNetwork {
     return network;
   }
 
-  /** Drops what the router would pass on: the words of one rule of iptables, of both families or of one. */
-  async drop(words: string, families: readonly ("ipv4" | "ipv6")[] = ["ipv4", "ipv6"]): Promise<void> {
-    for (const family of families) {
-      await this.#onRouter(family === "ipv4" ? "iptables" : "ip6tables", "-w", "-A", "FORWARD", ...words.split(" "), "-j", "DROP");
-    }
+  /** Drops what the router would pass on: the words of one rule of iptables, for both families. */
+  async drop(words: string): Promise<void> {
+    for (const program of ["iptables", "ip6tables"]) await this.#onRouter(program, "-w", "-A", "FORWARD", ...words.split(" "), "-j", "DROP");
   }
 
   /** Drops the player's UDP to and from the node, as a firewall that lets out no unknown ports. */
   async dropDirectMedia(): Promise<void> {
-    await this.#onRouter("iptables", "-w", "-A", "FORWARD", "-i", "client", "-o", "node", "-p", "udp", "-j", "DROP");
-    await this.#onRouter("ip6tables", "-w", "-A", "FORWARD", "-i", "client", "-o", "node", "-p", "udp", "-j", "DROP");
+    await this.drop("-i client -o node -p udp");
   }
 
   /** Drops all UDP of the player. */
@@ -75,9 +72,13 @@ export class TestNetwork {
     await this.drop("-i client -p udp");
   }
 
-  /** Lets everything through again. */
-  async letThrough(): Promise<void> {
+  /** Lets everything through again, and gives the player its first address. */
+  async restore(): Promise<void> {
     for (const program of ["iptables", "ip6tables"]) await this.#onRouter(program, "-w", "-F", "FORWARD");
+    await this.dropClientIpv4();
+    this.#clientHost = 2;
+    await this.inNamespace(this.client, "ip", "address", "add", `${this.client.ipv4}/24`, "dev", "eth0");
+    await this.inNamespace(this.client, "ip", "route", "replace", "default", "via", this.#addressesAt("client", 1).ipv4);
   }
 
   /** Takes the player's cable out, or puts it in again. */

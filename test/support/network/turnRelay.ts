@@ -9,11 +9,10 @@ import { programPath } from "../processes/programs.ts";
 import type { KeyPair } from "../http/certificates.ts";
 import type { TestHost } from "./namespaces.ts";
 
-const controlPort = 8086;
 const day = 86_400;
 
 /** The ports that a relay of the tests listens on; TLS on that of the web, as the chart's Service does. */
-export const relayPorts = { plain: 3478, tls: 443 } as const;
+export const relayPorts = { plain: 3478, tls: 443, control: 8086 } as const;
 
 export interface TurnRelayOptions {
   host: TestHost;
@@ -41,7 +40,7 @@ export class TurnRelay {
         PATH: process.env["PATH"], TURN_SECRET: this.secret, PEER_PORTS: peerPorts, LISTEN_TLS: `:${relayPorts.tls}`,
         ...(certificate !== undefined && { TLS_FOLDER: this.#folder }),
       },
-      isReady: async () => (await fetch(`http://${this.address}:${controlPort}/healthz`)).ok,
+      isReady: async () => (await fetch(`http://${this.address}:${relayPorts.control}/healthz`)).ok,
     });
   }
 
@@ -53,17 +52,17 @@ export class TurnRelay {
 
   /** As the operator, tells the relay of the game nodes; returns the response's status. */
   async tell(addresses: readonly string[], { secret = this.secret, at = new Date() }: { secret?: string; at?: Date } = {}): Promise<number> {
-    const response = await fetch(`http://${this.address}:${controlPort}/game-nodes`, { method: "PUT", ...gameNodesNotice(addresses, secret, at) });
+    const response = await fetch(`http://${this.address}:${relayPorts.control}/game-nodes`, { method: "PUT", ...gameNodesNotice(addresses, secret, at) });
     return response.status;
   }
 
   async isReady(): Promise<boolean> {
-    return (await fetch(`http://${this.address}:${controlPort}/readyz`)).ok;
+    return (await fetch(`http://${this.address}:${relayPorts.control}/readyz`)).ok;
   }
 
   /** A figure of its metrics. */
   async metric(name: string): Promise<number> {
-    const text = await (await fetch(`http://${this.address}:${controlPort}/metrics`)).text();
+    const text = await (await fetch(`http://${this.address}:${relayPorts.control}/metrics`)).text();
     return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
   }
 
