@@ -15,7 +15,7 @@ export async function measureRelayedPhoton(): Promise<{ addedMs: number; directM
   const [direct, relayed]: [number[], number[]] = [[], []];
   try {
     for (let round = 0; round < rounds; round++) {
-      direct.push(...await photons(playing, "prflx"));
+      direct.push(...await photons(playing, "direct"));
       await playing.network.dropDirectMedia();
       relayed.push(...await photons(playing, "relay"));
       await playing.network.restore();
@@ -26,7 +26,7 @@ export async function measureRelayedPhoton(): Promise<{ addedMs: number; directM
   return { addedMs: median(relayed) - median(direct), directMs: median(direct), relayedMs: median(relayed) };
 }
 
-async function photons(playing: PlayNetwork, way: "prflx" | "relay"): Promise<number[]> {
+async function photons(playing: PlayNetwork, way: "direct" | "relay"): Promise<number[]> {
   const browser = await playing.launchBrowser();
   try {
     const player = await NetworkPlayer.signIn(browser, playing, `photon by ${way}`);

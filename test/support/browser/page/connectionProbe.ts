@@ -3,7 +3,7 @@
 /** How the newest connection's packets go. */
 interface ConnectionPath {
   state: string;
-  /** Of the browser's own end: `host`, `prflx` or `relay`. */
+  /** Of the browser's own end: `host`, `srflx`, `prflx` or `relay`. */
   local: string;
   /** How the browser reaches its relay; empty without one. */
   relayProtocol: string;
