@@ -13,7 +13,13 @@ describe("IceServers", () => {
     now = 0;
     asked = 0;
     respond = () => Promise.resolve(Response.json({ iceServers: [{ urls: ["turn:a"], username: `user ${asked}`, credential: "c" }], expiresInSeconds: hour }));
-    iceServers = new IceServers({ fetch: () => (asked++, respond()), now: () => now });
+    iceServers = new IceServers({
+      fetch: () => {
+        asked += 1;
+        return respond();
+      },
+      now: () => now,
+    });
   });
 
   it("asks once for connections that follow each other, or come at once", async () => {
