@@ -27,6 +27,15 @@ export class PlayNetwork {
   /** `urls` of the relay after its name, such as `turn:3478?transport=udp`. May build images: allow `imageBuildMs`. */
   static async start(urls: readonly string[] = allUrls): Promise<PlayNetwork> {
     const network = await TestNetwork.create();
+    try {
+      return await PlayNetwork.#startOn(network, urls);
+    } catch (error) {
+      await network.remove();
+      throw error;
+    }
+  }
+
+  static async #startOn(network: TestNetwork, urls: readonly string[]): Promise<PlayNetwork> {
     const authority = await CertificateAuthority.create();
     const certificate = await authority.server(names.relay, [`DNS:${names.relay}`]);
     const relay = await TurnRelay.start({ host: network.relay, peerPorts: `${mediaPort}-${mediaPort + 9}`, certificate });
