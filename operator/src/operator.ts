@@ -134,7 +134,8 @@ export class Operator {
 
   /** Ends the passes under way, writes the events that wait, and stops watching. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#controllers, this.#networkProbe, this.#streamFigures, this.#relays].map((part) => part?.stop()));
+    const parts = [...this.#controllers, this.#networkProbe, this.#streamFigures, ...(this.#relays === undefined ? [] : [this.#relays])];
+    await Promise.all(parts.map((part) => part.stop()));
     await this.#events.stop();
     await Promise.all(Object.values(this.#reflectors).map((reflector) => reflector.stop()));
   }

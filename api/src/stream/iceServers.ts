@@ -1,11 +1,16 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "#runtime/clock.ts";
 import type { IceServer, IceServersResponse } from "#contracts/http/iceServers.ts";
-import type { Config } from "../config.ts";
+
+/** Relays, and the secret that they share with the API; undefined where there are none. */
+interface RelayConfig {
+  relay: { urls: readonly string[]; secret: string } | undefined;
+  lifetimeSeconds: number;
+}
 
 /** What making credentials of the relay needs. */
 export interface IceServersDeps {
-  config: Pick<Config, "turn">;
+  config: { turn: RelayConfig };
   clock: Pick<Clock, "now">;
 }
 

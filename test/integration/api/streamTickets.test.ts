@@ -85,10 +85,10 @@ describe("tickets to streams", function () {
   });
 
   it("give WHEP players the relays in Link headers, of the answer and of OPTIONS with a ticket", async () => {
-    const answer = await offer(owner);
+    const response = await offer(owner);
     const { ticket } = (await api.as(owner).post("/api/game/stream-ticket", { sessionId: id })).json<StreamTicketResponse>();
     const options = await api.anonymous().request("OPTIONS", `/api/stream/${id}`, { headers: { authorization: `Bearer ${ticket}` } });
-    for (const { headers } of [answer, options]) {
+    for (const { headers } of [response, options]) {
       const links = (headers.get("link") ?? "").split(", ");
       expect(links).to.have.length(relays.length);
       links.forEach((link, index) => {

@@ -25,7 +25,7 @@ async function render(...args: string[]): Promise<Manifest[]> {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
 }
 
-async function refusal(...args: string[]): Promise<string> {
+async function errorOf(...args: string[]): Promise<string> {
   const error: unknown = await render(...args).then(() => undefined, (reason: unknown) => reason);
   if (error === undefined) throw new Error("helm rendered what it should refuse");
   return (error as { stderr: string }).stderr;
@@ -83,10 +83,10 @@ describe("the chart's relay", function () {
   });
 
   it("refuses values that would not work, saying what to do", async () => {
-    expect(await refusal("--set", "turn.enabled=true")).to.contain("turn.host is empty: name the host");
-    expect(await refusal(...enabled, "--set", "turn.external.existingSecret=provider")).to.contain("set one of them");
-    expect(await refusal(...enabled, "--set", "turn.namespace=joypod-sessions")).to.contain("a namespace of its own");
-    expect(await refusal(...enabled, "--set", "turn.host=https://turn.example.com")).to.contain("pattern");
+    expect(await errorOf("--set", "turn.enabled=true")).to.contain("turn.host is empty: name the host");
+    expect(await errorOf(...enabled, "--set", "turn.external.existingSecret=provider")).to.contain("set one of them");
+    expect(await errorOf(...enabled, "--set", "turn.namespace=joypod-sessions")).to.contain("a namespace of its own");
+    expect(await errorOf(...enabled, "--set", "turn.host=https://turn.example.com")).to.contain("pattern");
   });
 
   it("reaches UDP media ports alone where policies are enforced, and is told of nodes by the operator alone", async () => {

@@ -72,7 +72,7 @@ export class TestNetwork {
     await this.drop("-i client -p udp");
   }
 
-  /** Lets everything through again, and gives the player its first address. */
+  /** Lets everything through again, and puts the player back to its first address. */
   async restore(): Promise<void> {
     for (const program of ["iptables", "ip6tables"]) await this.#onRouter(program, "-w", "-F", "FORWARD");
     await this.dropClientIpv4();
@@ -88,7 +88,7 @@ export class TestNetwork {
     if (isIn) await this.#onRouter("ip", "-6", "address", "replace", `${this.#addressesAt("client", 1).ipv6}/64`, "dev", "client", "nodad");
   }
 
-  /** Gives the player another address in place of its own, as another network does. */
+  /** Moves the player to another address, as another network does. */
   async moveClient(): Promise<void> {
     const before = this.#addressesAt("client", this.#clientHost);
     const after = this.#addressesAt("client", ++this.#clientHost);
