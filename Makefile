@@ -49,7 +49,7 @@ unit: ready ## unit tests (seconds)
 
 .PHONY: integration
 integration: ready prerequisites ## integration tests on real Postgres, Redis, MinIO, etcd and kube-apiserver
-	@tools/fromSource/programs/build.sh etcd kube-apiserver kubectl helm minio
+	@tools/fromSource/programs/build.sh etcd kube-apiserver kubectl helm minio turn
 	@npm run --silent integration
 
 .PHONY: soak
@@ -59,7 +59,7 @@ soak: ready built prerequisites ## what takes many minutes by its nature: the lo
 
 .PHONY: test-long
 test-long: ready prerequisites ## what `make test` leaves out: hundreds of histories of saves; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json
-	@tools/fromSource/programs/build.sh etcd kube-apiserver minio
+	@tools/fromSource/programs/build.sh etcd kube-apiserver minio turn
 	@npm run --silent test:long
 
 .PHONY: e2e

@@ -22,6 +22,7 @@ const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: "must be a pos
 const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be a redis:// address" });
 
 const keyBytesMin = 32;
+const relaySecretMin = 16;
 
 /** What stands in examples until somebody replaces it; a service that signs with such a key is open to everybody. */
 function isPlaceholder(secret: string): boolean {
@@ -70,6 +71,10 @@ const providersFile = z.string().trim().default("").transform((file, context): P
 const secondsList = (fallback: readonly number[]) => z.string().default(fallback.join(","))
   .transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== "").map(Number))
   .pipe(z.array(z.int().min(1).max(86_400)).max(10));
+
+/** Addresses of relays, as browsers take them. */
+const relayUrls = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .pipe(z.array(z.string().regex(/^turns?:[A-Za-z0-9._:[\]-]+(\?transport=(udp|tcp))?$/, "must be turn: or turns: addresses, such as turn:turn.example.com:3478?transport=udp")).max(8));
 
 const stores = {
   DATABASE_URL: databaseUrl,
@@ -146,6 +151,9 @@ const Variables = z.object({
   SAVE_TRANSFERS_PER_HOUR: whole(limits.save.transfersPerHour, 1, 100_000),
   SAVE_SCRUB_HOURS: whole(24, 0, 8760),
   SAVE_SCRUB_BYTES_PER_SECOND: whole(8 * 2 ** 20, 1024, 2 ** 40),
+  TURN_URLS: relayUrls,
+  TURN_SECRET: z.string().trim().default(""),
+  TURN_CREDENTIAL_SECONDS: whole(limits.turnCredential.lifetimeSeconds, 60, 86_400),
   MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
   HEADERS_TIMEOUT_MS: whole(15_000, 100, 600_000),
   BODY_TIMEOUT_MS: whole(10_000, 100, 600_000),
@@ -155,6 +163,10 @@ const Variables = z.object({
   SHUTDOWN_DELAY_SECONDS: whole(5, 0, 120),
   SHUTDOWN_SECONDS: whole(20, 1, 600),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+}).superRefine(({ TURN_URLS: urls, TURN_SECRET: secret }, context) => {
+  if (urls.length > 0 && (secret.length < relaySecretMin || isPlaceholder(secret))) {
+    context.addIssue({ code: "custom", path: ["TURN_SECRET"], message: `must be what the relay of TURN_URLS knows, at least ${relaySecretMin} characters of random text: make one with 'openssl rand -base64 48'` });
+  }
 });
 
 /** Without a maximum of its own a site sends 1080p where a GPU renders, and elsewhere what it sends anyway. What it sends anyway is lowered to a maximum. */
@@ -251,6 +263,11 @@ export function readConfig(environment: Environment) {
       transfersPerHour: env.SAVE_TRANSFERS_PER_HOUR,
       /** How often each kept save is read again, and how fast; undefined for never. */
       scrub: env.SAVE_SCRUB_HOURS === 0 ? undefined : { intervalSeconds: env.SAVE_SCRUB_HOURS * 3600, bytesPerSecond: env.SAVE_SCRUB_BYTES_PER_SECOND },
+    },
+    turn: {
+      /** Undefined: players reach game nodes directly or not at all. */
+      relay: env.TURN_URLS.length === 0 ? undefined : { urls: env.TURN_URLS, secret: env.TURN_SECRET },
+      lifetimeSeconds: env.TURN_CREDENTIAL_SECONDS,
     },
     catalog: { requestsPerMinute: env.CATALOG_REQUESTS_PER_MINUTE },
     partner: {

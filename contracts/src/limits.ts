@@ -73,6 +73,10 @@ export const limits = {
     /** Nodes tried for one session before it fails. */
     placementAttempts: 2,
   },
+  /** Addresses of one node that browsers are told at most. */
+  announcedAddresses: 8,
+  /** Credentials of the relay: they open connections for so long, which then go on without them. */
+  turnCredential: { lifetimeSeconds: 3600 },
   /** Signed permission to offer to a session's streamer. */
   streamTicket: {
     /** Of a ticket that a player is given. */

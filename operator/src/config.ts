@@ -33,8 +33,13 @@ const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((
   return labels;
 });
 
-const addressList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
-  .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(3));
+const addressList = (most: number) => z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(most));
+/** Empty: there is none. */
+const hostAndPort = z.union([z.literal("").transform(() => undefined), z.string().regex(/^[A-Za-z0-9.-]+:\d{1,5}$/, "must be host:port").transform((text) => {
+  const [host = "", port] = text.split(":");
+  return { host, port: Number(port) };
+})]).optional();
 
 const groupList = z.string().default("").transform((text): unknown => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
   .pipe(z.array(z.coerce.number().int().min(1).max(2 ** 31 - 1)).max(16));
@@ -67,7 +72,9 @@ const Variables = z.object({
   SOFTWARE_SLOTS: whole(2, 1, 1000),
   MEDIA_PORT_FIRST: whole(20_000, 1024, 65_535),
   MEDIA_PORT_LAST: whole(20_999, 1024, 65_535),
-  ANNOUNCE_ADDRESS: z.union([z.ipv4(), z.ipv6(), z.literal("")]).default(""),
+  ANNOUNCE_ADDRESS: addressList(limits.announcedAddresses),
+  RELAY_CONTROL: hostAndPort,
+  TURN_SECRET: z.string().trim().default(""),
   NODE_ROOT: z.string().regex(/^\/[^:]*[^/:]$/).default("/var/lib/joypod"),
   STREAMER_IMAGE: z.string().trim().min(1),
   GAME_IMAGE: z.string().trim().min(1),
@@ -76,7 +83,7 @@ const Variables = z.object({
   SESSION_RUNTIME_CLASS: z.string().trim().default(""),
   SESSION_GRACE_SECONDS: whole(120, 15, 900),
   GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
-  INTERNET_NAMESERVERS: addressList,
+  INTERNET_NAMESERVERS: addressList(3),
   PROBE_IMAGE: z.string().trim().default(""),
   STREAMER_CPU: quantity("250m"),
   STREAMER_MEMORY: quantity("256Mi"),
@@ -97,6 +104,7 @@ const Variables = z.object({
   POD_IP: z.union([z.ipv4(), z.ipv6(), z.literal("")]).default(""),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
 }).refine((env) => env.MEDIA_PORT_FIRST <= env.MEDIA_PORT_LAST, "MEDIA_PORT_FIRST is above MEDIA_PORT_LAST")
+  .refine((env) => env.RELAY_CONTROL === undefined || env.TURN_SECRET.length >= 16, "TURN_SECRET must be what the relay of RELAY_CONTROL knows")
   .superRefine((env, context) => {
     for (const { variable, message } of gpuMistakes(env)) context.addIssue({ code: "custom", path: [variable], message });
     if (env.GAME_NETWORK === "none") return;
@@ -124,7 +132,10 @@ export function readConfig(environment: Environment) {
     /** What a session's pod requests beside what its game asks for. */
     podOverhead: { cpuMillicores: Math.ceil((parseQuantity(env.STREAMER_CPU) ?? 0) * 1000), memoryBytes: Math.ceil(parseQuantity(env.STREAMER_MEMORY) ?? 0) },
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
-    announceAddress: env.ANNOUNCE_ADDRESS === "" ? undefined : env.ANNOUNCE_ADDRESS,
+    /** Told to browsers before what the nodes say of themselves. */
+    announceAddresses: env.ANNOUNCE_ADDRESS,
+    /** Where the relays are told of the game nodes; undefined where the chart runs none. */
+    relay: env.RELAY_CONTROL === undefined ? undefined : { ...env.RELAY_CONTROL, secret: env.TURN_SECRET },
     sessionPod: {
       nodeRoot: env.NODE_ROOT,
       streamerImage: env.STREAMER_IMAGE,

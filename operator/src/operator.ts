@@ -28,6 +28,7 @@ import { askStreamer } from "./streamers/askStreamer.ts";
 import { createOperatorTickets } from "./streamers/operatorTickets.ts";
 import { StreamFigures } from "./streamers/streamFigures.ts";
 import { RepeatedJob } from "#runtime/backgroundJob.ts";
+import { tellRelays } from "./relay/tellRelays.ts";
 import { Throttle } from "./throttle.ts";
 
 /** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
@@ -37,6 +38,9 @@ const silentTooLongMs = 90_000;
 
 /** As often as Prometheus usually reads them. */
 const streamFiguresPeriodMs = 15_000;
+
+/** A relay that started anew reaches nothing before it is told. */
+const relaysPeriodMs = 5_000;
 
 /** Its maximum is short: when the API server is back after an outage, players must not wait for the back-off of what failed meanwhile. */
 const backOff = { baseMs: 20, maxMs: 5000 };
@@ -58,6 +62,8 @@ export class Operator {
   readonly #events: EventRecorder;
   readonly #networkProbe: NetworkProbe;
   readonly #streamFigures: RepeatedJob;
+  /** Undefined where there is no relay. */
+  readonly #relays: RepeatedJob | undefined;
 
   constructor({ transport, config, clock, logger, registry, kubeMetrics }: OperatorOptions) {
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
@@ -75,6 +81,10 @@ export class Operator {
     const tickets = createOperatorTickets(config.ticketSecret, clock);
     const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });
     this.#streamFigures = new RepeatedJob({ name: "streamFigures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
+    const { relay, announceAddresses } = config;
+    this.#relays = relay && new RepeatedJob({
+      name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay }, signal),
+    });
     const loads = new NodeLoads(cluster, config.podOverhead);
     const otherRequests = new OtherRequests(cluster);
     const common = { cluster, heartbeats, loads, otherRequests, events: this.#events, clock };
@@ -114,6 +124,7 @@ export class Operator {
   async lead(signal?: AbortSignal): Promise<void> {
     this.#networkProbe.start();
     this.#streamFigures.start();
+    this.#relays?.start();
     await Promise.all(this.#controllers.map((controller) => controller.start(signal)));
   }
 
@@ -128,7 +139,8 @@ export class Operator {
 
   /** Ends the passes under way, writes the events that wait, and stops watching. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#controllers, this.#networkProbe, this.#streamFigures].map((part) => part.stop()));
+    const parts = [...this.#controllers, this.#networkProbe, this.#streamFigures, ...(this.#relays === undefined ? [] : [this.#relays])];
+    await Promise.all(parts.map((part) => part.stop()));
     await this.#events.stop();
     await Promise.all(Object.values(this.#reflectors).map((reflector) => reflector.stop()));
   }

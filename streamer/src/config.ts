@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { socketNames } from "#contracts/nodeLayout.ts";
+import { limits } from "#contracts/limits.ts";
 import { signalPort, VideoCodec } from "#contracts/stream.ts";
 import { QualityPreset, qualityWithin, type QualityBounds, type StreamQuality } from "#contracts/streamQuality.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
@@ -9,6 +10,9 @@ import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 const port = z.coerce.number().int().min(1).max(65_535);
 /** A variable that the pod sets to an empty text counts as absent. */
 const address = z.union([z.ipv4(), z.ipv6(), z.literal("").transform(() => undefined)]).optional();
+/** One, or several separated by commas, the most likely first. */
+const addresses = z.string().default("").transform((list) => [...new Set(list.split(",").map((part) => part.trim()).filter((part) => part !== ""))])
+  .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(limits.announcedAddresses));
 /** Encoders need even sizes. */
 const size = z.coerce.number().int().min(160).max(4_096).multipleOf(2);
 const fps = z.coerce.number().int().min(10).max(120);
@@ -26,7 +30,7 @@ const Variables = z.object({
   SESSION_ID: z.string().min(1),
   TICKET_PUBLIC_KEY: z.union([TicketPublicKey, z.literal("none").transform(() => undefined)]),
   OPERATOR_PUBLIC_KEY: TicketPublicKey,
-  ANNOUNCE_ADDRESS: address,
+  ANNOUNCE_ADDRESS: addresses,
   HOST_IP: address,
   POD_IP: address,
   WIDTH: size.default(1280),
@@ -95,8 +99,9 @@ function qualityOf(env: z.infer<typeof Variables>): { bounds: QualityBounds; qua
 /** Returns the configuration; throws one error that names every variable that is wrong. */
 export function readConfig(environment: Environment) {
   const env = readEnvironment(Variables, environment, "streamer");
-  const announceAddress = env.ANNOUNCE_ADDRESS ?? env.HOST_IP ?? env.POD_IP;
-  if (announceAddress === undefined) {
+  const ownAddress = env.HOST_IP ?? env.POD_IP;
+  const announceAddresses = env.ANNOUNCE_ADDRESS.length > 0 || ownAddress === undefined ? env.ANNOUNCE_ADDRESS : [ownAddress];
+  if (announceAddresses.length === 0) {
     throw new Error("The streamer does not know where browsers reach it: set ANNOUNCE_ADDRESS, HOST_IP or POD_IP.");
   }
   const saves = savesOf(env);
@@ -111,7 +116,7 @@ export function readConfig(environment: Environment) {
     udpPort: env.UDP_PORT,
     /** Whose tickets are taken: viewers' are signed by the API's key, unless the session is of a version without tickets. */
     tickets: { sessionId: env.SESSION_ID, viewerKey: env.TICKET_PUBLIC_KEY, operatorKey: env.OPERATOR_PUBLIC_KEY },
-    announceAddress,
+    announceAddresses,
     startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
     codecs: env.CODECS,
     profile: env.PROFILE,

@@ -77,7 +77,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   const viewers = createViewers({
     media, input, log, now, describeStream,
     codecs: codecs.filter((codec) => encoders.has(codec)),
-    address: config.announceAddress, udpPort: config.udpPort, startKbps: config.startKbps,
+    addresses: config.announceAddresses, udpPort: config.udpPort, startKbps: config.startKbps,
     bounds: config.bounds, quality, schedule,
   });
   const { renderer, obstacle } = shown;

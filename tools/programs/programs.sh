@@ -6,9 +6,12 @@
 programTable=$repositoryRoot/tools/fromSource/programs/table.txt
 programModules=$repositoryRoot/tools/fromSource/programs/modules
 
-# moduleSource module: the folder of its go.mod; what tests alone run is among what they share.
+# moduleSource module: the folder of its go.mod. The relay is a program of ours; what tests alone run is among what they share.
 moduleSource() {
-  if [ -d "$programModules/$1" ]; then printf '%s/%s\n' "$programModules" "$1"; else printf '%s/test/support/%s\n' "$repositoryRoot" "$1"; fi
+  if [ "$1" = turn ]; then printf '%s/turn\n' "$repositoryRoot"
+  elif [ -d "$programModules/$1" ]; then printf '%s/%s\n' "$programModules" "$1"
+  else printf '%s/test/support/%s\n' "$repositoryRoot" "$1"
+  fi
 }
 
 # requiredVersion module goModule: the version that the go.mod of the folder pins.

@@ -1,7 +1,7 @@
 import type { Next } from "koa";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 
-const exposedHeaders = ["API-Version", "ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"].join(", ");
+const exposedHeaders = ["API-Version", "ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"].join(", ");
 const preflightSeconds = 600;
 
 /**

@@ -32,7 +32,7 @@ interface Description<D> {
   /** A body that the handler reads itself. */
   rawBody?: RawBody;
   /** Headers by which OPTIONS tells what the route takes. */
-  announce?: (deps: D) => Record<string, string>;
+  announce?: (deps: D, ctx: AppContext<D>) => Record<string, string>;
   /** Takes an `Idempotency-Key`: the same request with the same key is done once. */
   isIdempotent?: true;
 }

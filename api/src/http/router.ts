@@ -34,7 +34,7 @@ export function createRouter<D>(routes: readonly Route<D>[]): Middleware<D> {
     }
     ctx.set("Allow", allow);
     for (const { path, announce } of routes) {
-      if (announce !== undefined && layers.some((layer) => layer.path === path)) ctx.set(announce(ctx.deps));
+      if (announce !== undefined && layers.some((layer) => layer.path === path)) ctx.set(announce(ctx.deps, ctx));
     }
     ctx.status = 204;
   };

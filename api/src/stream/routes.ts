@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
 import { errors } from "#contracts/http/errors.ts";
+import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { StreamTicketRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
 import { findStreamer } from "./findStreamer.ts";
@@ -13,12 +14,16 @@ import { readPlain } from "../http/body.ts";
 import type { Route } from "../http/route.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
 import type { StreamerResponse } from "./streamerClient.ts";
+import { iceServersFor, linkOf, type IceServersDeps } from "./iceServers.ts";
 import { issueStreamTicket } from "./issueStreamTicket.ts";
 import { ticketForStreamer } from "./streamerTicket.ts";
-import { viewerRouteFor, type ViewerDeps } from "./viewerRoute.ts";
+import { readTicketOf, viewerRouteFor, type ViewerDeps } from "./viewerRoute.ts";
 
-const route = viewerRouteFor<OfferDeps>();
-const playerRoute = userRouteFor<OfferDeps & ViewerDeps>();
+/** What the routes of streams use. */
+type StreamDeps = OfferDeps & ViewerDeps & IceServersDeps;
+
+const route = viewerRouteFor<StreamDeps>();
+const playerRoute = userRouteFor<StreamDeps>();
 
 const messageMaxLength = 500;
 const StreamParams = z.object({ sessionId: opaqueId });
@@ -38,8 +43,14 @@ const offer = route({
   description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer stays pending, and is answered as soon as its streamer runs, which is before the game does.",
   limits: ["signalling"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
-  responses: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"] }) },
+  responses: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"], optionalHeaders: ["Link"] }) },
   errors: ["not_running", "invalid_request", "request_timeout", "payload_too_large", ...WhepErrorCode.options],
+  announce: (deps, ctx) => {
+    // Who asks without a ticket, as browsers do before a request from elsewhere, gets no credentials.
+    const grant = readTicketOf(ctx);
+    const link = grant && linkOf(iceServersFor(deps, grant.userId).iceServers);
+    return { "Accept-Post": whep.contentType, ...(link !== undefined && { Link: link }) };
+  },
   params: StreamParams,
   query: OfferQuery,
   handle: async ({ ctx, deps, viewer, params: { sessionId }, query }) => {
@@ -51,6 +62,8 @@ const offer = route({
     });
     if (response === undefined) return;
     forwardResponse(ctx, response, 201);
+    const link = linkOf(iceServersFor(deps, viewer.userId).iceServers);
+    if (link !== undefined) ctx.set("Link", link);
     if (response.connectionId !== undefined) {
       ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${response.connectionId}`);
     }
@@ -90,8 +103,22 @@ const ticket = playerRoute({
   },
 });
 
-/** Signalling for the player's own session, starting or running, and tickets for players that are no browser of theirs. */
-export const streamRoutes: readonly Route<OfferDeps & ViewerDeps>[] = [offer, hangUp, ticket];
+const iceServers = playerRoute({
+  method: "GET",
+  path: `${streamPath}/ice-servers`,
+  name: "listIceServers",
+  summary: "Get the relays",
+  description: "Relays (TURN) with credentials of the player's own, for networks that let no UDP through to game servers. They reach game servers' media ports and nothing else. WHEP players get the same in the `Link` headers of the SDP answer, and of `OPTIONS` with a ticket.",
+  limits: ["signalling"],
+  responses: { 200: IceServersResponse },
+  errors: [],
+  handle: ({ ctx, deps, user }) => {
+    ctx.body = iceServersFor(deps, user.id);
+  },
+});
+
+/** Signalling for the player's own session, starting or running, tickets for players that are no browser of theirs, and relays for both. */
+export const streamRoutes: readonly Route<StreamDeps>[] = [iceServers, offer, hangUp, ticket];
 
 /** Copies only the responses of the protocol, and never as anything a page would run: the pod runs other people's code. */
 function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {

@@ -24,8 +24,7 @@ const viewerAccess: Access<ViewerDeps, ViewerCaller> = {
   name: "viewer",
   refusesStrayQuery: true,
   admit: async (ctx, limits) => {
-    const { authorization = [] } = ctx.req.headersDistinct;
-    const ticket = authorization.length === 1 ? bearerTicket(authorization[0]) : undefined;
+    const ticket = ticketIn(ctx);
     if (ticket !== undefined) return { viewer: await requireTicket(ctx, ticket, limits) };
     const { user } = await userAccess.admit(ctx, limits);
     return { viewer: { userId: user.id, role: "play" } };
@@ -40,6 +39,17 @@ async function requireTicket(ctx: AppContext<ViewerDeps>, ticket: string, limits
   if (ctx.params.sessionId !== grant.sessionId) throw forbidden("This ticket is for another session.");
   await applyRateLimits(ctx, limits, grant.userId);
   return grant;
+}
+
+function ticketIn(ctx: AppContext<ViewerDeps>): string | undefined {
+  const { authorization = [] } = ctx.req.headersDistinct;
+  return authorization.length === 1 ? bearerTicket(authorization[0]) : undefined;
+}
+
+/** Returns what the request's ticket grants; undefined without a ticket that is valid. */
+export function readTicketOf(ctx: AppContext<ViewerDeps>): StreamGrant | undefined {
+  const ticket = ticketIn(ctx);
+  return ticket === undefined ? undefined : ctx.deps.streamTickets.read(ticket);
 }
 
 /** Returns a function that makes routes for players and holders of tickets, and whose handlers use `D`. */

@@ -161,3 +161,25 @@ spec:
   policyName: {{ .name }}
   validationActions: [Deny]
 {{- end }}
+
+{{/* "yes" where the chart runs the relay; empty otherwise, as in values of an earlier release. */}}
+{{- define "joypod.hasRelay" -}}{{- if (.Values.turn | default dict).enabled }}yes{{ end }}{{- end }}
+
+{{/* The secret, in the release's namespace, that the API signs credentials of the relay with; empty without a relay. */}}
+{{- define "joypod.turnSecret" -}}
+{{- $turn := .Values.turn | default dict }}
+{{- if $turn.enabled }}{{ $turn.existingSecret | default (printf "%s-turn" .Release.Name) }}{{ else }}{{ ($turn.external | default dict).existingSecret }}{{ end }}
+{{- end }}
+
+{{/* UDP ports of game nodes that the relay may send to, as ranges. */}}
+{{- define "joypod.relayedPorts" -}}
+{{ .Values.media.portFirst }}-{{ .Values.media.portLast }}{{ with .Values.media.connectionTestPort }},{{ . }}{{ end }}
+{{- end }}
+
+{{/* Addresses of the chart's relay, as browsers take them. */}}
+{{- define "joypod.turnUrls" -}}
+{{- $host := .Values.turn.host }}
+{{- $urls := list (printf "turn:%s:3478?transport=udp" $host) (printf "turn:%s:3478?transport=tcp" $host) }}
+{{- if .Values.turn.tls.existingSecret }}{{ $urls = append $urls (printf "turns:%s:443?transport=tcp" $host) }}{{ end }}
+{{- join "," $urls }}
+{{- end }}

@@ -1,22 +1,27 @@
 import { isIP } from "node:net";
 import { announceAddressAnnotation } from "#contracts/crd/names.ts";
+import { limits } from "#contracts/limits.ts";
 import type { Node } from "#kube/builtin.ts";
 
-/** What a node says about the addresses browsers can reach it on. */
+/** What a node says about the addresses that it can be reached on; of each kind there may be one of IPv4 and one of IPv6, or more. */
 export interface NodeAddresses {
-  annotated: string | undefined;
-  external: string | undefined;
-  internal: string | undefined;
+  annotated: readonly string[];
+  external: readonly string[];
+  internal: readonly string[];
 }
 
 /** Returns the IP addresses on which the node can be reached; host names are left out, as ICE candidates are addresses. */
 export function addressesOf(node: Node): NodeAddresses {
-  const annotated = node.metadata.annotations?.[announceAddressAnnotation];
-  const ofType = (type: string): string | undefined =>
-    node.status?.addresses?.find((address) => address.type === type && isIP(address.address) !== 0)?.address;
-  return {
-    annotated: annotated !== undefined && isIP(annotated) !== 0 ? annotated : undefined,
-    external: ofType("ExternalIP"),
-    internal: ofType("InternalIP"),
-  };
+  const annotated = (node.metadata.annotations?.[announceAddressAnnotation] ?? "").split(",").map((part) => part.trim());
+  const ofType = (type: string): string[] => (node.status?.addresses ?? []).filter((entry) => entry.type === type).map(({ address }) => address);
+  const isAddress = (text: string): boolean => isIP(text) !== 0;
+  return { annotated: annotated.filter(isAddress), external: ofType("ExternalIP").filter(isAddress), internal: ofType("InternalIP").filter(isAddress) };
+}
+
+/**
+ * Returns the addresses that a stream on the node is announced on, the most likely first: the configured ones, the annotation's, the
+ * external and the internal ones. The last are for players and relays in the cluster's own network; which of all works, the browser finds out.
+ */
+export function announcedAddresses(configured: readonly string[], { annotated, external, internal }: NodeAddresses): string[] {
+  return [...new Set([...configured, ...annotated, ...external, ...internal])].slice(0, limits.announcedAddresses);
 }

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import nodeDataChannel, { type DataChannel, type MediaHandler, type PeerConnection, type Track } from "node-datachannel";
 import { InvalidOffer } from "../errors.ts";
-import { announceAddress } from "./sdpAnswer.ts";
+import { announceAddresses } from "./sdpAnswer.ts";
 import { extensionUris, type Offer, type OfferedCodec } from "./offer.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createRedundancy, type Redundancy } from "../rtp/redundancy.ts";
@@ -15,7 +15,7 @@ export interface PeerOptions {
   id: string;
   offer: Offer;
   codec: OfferedCodec;
-  address: string;
+  addresses: readonly string[];
   udpPort: number;
 }
 
@@ -58,7 +58,7 @@ function connectionOn(udpPort: number) {
 
 /** Sets up the connection as the offer asks, on the UDP port that all viewers share; calls `onDataChannel` for each that opens. Throws InvalidOffer. */
 export async function openPeer(
-  { id, offer, codec, address, udpPort }: PeerOptions,
+  { id, offer, codec, addresses, udpPort }: PeerOptions,
   onDataChannel: (channel: DataChannel) => void,
 ): Promise<Peer> {
   const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
@@ -77,7 +77,7 @@ export async function openPeer(
     await gathered;
     const local = connection.localDescription();
     if (!local) throw new Error("the transport returned no answer");
-    return { connection, video, audio, sdpAnswer: announceAddress(local.sdp, address, udpPort) };
+    return { connection, video, audio, sdpAnswer: announceAddresses(local.sdp, addresses, udpPort) };
   } catch (error) {
     connection.close();
     throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);

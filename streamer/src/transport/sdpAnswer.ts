@@ -1,15 +1,17 @@
-/** Priority of a host candidate of the first component, as RFC 8445 computes it. */
+/** Priority of the first host candidate, as RFC 8445 computes it; each further address has the next lower local preference. */
 const hostPriority = 2_122_317_823;
+const localPreference = 256;
 
 /**
- * Returns the SDP answer with one candidate instead of those gathered: the address and port where the node lets packets into this pod,
- * which the pod itself cannot see.
+ * Returns the SDP answer with a candidate for each address instead of those gathered, the most likely one first: addresses and port where
+ * the node lets packets into this pod, which the pod itself cannot see.
  */
-export function announceAddress(sdp: string, address: string, port: number): string {
+export function announceAddresses(sdp: string, addresses: readonly string[], port: number): string {
   const lines = sdp.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("a=candidate:") && line !== "a=end-of-candidates");
   const firstMedia = lines.findIndex((line) => line.startsWith("m="));
   const secondMedia = lines.findIndex((line, index) => index > firstMedia && line.startsWith("m="));
   const end = secondMedia === -1 ? lines.length : secondMedia; // all media share the first one's transport
-  const candidate = `a=candidate:1 1 UDP ${hostPriority} ${address} ${port} typ host`;
-  return [...lines.slice(0, end), candidate, "a=end-of-candidates", ...lines.slice(end)].join("\r\n") + "\r\n";
+  const candidates = addresses.map((address, index) =>
+    `a=candidate:${index + 1} 1 UDP ${hostPriority - index * localPreference} ${address} ${port} typ host`);
+  return [...lines.slice(0, end), ...candidates, "a=end-of-candidates", ...lines.slice(end)].join("\r\n") + "\r\n";
 }

@@ -21,7 +21,8 @@ export interface ViewersOptions {
   input: InputRouter;
   /** Codecs with a working encoder, best first. */
   codecs: readonly VideoCodec[];
-  address: string;
+  /** Where browsers reach the port, the most likely first. */
+  addresses: readonly string[];
   udpPort: number;
   startKbps: number;
   bounds: QualityBounds;
@@ -124,7 +125,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     const handleInput: InputRouter["handle"] = (...args) => (holder.role === "play" ? input.handle(...args) : input.handleWatching(...args));
     const viewer: Viewer = createViewer({
       id: randomUUID(), client, holder, offer, codec, log, now: options.now,
-      address: options.address, udpPort: options.udpPort, quality: quality.current(), startKbps: startKbpsOf(quality.current(), options.startKbps),
+      addresses: options.addresses, udpPort: options.udpPort, quality: quality.current(), startKbps: startKbpsOf(quality.current(), options.startKbps),
       onInput: (message, reply) => isCurrent() && handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: quality.ask }),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),

@@ -1,7 +1,8 @@
 import { expect } from "chai";
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { StreamTickets } from "#api/auth/streamTickets.ts";
 import { newGameSessionId } from "#api/gameSessions/id.ts";
+import type { IceServersResponse } from "#contracts/http/iceServers.ts";
 import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { bearerTicket, readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
@@ -19,6 +20,9 @@ import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperato
 const podIp = "127.77.0.4";
 const sdp = { "content-type": "application/sdp" };
 
+const relays = ["turn:turn.example.com:3478?transport=udp", "turns:turn.example.com:443?transport=tcp"];
+const relaySecret = randomBytes(32).toString("base64");
+
 describe("tickets to streams", function () {
   this.timeout(60_000);
   let api: TestApi;
@@ -28,7 +32,7 @@ describe("tickets to streams", function () {
   let id: string;
 
   before(async () => {
-    api = await TestApi.start({ kube: true });
+    api = await TestApi.start({ kube: true, env: { TURN_URLS: relays.join(","), TURN_SECRET: relaySecret } });
     operator = operatorOf(api);
     await operator.addNode(100);
     await eventually(() => api.deps.cluster.gameNodes.cache.size > 0);
@@ -63,6 +67,43 @@ describe("tickets to streams", function () {
     const ticket = bearerTicket(request?.headers.authorization);
     return ticket === undefined || ticketPublicKey === undefined ? undefined : readTicket(ticket, ticketVerifyingKey(ticketPublicKey), new Date());
   }
+
+  /** What a relay that knows the secret wants as the password of such a user. */
+  function passwordOf(username: string | undefined): string {
+    return createHmac("sha1", relaySecret).update(username ?? "").digest("base64");
+  }
+
+  it("give the page relays with credentials of the player's own, for an hour", async () => {
+    const { iceServers: [server], expiresInSeconds } = (await api.as(owner).get("/api/stream/ice-servers")).json<IceServersResponse>();
+    expect(expiresInSeconds).to.equal(3_600);
+    expect(server?.urls).to.deep.equal(relays);
+    const [expiry, name] = server?.username?.split(":") ?? [];
+    expect(name).to.equal(owner.id);
+    expect(Number(expiry) - Date.now() / 1_000).to.be.within(3_590, 3_601);
+    expect(server?.credential).to.equal(passwordOf(server?.username));
+    expectErrorResponse(await api.anonymous().get("/api/stream/ice-servers"), 401, "unauthorized");
+  });
+
+  it("give WHEP players the relays in Link headers, of the answer and of OPTIONS with a ticket", async () => {
+    const response = await offer(owner);
+    const { ticket } = (await api.as(owner).post("/api/game/stream-ticket", { sessionId: id })).json<StreamTicketResponse>();
+    const options = await api.anonymous().request("OPTIONS", `/api/stream/${id}`, { headers: { authorization: `Bearer ${ticket}` } });
+    for (const { headers } of [response, options]) {
+      const links = (headers.get("link") ?? "").split(", ");
+      expect(links).to.have.length(relays.length);
+      links.forEach((link, index) => {
+        const [, url, username, credential] = /^<([^>]+)>; rel="ice-server"; username="([^"]+)"; credential="([^"]+)"; credential-type="password"$/.exec(link) ?? [];
+        expect(url).to.equal(relays[index]);
+        expect(username).to.match(new RegExp(`^\\d+:${owner.id}$`));
+        expect(credential).to.equal(passwordOf(username));
+      });
+    }
+    for (const authorization of [undefined, "Bearer forged"]) {
+      const refused = await api.anonymous().request("OPTIONS", `/api/stream/${id}`, { headers: { ...(authorization !== undefined && { authorization }) } });
+      expect(refused.headers.get("link")).to.equal(null);
+      expect(refused.headers.get("accept-post")).to.equal("application/sdp");
+    }
+  });
 
   it("are put on the offers and hang-ups of signed-in players on their way to the pod", async () => {
     expect((await operator.session(id)).spec.ticketPublicKey).to.equal(api.deps.streamTickets.publicKey);

@@ -47,7 +47,7 @@ function aPod(namespace: string, labels: Record<string, string>): NetworkEnd {
 }
 
 function aSession(network: GameSessionSpec["network"]): NetworkEnd {
-  const { metadata } = buildPod(aGameSession({ spec: { network } }), { nodeName: "node1", mediaPort: 20_000, address: "192.0.2.1", operatorPublicKey: "A".repeat(43) }, config.sessionPod);
+  const { metadata } = buildPod(aGameSession({ spec: { network } }), { nodeName: "node1", mediaPort: 20_000, addresses: ["192.0.2.1"], operatorPublicKey: "A".repeat(43) }, config.sessionPod);
   return aPod("joypod-sessions", metadata.labels ?? {});
 }
 

@@ -99,7 +99,7 @@ const doorRules = [
 
 function sessionPod(changes: Changes = {}, spec: Partial<GameSessionSpec> = {}, { sessionPod: podConfig } = config): object {
   const session = aGameSession({ metadata: { name: "gs-one" }, spec });
-  const pod = { apiVersion: "v1", kind: "Pod", ...buildPod(session, { nodeName: "node-a", mediaPort: 20_000, address: "192.0.2.1", operatorPublicKey: "A".repeat(43) }, podConfig) };
+  const pod = { apiVersion: "v1", kind: "Pod", ...buildPod(session, { nodeName: "node-a", mediaPort: 20_000, addresses: ["192.0.2.1"], operatorPublicKey: "A".repeat(43) }, podConfig) };
   return Object.entries(changes).reduce<object>((changed, [path, value]) => withValue(changed, path.split("."), value), pod);
 }
 

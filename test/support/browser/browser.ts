@@ -21,15 +21,22 @@ export interface TestWindow {
   close: (result: { failed: boolean }) => Promise<void>;
 }
 
+/** Where a browser is, and what it takes names for. */
+export interface BrowserPlace {
+  /** A program that starts Chromium there, with all arguments that it gets. */
+  executablePath?: string;
+  flags?: readonly string[];
+}
+
 /** Starts the machine's own Chromium, without a display. Close it when done. */
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser({ executablePath: starter, flags = [] }: BrowserPlace = {}): Promise<Browser> {
   const executablePath = process.env["CHROMIUM"] ?? defaultExecutable;
   if (!existsSync(executablePath)) {
     throw new Error(`No browser at ${executablePath}: install the Debian package chromium, or name another Chromium in CHROMIUM.`);
   }
   // Chromium's own sandbox refuses to work for root.
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  return chromium.launch({ executablePath, headless: true, args: [...quietFlags, ...sandbox] });
+  return chromium.launch({ executablePath: starter ?? executablePath, headless: true, args: [...quietFlags, ...sandbox, ...flags] });
 }
 
 /** Opens a window at `baseUrl`; `name` is what its files are called when the test fails. */

@@ -36,6 +36,8 @@ export interface TestApiOptions {
   kube?: boolean;
   /** A real object store. */
   minio?: boolean;
+  /** The name that browsers know it by; it then listens on all addresses of this machine. */
+  publicName?: string;
   /** Another Redis than the run's, for tests that stop it. */
   redisUrl?: string;
   /** Another database than a fresh one, to be used by two APIs. */
@@ -79,8 +81,9 @@ export class TestApi {
     const cluster = options.kube === true ? await clusterForApi(options) : { env: { KUBECONFIG: deadKubeconfig(cleanUps) }, kube: undefined };
     const redisUrl = options.redisUrl ?? `${(await sharedRedis()).url}/${nextRedisDatabase++}`;
     const port = await freePort();
+    const url = `http://${options.publicName ?? "127.0.0.1"}:${port}`;
     const config = readConfig({
-      ...defaults, BASE_URL: `http://127.0.0.1:${port}`, DATABASE_URL: database.url, REDIS_URL: redisUrl, ...storeEnv(minio), ...cluster.env, ...options.env,
+      ...defaults, BASE_URL: url, DATABASE_URL: database.url, REDIS_URL: redisUrl, ...storeEnv(minio), ...cluster.env, ...options.env,
     });
     const logLines: string[] = [];
     const logger = createLogger({ program: "api", level: config.logLevel, secretKeys: secretLogKeys, destination: { write: (line) => keepLine(logLines, line, options.hasFaults) } });
@@ -89,9 +92,9 @@ export class TestApi {
     const background = options.kube === true ? createBackground(deps) : undefined;
     await background?.start();
     const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
-    await listen(server, port, "127.0.0.1");
+    await listen(server, port, options.publicName === undefined ? "127.0.0.1" : "::");
     await eventually(() => deps.redis.ping(), { what: "the connection to Redis" });
-    return new TestApi({ deps, url: `http://127.0.0.1:${port}`, database, logLines, kube: cluster.kube, minio, server, background }, cleanUps);
+    return new TestApi({ deps, url, database, logLines, kube: cluster.kube, minio, server, background }, cleanUps);
   }
 
   /** A browser in which `user` is signed in; `at` is another process on the same stores. */

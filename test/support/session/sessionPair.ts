@@ -27,6 +27,8 @@ export interface SessionPairOptions {
   gameMemory?: string;
   streamerEnv?: Record<string, string>;
   gameEnv?: Record<string, string>;
+  /** The network namespace that the streamer is in, and its address there; the machine's own unless given. */
+  network?: { namespace: string; address: string; udpPort: number };
   /** False: the streamer may have yet to start. */
   isReady?: false;
 }
@@ -63,24 +65,24 @@ export interface SessionPair {
 export async function startSessionPair(options: SessionPairOptions): Promise<SessionPair> {
   const { images: { engine } } = options;
   const folder = await layOut(options);
-  const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
+  const [signalPort, udpPort] = [await freePort(), options.network?.udpPort ?? await freeUdpPort()];
   const display = `:${1000 + process.pid % 5000 * 10 + nextDisplay++ % 10}`;
   const tickets = new TestTickets(options.streamerEnv?.SESSION_ID ?? "gs-test");
-  const names = { streamer: `joypod-test-streamer-${udpPort}`, game: `joypod-test-game-${udpPort}` };
-  await engine("run", "--detach", "--name", names.streamer, ...restrictions,
+  const names = { streamer: `joypod-test-streamer-${signalPort}`, game: `joypod-test-game-${signalPort}` };
+  await engine("run", "--detach", "--name", names.streamer, ...restrictions, ...networkOf(options),
     "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix`, "--volume", `${folder}/run:/run/session`,
     "--volume", `${folder}/report:/run/game:ro`,
     "--volume", `${folder}/streamer-message:/dev/termination-log`, ...environment({
       DISPLAY: display, SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", ...tickets.environment, ...options.streamerEnv,
     }), options.images.streamer);
-  await engine("run", "--detach", "--name", names.game, ...restrictions, "--ipc", `container:${names.streamer}`,
+  await engine("run", "--detach", "--name", names.game, ...restrictions, ...networkOf({}), "--ipc", `container:${names.streamer}`,
     ...options.gameMemory ? ["--memory", options.gameMemory] : [],
     "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix:ro`, "--volume", `${folder}/run:/run/session:ro`,
     "--volume", `${folder}/report:/run/game`, "--volume", `${folder}/game:/game:ro`, "--volume", `${options.saves ?? `${folder}/saves`}:/saves`,
     ...environment({ ...gameEnvironment, DISPLAY: display, ...options.gameEnv }),
     options.images.game, `/game/${"archive" in options.game ? options.game.launcher : "game.sh"}`);
 
-  const signalUrl = `http://127.0.0.1:${signalPort}`;
+  const signalUrl = `http://${options.network?.address ?? "127.0.0.1"}:${signalPort}`;
   const message = (file: string) => readFile(join(folder, file), "utf8");
   const exitOf = async (name: string) => Number(await engine("wait", name));
   const asOperator = (path: string) => fetch(signalUrl + path, { headers: bearing(tickets.operator()) });
@@ -133,7 +135,7 @@ export interface StreamerContainer {
 export async function startStreamer({ engine, streamer }: SessionImages): Promise<StreamerContainer> {
   const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
   const name = `joypod-test-streamer-${udpPort}`;
-  await engine("run", "--detach", "--name", name, ...restrictions, ...["/tmp", "/tmp/.X11-unix", "/run/session", "/run/game"].flatMap((path) => ["--tmpfs", `${path}:mode=1777`]),
+  await engine("run", "--detach", "--name", name, ...restrictions, ...networkOf({}), ...["/tmp", "/tmp/.X11-unix", "/run/session", "/run/game"].flatMap((path) => ["--tmpfs", `${path}:mode=1777`]),
     ...environment({ DISPLAY: ":999", SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", TERMINATION_LOG: "/tmp/termination" }), streamer);
   return {
     signal: async (signal) => { await engine("kill", "--signal", signal, name); },
@@ -142,10 +144,14 @@ export async function startStreamer({ engine, streamer }: SessionImages): Promis
   };
 }
 
-/** As strict as the pod: no root, no capability, nothing writable but what is mounted. The network is the machine's. */
+/** As strict as the pod: no root, no capability, nothing writable but what is mounted. The network is the machine's unless another is given. */
 const restrictions = [
-  "--user", `${player}:${player}`, "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "host",
+  "--user", `${player}:${player}`, "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 ];
+
+function networkOf({ network }: Pick<SessionPairOptions, "network">): string[] {
+  return ["--network", network === undefined ? "host" : `ns:/run/netns/${network.namespace}`];
+}
 
 const gameEnvironment = {
   PULSE_SERVER: "unix:/run/session/pulse.sock",

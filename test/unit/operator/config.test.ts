@@ -6,12 +6,13 @@ const required = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 describe("readConfig of the operator", () => {
   it("needs the two images only", () => {
     expect(readConfig(required)).to.deep.include({
-      sessionsNamespace: "joypod-sessions", gameNodeSelector: { "nvidia.com/gpu.present": "true" }, softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddress: undefined, httpPort: 8081,
+      sessionsNamespace: "joypod-sessions", gameNodeSelector: { "nvidia.com/gpu.present": "true" }, softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddresses: [], relay: undefined, httpPort: 8081,
     });
   });
 
   it("takes an empty GPU resource as software rendering, and an empty address as none", () => {
-    expect(readConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.include({ gpu: undefined, announceAddress: undefined });
+    expect(readConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.deep.include({ gpu: undefined, announceAddresses: [] });
+    expect(readConfig({ ...required, ANNOUNCE_ADDRESS: "203.0.113.1, 2001:db8::1" }).announceAddresses).to.deep.equal(["203.0.113.1", "2001:db8::1"]);
   });
 
   it("gives one GPU to the game alone, unless told otherwise", () => {
@@ -83,6 +84,8 @@ describe("readConfig of the operator", () => {
     ["a label without value", { ...required, GAME_NODE_SELECTOR: "gpu" }, /write name=value/],
     ["ports the wrong way round", { ...required, MEDIA_PORT_FIRST: "3000", MEDIA_PORT_LAST: "2000" }, /MEDIA_PORT_FIRST is above/],
     ["a name for an address", { ...required, ANNOUNCE_ADDRESS: "play.example" }, /ANNOUNCE_ADDRESS/],
+    ["a relay without its secret", { ...required, RELAY_CONTROL: "relay:8086" }, /TURN_SECRET/],
+    ["a relay without a port", { ...required, RELAY_CONTROL: "relay", TURN_SECRET: "s".repeat(32) }, /RELAY_CONTROL/],
     ["a relative root", { ...required, NODE_ROOT: "var/lib" }, /NODE_ROOT/],
     ["internet without nameservers", { ...internet, INTERNET_NAMESERVERS: "" }, /INTERNET_NAMESERVERS/],
     ["internet without a probe", { ...internet, PROBE_IMAGE: "", POD_IP: "" }, /PROBE_IMAGE[^]*POD_IP/],

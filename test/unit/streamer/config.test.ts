@@ -9,7 +9,7 @@ describe("the streamer's readConfig", () => {
   it("requires a UDP port, an address, a session and the keys of its tickets, and has defaults for all else", () => {
     expect(readConfig(enough)).to.deep.include({
       display: ":99", width: 1_280, height: 720, bounds: { width: 1_280, height: 720, fps: 60, maxFps: 60, maxKbps: 8_000 },
-      quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, signalPort: 8_080, udpPort: 30_000, announceAddress: "192.0.2.1",
+      quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, signalPort: 8_080, udpPort: 30_000, announceAddresses: ["192.0.2.1"],
       startKbps: 4_000, codecs: ["h264", "vp8"], profile: "software",
       soundSocket: "/run/session/pulse.sock", gameReportPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
       tickets: { sessionId: "gs-own", viewerKey: keys.TICKET_PUBLIC_KEY, operatorKey: keys.OPERATOR_PUBLIC_KEY },
@@ -17,10 +17,11 @@ describe("the streamer's readConfig", () => {
   });
 
   it("announces ANNOUNCE_ADDRESS, else the node's address, else the pod's", () => {
-    const announced = (variables: Record<string, string>) => readConfig({ ...own, ...variables }).announceAddress;
-    expect(announced({ ANNOUNCE_ADDRESS: "203.0.113.1", HOST_IP: "192.0.2.1", POD_IP: "10.0.0.1" })).to.equal("203.0.113.1");
-    expect(announced({ ANNOUNCE_ADDRESS: "", HOST_IP: "192.0.2.1", POD_IP: "10.0.0.1" })).to.equal("192.0.2.1");
-    expect(announced({ POD_IP: "2001:db8::5" })).to.equal("2001:db8::5");
+    const announced = (variables: Record<string, string>) => readConfig({ ...own, ...variables }).announceAddresses;
+    expect(announced({ ANNOUNCE_ADDRESS: "203.0.113.1", HOST_IP: "192.0.2.1", POD_IP: "10.0.0.1" })).to.deep.equal(["203.0.113.1"]);
+    expect(announced({ ANNOUNCE_ADDRESS: "", HOST_IP: "192.0.2.1", POD_IP: "10.0.0.1" })).to.deep.equal(["192.0.2.1"]);
+    expect(announced({ POD_IP: "2001:db8::5" })).to.deep.equal(["2001:db8::5"]);
+    expect(announced({ ANNOUNCE_ADDRESS: "203.0.113.1, 2001:db8::1,203.0.113.1", HOST_IP: "192.0.2.1" })).to.deep.equal(["203.0.113.1", "2001:db8::1"]);
   });
 
   it("limits the starting bitrate to the maximum", () => {

@@ -1,16 +1,10 @@
 /** The API's calls of a connection test. All of them throw ApiError and nothing else. */
-import { z } from "zod";
+import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { whep } from "#contracts/stream.ts";
-import { ApiError, isApiError } from "./apiError.ts";
+import { ApiError } from "./apiError.ts";
 import { request, responseError } from "./request.ts";
 
 const requestTimeoutMs = 12_000;
-
-/** Servers that a browser's connections may use, as RTCPeerConnection takes them. */
-const IceServers = z.object({
-  iceServers: z.array(z.object({ urls: z.array(z.string()), username: z.string().optional(), credential: z.string().optional() })),
-  expiresInSeconds: z.number(),
-});
 
 /** Posts an offer to a game server's responder and returns its SDP answer. Errors: unavailable when there is none, no_servers when all are busy, rate_limited. */
 export async function postConnectionTest(sdp: string, signal: AbortSignal): Promise<string> {
@@ -28,11 +22,6 @@ export async function postConnectionTest(sdp: string, signal: AbortSignal): Prom
 
 /** Returns the relays that a connection may take; none where this Joypod has none. */
 export async function readIceServers(signal: AbortSignal): Promise<RTCIceServer[]> {
-  try {
-    const { iceServers } = await request(IceServers, "/api/stream/ice-servers", { signal });
-    return iceServers.map(({ urls, username, credential }) => ({ urls, ...(username !== undefined && { username }), ...(credential !== undefined && { credential }) }));
-  } catch (error) {
-    if (isApiError(error, "not_found", "method_not_allowed")) return [];
-    throw error;
-  }
+  const { iceServers } = await request(IceServersResponse, "/api/stream/ice-servers", { signal });
+  return iceServers.map(({ urls, username, credential }) => ({ urls, ...(username !== undefined && { username }), ...(credential !== undefined && { credential }) }));
 }

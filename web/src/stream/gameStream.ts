@@ -1,6 +1,7 @@
 import type { StreamInput, StreamNotice } from "#contracts/stream.ts";
 import { backOffMs } from "./backOff.ts";
 import { Emitter } from "./emitter.ts";
+import { IceServers } from "./iceServers.ts";
 import { StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
 import { isStillStarting, outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
 import { WhepError } from "./whep.ts";
@@ -15,6 +16,7 @@ export interface GameStreamEvents {
 /** The stream of one session: it connects, reconnects with back-off, and reports its state. It does not depend on the page. */
 export class GameStream extends Emitter<GameStreamEvents> {
   readonly #clientId: string;
+  readonly #iceServers = new IceServers();
   #state: StreamState = { phase: "idle" };
   #containerUrl: string | undefined;
   #connection: StreamConnection | undefined;
@@ -34,7 +36,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
 
   /** Makes the offer before the session has a stream, so that the picture appears sooner. */
   prepare(): void {
-    this.#prepared ??= new StreamConnection();
+    this.#prepared ??= new StreamConnection(this.#iceServers);
     // A browser that cannot make an offer fails again in `connect`, which reports it.
     this.#prepared.prepare().catch(() => undefined);
   }
@@ -117,7 +119,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
 
   /** Connects once; resolves when the connection has ended. */
   async #connectOnce(options: StreamConnectionOptions, onUp: () => void): Promise<ConnectionOutcome> {
-    const connection = this.#prepared ?? new StreamConnection();
+    const connection = this.#prepared ?? new StreamConnection(this.#iceServers);
     this.#prepared = undefined;
     this.#connection = connection;
     const ended = this.#endOf(connection);

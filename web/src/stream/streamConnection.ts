@@ -1,10 +1,12 @@
 import { StreamNotice, whep, type StreamInput } from "#contracts/stream.ts";
 import { preferredCodecs } from "./codecPreference.ts";
 import { Emitter } from "./emitter.ts";
+import type { IceServers } from "./iceServers.ts";
 import { InputSender } from "./inputSender.ts";
 import { deleteResource, postOffer } from "./whep.ts";
 
 const connectTimeoutMs = 15_000;
+const peerConfiguration: RTCConfiguration = { bundlePolicy: "max-bundle" };
 /** A connection that reports `disconnected` often recovers by itself; after this time it counts as lost. */
 const disconnectGraceMs = 4_000;
 
@@ -26,13 +28,19 @@ export interface StreamConnectionOptions {
 /** One peer connection to the streamer, from offer to end. It is never reused. */
 export class StreamConnection extends Emitter<StreamConnectionEvents> {
   readonly media = new MediaStream();
-  readonly #peer = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
+  readonly #iceServers: Pick<IceServers, "current">;
+  readonly #peer = new RTCPeerConnection(peerConfiguration);
   readonly #channel = this.#peer.createDataChannel(whep.dataChannel, { ordered: true });
   readonly #sender = new InputSender(this.#channel);
   #offer: Promise<string> | undefined;
   #resourceUrl: string | null = null;
   #graceTimer: ReturnType<typeof setTimeout> | undefined;
   #hasEnded = false;
+
+  constructor(iceServers: Pick<IceServers, "current">) {
+    super();
+    this.#iceServers = iceServers;
+  }
 
   /** Makes the offer in advance, so that `open` takes less time. */
   async prepare(): Promise<void> {
@@ -106,13 +114,15 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   }
 
   /**
-   * Makes the offer without waiting for the browser's own candidates: the streamer names the address it listens on, and learns
-   * the browser's from its first connectivity check.
+   * Makes the offer without waiting for the browser's own candidates: the streamer names the addresses it listens on, and learns
+   * the browser's, or its relay's, from its first connectivity check.
    */
   async #makeOffer(): Promise<string> {
     this.#receive("video");
     this.#receive("audio");
     this.#listen();
+    const iceServers = await this.#iceServers.current();
+    if (iceServers.length > 0) this.#peer.setConfiguration({ ...peerConfiguration, iceServers });
     await this.#peer.setLocalDescription(await this.#peer.createOffer());
     const sdp = this.#peer.localDescription?.sdp;
     if (sdp === undefined) throw new Error("The browser made no offer.");

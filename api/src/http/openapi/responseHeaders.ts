@@ -16,6 +16,8 @@ export const responseHeaders = {
     .meta({ description: "Where the caller stands in each of them: requests left (`r`) and seconds until the window ends (`t`).", examples: ['"partner";r=57;t=12'] }),
   "ETag": z.string().regex(/^W\/"[^"]+"$/).meta({ description: "Names this state of the content; send it back as `If-None-Match`.", examples: ['W/"VsZ2L6uHqYvrKkHk3WqkQg"'] }),
   "Location": z.string().min(1).meta({ description: "An absolute address.", examples: ["https://joypod.example/"] }),
+  "Link": z.string().regex(/^<turns?:[^>]+>; rel="ice-server"/)
+    .meta({ description: "The relays, as WHEP tells them: addresses with credentials.", examples: ['<turn:turn.joypod.example:3478?transport=udp>; rel="ice-server"; username="1800000000:cm3qk1x2v0001"; credential="…"; credential-type="password"'] }),
   "Set-Cookie": z.string().min(1).meta({ description: "A cookie that is set, renewed or cleared.", examples: ["auth.session-token=…; HttpOnly; SameSite=Lax; Path=/"] }),
   "Allow": z.string().min(1).meta({ description: "The methods that the address takes.", examples: ["HEAD, GET, OPTIONS"] }),
   "Accept": z.string().min(1).meta({ description: "The media types that the route takes.", examples: ["application/json"] }),

@@ -9,6 +9,7 @@ const Variables = z.object({
   OPERATOR_SECRET: objectName.optional(),
   CONNECTION_TEST_SECRET: objectName.optional(),
   MINIO_SECRET: objectName.optional(),
+  TURN_SECRET_NAME: objectName.optional(),
 });
 
 /** Which secrets the chart's hook makes where they are missing. */
@@ -23,6 +24,8 @@ export interface Config {
   connectionTestSecret: string | undefined;
   /** Of the administrator of the bundled MinIO; undefined where no stores are bundled. */
   minioSecret: string | undefined;
+  /** Of the relay's credentials; undefined where there is no relay, or an admin gives it. */
+  turnSecret: string | undefined;
 }
 
 /** Returns the configuration; throws one error that names every wrong variable. An empty one counts as not set. */
@@ -32,5 +35,6 @@ export function readConfig(environment: Environment): Config {
   return {
     release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE,
     apiSecret: env.API_SECRET, operatorSecret: env.OPERATOR_SECRET, connectionTestSecret: env.CONNECTION_TEST_SECRET, minioSecret: env.MINIO_SECRET,
+    turnSecret: env.TURN_SECRET_NAME,
   };
 }

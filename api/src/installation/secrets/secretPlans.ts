@@ -18,12 +18,13 @@ const bucket = "joypod";
 const region = "us-east-1";
 
 /** Returns the secrets that the release makes itself; their formats are those of earlier versions of the chart. */
-export function secretPlans({ release, namespace, apiSecret, operatorSecret, connectionTestSecret, minioSecret }: Config): SecretPlan[] {
+export function secretPlans({ release, namespace, apiSecret, operatorSecret, connectionTestSecret, minioSecret, turnSecret }: Config): SecretPlan[] {
   const host = (store: string): string => `${release}-${store}.${namespace}.svc`;
   const plans: SecretPlan[] = [];
   if (apiSecret !== undefined) plans.push(apiPlan(apiSecret));
   if (operatorSecret !== undefined) plans.push(operatorPlan(operatorSecret));
   if (connectionTestSecret !== undefined) plans.push(connectionTestPlan(connectionTestSecret));
+  if (turnSecret !== undefined) plans.push(turnPlan(turnSecret));
   if (minioSecret !== undefined) {
     const endpoint = `http://${host("minio")}:9000`;
     plans.push(
@@ -57,6 +58,10 @@ function connectionTestPlan(name: string): SecretPlan {
       return { signingKey, publicKey: ticketPublicKeyOf(ticketSigningKey(Buffer.from(signingKey, "base64"))), ...kept };
     },
   };
+}
+
+function turnPlan(name: string): SecretPlan {
+  return { name, component: "turn", complete: (kept) => ({ secret: randomBytes(48).toString("base64"), ...kept }) };
 }
 
 function databasePlan(name: string, component: string, urlOf: (password: string) => string): SecretPlan {

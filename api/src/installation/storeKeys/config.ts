@@ -19,6 +19,9 @@ const Variables = z.object({
   NODE_AGENT_S3_SECRET_KEY: some,
   CONNECTION_TEST_SECRET: objectName.optional(),
   CONNECTION_TEST_PUBLIC_KEY: TicketPublicKey.optional(),
+  RELAY_SECRET: objectName.optional(),
+  RELAY_NAMESPACE: objectName.optional(),
+  TURN_SECRET: some.optional(),
   BUNDLED_STORES: z.enum(["true", "false"]).transform((word) => word === "true"),
 });
 
@@ -39,6 +42,8 @@ export interface Config {
   nodeAgentStore: { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string };
   /** Where the responders of connection tests read the public key of the API's tickets, and that key; undefined where there are none. */
   connectionTest: { secret: { name: string; namespace: string }; publicKey: string } | undefined;
+  /** Where the relay reads the secret of its credentials, and the secret; undefined where the chart runs no relay. */
+  relay: { ref: { name: string; namespace: string }; secret: string } | undefined;
   /** Undefined where the object store is not the bundled one. */
   minio: { admin: MinioAdminOptions; users: StoreUser[] } | undefined;
 }
@@ -56,6 +61,8 @@ export function readConfig(environment: Environment): Config {
     nodeAgentStore,
     connectionTest: env.CONNECTION_TEST_SECRET === undefined || env.CONNECTION_TEST_PUBLIC_KEY === undefined
       ? undefined : { secret: { name: env.CONNECTION_TEST_SECRET, namespace: env.NODE_AGENT_NAMESPACE }, publicKey: env.CONNECTION_TEST_PUBLIC_KEY },
+    relay: env.RELAY_SECRET === undefined || env.RELAY_NAMESPACE === undefined || env.TURN_SECRET === undefined ? undefined
+      : { ref: { name: env.RELAY_SECRET, namespace: env.RELAY_NAMESPACE }, secret: env.TURN_SECRET },
     minio: env.BUNDLED_STORES ? readMinio(environment, nodeAgentStore) : undefined,
   };
 }

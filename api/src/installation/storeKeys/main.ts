@@ -1,5 +1,6 @@
 // What the chart runs beside each installed or upgraded release: gives the programs their own keys of the object store. The bundled MinIO
 // gets a user for each, and the node agents' key goes to their namespace, as does what the responders beside them check the API's tickets with.
+// The relay's secret goes to its own, where there is a relay.
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";
 import { secrets } from "#kube/builtin.ts";
@@ -26,6 +27,10 @@ try {
     const { secret, publicKey } = config.connectionTest;
     await writeSecret(client, secret, labelsOf(config.release, "connection-test"), { publicKey });
     logger.info({ name: secret.name, namespace: secret.namespace }, "The responders of connection tests have the public key.");
+  }
+  if (config.relay !== undefined) {
+    await writeSecret(client, config.relay.ref, labelsOf(config.release, "turn"), { secret: config.relay.secret });
+    logger.info({ name: config.relay.ref.name, namespace: config.relay.ref.namespace }, "The relay has its secret.");
   }
   if (config.minio !== undefined) {
     const { admin, users } = config.minio;

@@ -48,7 +48,7 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
   const reason = node && unschedulableBecause(node, hasHeartbeat, rules);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
   const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
-  const { external, internal } = node ? addressesOf(node) : {};
+  const { external: [external] = [], internal: [internal] = [] } = node ? addressesOf(node) : {};
   const addresses = { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) };
   return {
     observedGeneration,

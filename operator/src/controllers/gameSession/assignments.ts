@@ -7,13 +7,13 @@ import { keyOf, refOf, type Stored } from "#kube/object.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
-import { addressesOf } from "../../nodes/addresses.ts";
+import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
 import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
 import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { portsOn } from "../../nodes/occupancy.ts";
 import { stateOn } from "../../content/fill.ts";
-import { announceAddress, chooseNode, choosePort, whyNoNode, type Candidate } from "./placement.ts";
+import { chooseNode, choosePort, whyNoNode, type Candidate } from "./placement.ts";
 import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** A session's place: a slot of a node and a media port there. */
@@ -34,7 +34,7 @@ export interface NoPlace {
 
 export interface AssignmentsDeps {
   cluster: Cluster;
-  config: Pick<Config, "gameNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddress" | "podOverhead" | "timing">;
+  config: Pick<Config, "gameNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddresses" | "podOverhead" | "timing">;
   loads: NodeLoads;
   otherRequests: OtherRequests;
   heartbeats: Heartbeats;
@@ -94,7 +94,7 @@ export class Assignments {
     const mediaPort = choosePort(config.mediaPorts, this.#takenPorts(nodeName));
     if (mediaPort === undefined) return { reason: scheduledReasons.noFreePort, message: `All media ports of node ${nodeName} are taken.` };
     const node = cluster.nodes.get(nodeName);
-    const address = node && announceAddress(config.announceAddress, addressesOf(node));
+    const [address] = node ? announcedAddresses(config.announceAddresses, addressesOf(node)) : [];
     const assignment = { nodeName, mediaPort, address };
     this.#recent.set(keyOf(session), { ...assignment, uid: session.metadata.uid, share: sessionShare(session.spec, config.podOverhead) });
     return assignment;

@@ -1,6 +1,5 @@
 import { lackOf, type Lack, type NodeShare, type PodResources } from "#contracts/crd/nodeShare.ts";
 import { scheduledReasons } from "#contracts/crd/reasons.ts";
-import type { NodeAddresses } from "../../nodes/addresses.ts";
 
 /** A game node that could take a session. */
 export interface Candidate {
@@ -67,9 +66,4 @@ function byPreference(a: Candidate, b: Candidate): number {
 export function choosePort({ first, last }: { first: number; last: number }, taken: ReadonlySet<number>): number | undefined {
   for (let port = first; port <= last; port++) if (!taken.has(port)) return port;
   return undefined;
-}
-
-/** Returns the address that a stream is announced on: the configured one, else the node's annotation, its external or its internal address. */
-export function announceAddress(configured: string | undefined, { annotated, external, internal }: NodeAddresses): string | undefined {
-  return configured ?? annotated ?? external ?? internal;
 }

@@ -21,7 +21,8 @@ const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 export interface PodPlace {
   nodeName: string;
   mediaPort: number;
-  address: string | undefined;
+  /** Told to browsers, the most likely first. */
+  addresses: readonly string[];
   /** Of the operator's tickets to the pod's streamer. */
   operatorPublicKey: string;
 }
@@ -128,7 +129,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         // Public keys alone: what a pod is shown by a ticket it can check, and sign none.
         TICKET_PUBLIC_KEY: spec.ticketPublicKey ?? "none",
         OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
-        ANNOUNCE_ADDRESS: place.address ?? "",
+        ANNOUNCE_ADDRESS: place.addresses.join(","),
         ...streamVariables(spec.stream, config.startBitrateKbps),
         PROFILE: spec.profile.toLowerCase(),
         DISPLAY_SERVER: config.displayServer,

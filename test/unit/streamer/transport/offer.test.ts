@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { InvalidOffer } from "#streamer/errors.ts";
-import { announceAddress } from "#streamer/transport/sdpAnswer.ts";
+import { announceAddresses } from "#streamer/transport/sdpAnswer.ts";
 import { parseOffer } from "#streamer/transport/offer.ts";
 
 const chromium = `v=0
@@ -81,15 +81,17 @@ describe("parseOffer", () => {
   }
 });
 
-describe("announceAddress", () => {
-  it("puts one candidate into the first media section", () => {
+describe("announceAddresses", () => {
+  it("puts a candidate for each address into the first media section, in their order", () => {
     const gathered = ["v=0", "m=video 9 x", "a=mid:0", "a=candidate:1 1 UDP 1 10.0.0.1 5 typ host", "a=end-of-candidates", "m=audio 9 x", "a=mid:1", ""].join("\r\n");
-    expect(announceAddress(gathered, "203.0.113.9", 30_001).split("\r\n")).to.deep.equal([
-      "v=0", "m=video 9 x", "a=mid:0", "a=candidate:1 1 UDP 2122317823 203.0.113.9 30001 typ host", "a=end-of-candidates", "m=audio 9 x", "a=mid:1", "",
+    expect(announceAddresses(gathered, ["203.0.113.9", "2001:db8::9"], 30_001).split("\r\n")).to.deep.equal([
+      "v=0", "m=video 9 x", "a=mid:0",
+      "a=candidate:1 1 UDP 2122317823 203.0.113.9 30001 typ host", "a=candidate:2 1 UDP 2122317567 2001:db8::9 30001 typ host",
+      "a=end-of-candidates", "m=audio 9 x", "a=mid:1", "",
     ]);
   });
 
   it("puts the candidate into the only media section", () => {
-    expect(announceAddress("v=0\r\nm=video 9 x\r\n", "2001:db8::1", 7)).to.match(/m=video 9 x\r\na=candidate:.* 2001:db8::1 7 typ host\r\na=end-of-candidates\r\n$/);
+    expect(announceAddresses("v=0\r\nm=video 9 x\r\n", ["2001:db8::1"], 7)).to.match(/m=video 9 x\r\na=candidate:.* 2001:db8::1 7 typ host\r\na=end-of-candidates\r\n$/);
   });
 });

@@ -4,6 +4,7 @@ import { finalizers } from "#contracts/crd/names.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons } from "#contracts/crd/reasons.ts";
+import { addressesOf, announcedAddresses } from "../../../nodes/addresses.ts";
 import { buildPod } from "../pod.ts";
 import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
 import { reportStream } from "./reportStream.ts";
@@ -23,7 +24,9 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   const { status } = world.session;
   if (status?.nodeName === undefined || status.ports === undefined) return "wait";
   if (!await isStillWanted(context)) return "wait";
-  const place = { nodeName: status.nodeName, mediaPort: status.ports.media, address: status.address, operatorPublicKey: deps.tickets.publicKey };
+  const node = deps.cluster.nodes.get(status.nodeName);
+  const addresses = node ? announcedAddresses(deps.config.announceAddresses, addressesOf(node)) : [];
+  const place = { nodeName: status.nodeName, mediaPort: status.ports.media, addresses, operatorPublicKey: deps.tickets.publicKey };
   try {
     delete draft.status.podIp; // That pod is gone: another session's pod may have its address by now.
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });

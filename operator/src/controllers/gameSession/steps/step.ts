@@ -31,7 +31,7 @@ export interface SessionDeps {
   nodeLosses: NodeLosses;
   stopTimes: StopTimes;
   events: EventSink;
-  config: Pick<Config, "sessionPod" | "timing">;
+  config: Pick<Config, "sessionPod" | "timing" | "announceAddresses">;
   clock: Clock;
   metrics: OperatorMetrics;
 }

@@ -19,7 +19,7 @@ describe("Assignments", () => {
 
   const config = {
     gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpu: undefined, tolerations: [], softwareSlots: 2,
-    mediaPorts: { first: 20_000, last: 20_003 }, announceAddress: undefined, podOverhead: { cpuMillicores: 250, memoryBytes: 256 * 2 ** 20 },
+    mediaPorts: { first: 20_000, last: 20_003 }, announceAddresses: [], podOverhead: { cpuMillicores: 250, memoryBytes: 256 * 2 ** 20 },
     timing: { heartbeatStaleMs: 35_000, portQuarantineMs: 60_000, unschedulableMs: 10_000, saveGiveUpMs: 600_000 },
   };
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { announceAddress, chooseNode, choosePort, whyNoNode, type Candidate } from "#operator/controllers/gameSession/placement.ts";
+import { chooseNode, choosePort, whyNoNode, type Candidate } from "#operator/controllers/gameSession/placement.ts";
 
 const candidate = (nodeName: string, overrides: Partial<Candidate> = {}): Candidate => ({
   nodeName, slots: 2, used: 0, content: "Absent", left: { cpuMillicores: 4000, memoryBytes: gibibytes(8) }, ...overrides,
@@ -59,18 +59,4 @@ describe("choosePort", () => {
     expect(choosePort(range, new Set([20_000, 20_002]))).to.equal(20_001);
   });
   it("returns undefined when all ports are taken", () => expect(choosePort(range, new Set([20_000, 20_001, 20_002]))).to.equal(undefined));
-});
-
-describe("announceAddress", () => {
-  const all = { annotated: "1.1.1.1", external: "2.2.2.2", internal: "3.3.3.3" };
-  const cases: [string | undefined, { annotated?: string; external?: string; internal?: string }, string | undefined][] = [
-    ["9.9.9.9", all, "9.9.9.9"],
-    [undefined, all, "1.1.1.1"],
-    [undefined, { external: "2.2.2.2", internal: "3.3.3.3" }, "2.2.2.2"],
-    [undefined, { internal: "3.3.3.3" }, "3.3.3.3"],
-    [undefined, {}, undefined],
-  ];
-  for (const [configured, { annotated, external, internal }, announced] of cases) {
-    it(`announces ${announced ?? "nothing"}`, () => expect(announceAddress(configured, { annotated, external, internal })).to.equal(announced));
-  }
 });

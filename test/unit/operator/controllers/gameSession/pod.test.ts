@@ -7,7 +7,7 @@ import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 
 const images = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
-const place = { nodeName: "node1", mediaPort: 20_003, address: "192.0.2.1", operatorPublicKey: `B${"A".repeat(42)}` };
+const place = { nodeName: "node1", mediaPort: 20_003, addresses: ["192.0.2.1", "2001:db8::1"], operatorPublicKey: `B${"A".repeat(42)}` };
 
 function podOf(session = aGameSession(), environment: Record<string, string> = {}) {
   const pod = buildPod(session, place, readConfig({ GPU_RESOURCE_NAME: "", ...images, ...environment }).sessionPod);
@@ -108,7 +108,7 @@ describe("buildPod", () => {
     const { streamer, game } = podOf();
     expect(streamer).to.include({ restartPolicy: "Always" });
     expect(environmentOf(streamer)).to.include({
-      DISPLAY: ":99", SIGNAL_PORT: "8080", UDP_PORT: "20003", ANNOUNCE_ADDRESS: "192.0.2.1", WIDTH: "1280", HEIGHT: "720", FPS: "60",
+      DISPLAY: ":99", SIGNAL_PORT: "8080", UDP_PORT: "20003", ANNOUNCE_ADDRESS: "192.0.2.1,2001:db8::1", WIDTH: "1280", HEIGHT: "720", FPS: "60",
       START_KBPS: "4000", MAX_KBPS: "8000", CODECS: "h264,vp8", PROFILE: "software", RUN_DIR: "/run/session", TERMINATION_LOG: "/dev/termination-log",
     });
     expect(streamer.ports, "the kubelet maps no host ports of sidecars").to.deep.equal([{ name: "signal", containerPort: 8080, protocol: "TCP" }]);

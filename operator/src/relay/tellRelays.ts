@@ -1,0 +1,34 @@
+import { lookup } from "node:dns/promises";
+import { isIPv6 } from "node:net";
+import type { Clock } from "#runtime/clock.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { addressesOf, announcedAddresses } from "../nodes/addresses.ts";
+import { gameNodesNotice } from "./gameNodesNotice.ts";
+
+/** A relay that runs responds at once, and it is told again soon. */
+const timeoutMs = 2_000;
+
+/** What telling the relays needs. */
+export interface TellRelaysDeps {
+  cluster: Pick<Cluster, "nodes" | "gameNodes">;
+  clock: Clock;
+  announceAddresses: readonly string[];
+  /** Where the relays are told: a name that stands for all of them. */
+  relay: { host: string; port: number; secret: string };
+}
+
+/** Tells each relay which addresses it may reach: those of the game nodes. Throws one error that names every relay that was not told. */
+export async function tellRelays({ cluster, clock, announceAddresses, relay }: TellRelaysDeps, signal: AbortSignal): Promise<void> {
+  const nodes = cluster.gameNodes.list().flatMap(({ metadata }) => cluster.nodes.get(metadata.name) ?? []);
+  const addresses = nodes.flatMap((node) => announcedAddresses(announceAddresses, addressesOf(node)));
+  const notice = gameNodesNotice(addresses, relay.secret, clock.now());
+  const relays = await lookup(relay.host, { all: true });
+  const told = await Promise.allSettled(relays.map(async ({ address }) => {
+    const response = await fetch(`http://${isIPv6(address) ? `[${address}]` : address}:${relay.port}/game-nodes`, {
+      method: "PUT", ...notice, redirect: "error", signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    if (!response.ok) throw new Error(`${address} responded with status ${response.status}.`);
+  }));
+  const failures = told.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${relays.length} relays could not be told of the game nodes.`);
+}

@@ -1,0 +1,207 @@
+import { expect } from "chai";
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
+import { tellRelays } from "#operator/relay/tellRelays.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { aGameNode, aNode } from "../../factories/gameNode.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { TestNetwork } from "../../support/network/namespaces.ts";
+import { TurnClient } from "../../support/network/turnClient.ts";
+import { relayPorts, TurnRelay } from "../../support/network/turnRelay.ts";
+
+const [forbidden, unauthorized, quotaReached, insufficientCapacity] = [403, 401, 486, 508];
+const firstPort = 20_000;
+const lastPort = 20_009;
+
+/** What listens where a game node would. */
+interface Listener { received: string[]; socket: Socket }
+
+async function listenOn(port: number, address: string): Promise<Listener> {
+  const received: string[] = [];
+  const socket = createSocket("udp4").bind(port, address);
+  await once(socket, "listening");
+  socket.on("message", (message, from) => {
+    received.push(message.toString());
+    socket.send(`re: ${message.toString()}`, from.port, from.address);
+  });
+  return { received, socket };
+}
+
+describe("the relay and a hostile client with valid credentials", function () {
+  this.timeout(60_000);
+  let network: TestNetwork;
+  let relay: TurnRelay;
+  let node: string;
+  let media: Listener;
+  let other: Listener;
+  let client: TurnClient;
+  const clients: TurnClient[] = [];
+
+  const connect = async (login = relay.login()): Promise<TurnClient> => {
+    const opened = await TurnClient.open({ address: relay.address, port: relayPorts.plain }, login);
+    clients.push(opened);
+    return opened;
+  };
+
+  before(async () => {
+    network = await TestNetwork.create();
+    relay = await TurnRelay.start({ host: network.relay, peerPorts: `${firstPort}-${lastPort}` });
+    node = network.own.ipv4; // The test process listens there, in place of a game node.
+    media = await listenOn(firstPort, node);
+    other = await listenOn(lastPort + 1, node);
+  });
+  after(async () => {
+    media.socket.close();
+    other.socket.close();
+    await relay.stop();
+    await network.remove();
+  });
+  beforeEach(async () => {
+    expect(await relay.tell([node])).to.equal(204);
+    client = await connect();
+    expect(await client.allocate()).to.equal("allocated");
+  });
+  afterEach(() => {
+    for (const opened of clients.splice(0)) opened.close();
+  });
+
+  /** Sends to the game node's media port, by which a test knows that what was sent before has arrived or never will. */
+  const afterwards = async (): Promise<void> => {
+    expect(await client.permit(node)).to.equal("permitted");
+    const mark = `mark ${Math.random()}`;
+    client.send(node, firstPort, mark);
+    await eventually(() => media.received.includes(mark), { what: "the packet to the media port" });
+  };
+
+  it("reaches a game node's media port, and hears from it", async () => {
+    expect(await client.bindChannel(node, firstPort)).to.equal("bound");
+    client.sendOnChannel("hello");
+    await eventually(() => client.received.some((data) => data.toString() === "re: hello"), { what: "the response" });
+  });
+
+  it("reaches no other port of a game node", async () => {
+    expect(await client.permit(node)).to.equal("permitted"); // Permissions are for addresses.
+    const before = await relay.metric("joypod_turn_packets_refused_total");
+    client.send(node, lastPort + 1, "to another port");
+    expect(await client.bindChannel(node, lastPort + 1)).to.equal("bound");
+    client.sendOnChannel("by a channel");
+    await afterwards();
+    expect(other.received).to.deep.equal([]);
+    expect(await relay.metric("joypod_turn_packets_refused_total")).to.equal(before + 2);
+  });
+
+  it("reaches no address that is no game node's, nor the relay's own, loopback or link-local ones", async () => {
+    await relay.tell(["198.51.100.7", "127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1"]); // Not even where it is told to.
+    const before = media.received.length;
+    for (const address of [node, network.relay.ipv4, "127.0.0.1", "169.254.169.254", "10.96.0.1", "203.0.113.10", "0.0.0.0", "224.0.0.1"]) {
+      expect(await client.permit(address), address).to.equal(forbidden);
+      expect(await client.bindChannel(address, firstPort), address).to.be.oneOf([unauthorized, forbidden]);
+    }
+    client.send(node, firstPort, "without permission");
+    await relay.tell([node]);
+    await afterwards();
+    expect(media.received.slice(before).filter((text) => text === "without permission")).to.deep.equal([]);
+  });
+
+  it("reaches a node that is none any more by no permission of before", async () => {
+    await afterwards();
+    await relay.tell([]);
+    const before = media.received.length;
+    client.send(node, firstPort, "too late");
+    await eventually(async () => await relay.metric("joypod_turn_packets_refused_total") > 0);
+    await relay.tell([node]);
+    await afterwards();
+    expect(media.received.slice(before)).to.not.include("too late");
+  });
+
+  it("gets no connection by TCP", async () => {
+    const tcp = await connect();
+    expect(await tcp.allocate("tcp")).to.equal(insufficientCapacity);
+    expect(await client.connect(node, firstPort)).to.not.equal("connected");
+  });
+
+  it("is refused with a forged, an expired or no login, and keeps what it has when its login ends", async () => {
+    for (const login of [relay.expiredLogin(), relay.login("player", new Date(), "another secret of this length"), { username: "player", credential: "x" }]) {
+      expect(await (await connect(login)).allocate()).to.be.oneOf([unauthorized, 400]);
+    }
+    expect(await client.refresh()).to.equal("kept");
+  });
+
+  it("gets a bounded number of relayed addresses, and another player still gets one", async () => {
+    const results: (number | "allocated")[] = [];
+    for (let count = 0; count < 17; count++) results.push(await (await connect(relay.login("greedy"))).allocate());
+    expect(results.filter((result) => result === "allocated")).to.have.length(16);
+    expect(results.at(-1)).to.equal(quotaReached);
+    expect(await (await connect(relay.login("modest"))).allocate()).to.equal("allocated");
+  });
+
+  it("cannot tell the relay of game nodes: only who has the secret can, a moment ago", async () => {
+    expect(await relay.tell([network.client.ipv4], { secret: "guessed" })).to.equal(401);
+    expect(await relay.tell([network.client.ipv4], { at: new Date(Date.now() - 3_600_000) })).to.equal(401);
+    expect(await client.permit(network.client.ipv4)).to.equal(forbidden);
+  });
+});
+
+describe("the operator and a relay", function () {
+  this.timeout(30_000);
+  let network: TestNetwork;
+  let relay: TurnRelay;
+
+  before(async () => {
+    network = await TestNetwork.create();
+    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" });
+  });
+  after(async () => {
+    await relay.stop();
+    await network.remove();
+  });
+
+  const tell = (cluster: Cluster, secret = relay.secret): Promise<void> => tellRelays(
+    { cluster, clock: systemClock, announceAddresses: [], relay: { host: relay.address, port: relayPorts.control, secret } }, new AbortController().signal,
+  );
+
+  it("agree on the addresses of game nodes, and of no other nodes", async () => {
+    const cluster = createCluster();
+    cluster.nodes.upsert(aNode("game-node", { addresses: [{ type: "InternalIP", address: "10.0.0.7" }, { type: "InternalIP", address: "fd00::7" }, { type: "ExternalIP", address: "203.0.113.7" }] }));
+    cluster.gameNodes.upsert(aGameNode("game-node"));
+    cluster.nodes.upsert(aNode("other-node", { addresses: [{ type: "InternalIP", address: "10.0.0.8" }] }));
+    await tell(cluster);
+    expect(await relay.metric("joypod_turn_node_addresses")).to.equal(3);
+    const client = await TurnClient.open({ address: relay.address, port: relayPorts.plain }, relay.login());
+    try {
+      await client.allocate();
+      expect([await client.permit("10.0.0.7"), await client.permit("203.0.113.7"), await client.permit("10.0.0.8")]).to.deep.equal(["permitted", "permitted", forbidden]);
+      cluster.gameNodes.upsert(aGameNode("other-node"));
+      await tell(cluster);
+      expect(await client.permit("10.0.0.8")).to.equal("permitted");
+    } finally {
+      client.close();
+    }
+  });
+
+  it("say when one was not told", async () => {
+    const error: unknown = await tell(createCluster(), "another secret of this length").then(() => undefined, (reason: unknown) => reason);
+    expect(error).to.be.instanceOf(AggregateError).with.property("message", "1 of 1 relays could not be told of the game nodes.");
+  });
+});
+
+describe("a relay that has not been told of game nodes", function () {
+  this.timeout(30_000);
+  it("is not ready, and reaches nothing", async () => {
+    const network = await TestNetwork.create();
+    const relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" });
+    const client = await TurnClient.open({ address: relay.address, port: relayPorts.plain }, relay.login());
+    try {
+      expect(await relay.isReady()).to.equal(false);
+      expect(await client.allocate()).to.equal("allocated");
+      expect(await client.permit(network.own.ipv4)).to.equal(forbidden);
+      await relay.tell([]);
+      expect(await relay.isReady()).to.equal(true);
+    } finally {
+      client.close();
+      await relay.stop();
+      await network.remove();
+    }
+  });
+});

@@ -1,0 +1,171 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const commandDeadlineMs = 15_000;
+
+/** A machine of the test network. */
+export interface TestHost {
+  /** Name of its network namespace. */
+  namespace: string;
+  ipv4: string;
+  ipv6: string;
+}
+
+const places = ["own", "client", "relay", "node"] as const;
+type Place = (typeof places)[number];
+
+let nextNetwork = 0;
+
+/**
+ * A network of four machines around a router, each a network namespace of Linux: the test process itself (which has the API's part), a
+ * player, a relay and a game node. It needs root, and reaches nothing outside this machine.
+ */
+export class TestNetwork {
+  readonly client: TestHost;
+  readonly relay: TestHost;
+  readonly node: TestHost;
+  /** Addresses of the test process. */
+  readonly own: { ipv4: string; ipv6: string };
+  readonly #router: string;
+  readonly #number: number;
+  #clientHost = 2;
+
+  private constructor(prefix: string, number: number) {
+    this.#router = `${prefix}-router`;
+    this.#number = number;
+    const hostAt = (place: Place): TestHost => ({ namespace: `${prefix}-${place}`, ...this.#addressesAt(place, 2) });
+    [this.client, this.relay, this.node] = [hostAt("client"), hostAt("relay"), hostAt("node")];
+    this.own = this.#addressesAt("own", 2);
+  }
+
+  /** Makes the network. Throws a sentence that says what is missing. */
+  static async create(): Promise<TestNetwork> {
+    if (process.getuid?.() !== 0 || !existsSync("/usr/sbin/iptables")) {
+      throw new Error("Tests of networks make network namespaces: run them as root, with the Debian packages iproute2 and iptables.");
+    }
+    // Two test processes at once have different numbers; the range is one for benchmarks, which no network of the machine uses.
+    const number = process.pid % 32 * 8 + nextNetwork++ % 8;
+    const network = new TestNetwork(`jp${process.pid}-${number}`, number);
+    try {
+      await network.#build();
+    } catch (error) {
+      await network.remove();
+      throw error;
+    }
+    return network;
+  }
+
+  /** Drops what the router would pass on: the words of one rule of iptables, for both families. */
+  async drop(words: string): Promise<void> {
+    for (const program of ["iptables", "ip6tables"]) await this.#onRouter(program, "-w", "-A", "FORWARD", ...words.split(" "), "-j", "DROP");
+  }
+
+  /** Drops the player's UDP to and from the node, as a firewall that lets out no unknown ports. */
+  async dropDirectMedia(): Promise<void> {
+    await this.drop("-i client -o node -p udp");
+  }
+
+  /** Drops all UDP of the player. */
+  async dropUdp(): Promise<void> {
+    await this.drop("-i client -p udp");
+  }
+
+  /** Lets everything through again, and puts the player back to its first address. */
+  async restore(): Promise<void> {
+    for (const program of ["iptables", "ip6tables"]) await this.#onRouter(program, "-w", "-F", "FORWARD");
+    await this.dropClientIpv4();
+    this.#clientHost = 2;
+    await this.inNamespace(this.client, "ip", "address", "add", `${this.client.ipv4}/24`, "dev", "eth0");
+    await this.inNamespace(this.client, "ip", "route", "replace", "default", "via", this.#addressesAt("client", 1).ipv4);
+  }
+
+  /** Takes the player's cable out, or puts it in again. */
+  async plugClient(isIn: boolean): Promise<void> {
+    await this.#onRouter("ip", "link", "set", "client", isIn ? "up" : "down");
+    // An interface that goes down loses its IPv6 addresses.
+    if (isIn) await this.#onRouter("ip", "-6", "address", "replace", `${this.#addressesAt("client", 1).ipv6}/64`, "dev", "client", "nodad");
+  }
+
+  /** Moves the player to another address, as another network does. */
+  async moveClient(): Promise<void> {
+    const before = this.#addressesAt("client", this.#clientHost);
+    const after = this.#addressesAt("client", ++this.#clientHost);
+    const onClient = (...words: string[]): Promise<void> => this.inNamespace(this.client, "ip", ...words);
+    await onClient("address", "add", `${after.ipv4}/24`, "dev", "eth0");
+    await onClient("address", "del", `${before.ipv4}/24`, "dev", "eth0");
+    await onClient("route", "replace", "default", "via", this.#addressesAt("client", 1).ipv4);
+  }
+
+  /** Leaves the player only IPv6. */
+  async dropClientIpv4(): Promise<void> {
+    await this.inNamespace(this.client, "ip", "-4", "address", "flush", "dev", "eth0");
+  }
+
+  /** Runs a program on a machine of the network. */
+  async inNamespace({ namespace }: Pick<TestHost, "namespace">, ...command: string[]): Promise<void> {
+    await run("ip", ["netns", "exec", namespace, ...command], { timeout: commandDeadlineMs });
+  }
+
+  async remove(): Promise<void> {
+    for (const namespace of [this.#router, this.client.namespace, this.relay.namespace, this.node.namespace]) {
+      await run("ip", ["netns", "delete", namespace], { timeout: commandDeadlineMs }).catch(() => undefined);
+    }
+  }
+
+  async #build(): Promise<void> {
+    for (const namespace of [this.#router, this.client.namespace, this.relay.namespace, this.node.namespace]) {
+      await run("ip", ["netns", "add", namespace], { timeout: commandDeadlineMs });
+      await this.inNamespace({ namespace }, "ip", "link", "set", "lo", "up");
+    }
+    await this.#onRouter("sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1");
+    for (const place of ["client", "relay", "node"] as const) await this.#connect(place, this[place].namespace);
+    await this.#connectOwn();
+  }
+
+  async #connect(place: Exclude<Place, "own">, namespace: string): Promise<void> {
+    await run("ip", ["link", "add", place, "netns", this.#router, "type", "veth", "peer", "name", "eth0", "netns", namespace], { timeout: commandDeadlineMs });
+    await this.#raise(place);
+    const [here, router] = [this.#addressesAt(place, 2), this.#addressesAt(place, 1)];
+    const inside = (...words: string[]): Promise<void> => this.inNamespace({ namespace }, "ip", ...words);
+    await inside("address", "add", `${here.ipv4}/24`, "dev", "eth0");
+    await inside("-6", "address", "add", `${here.ipv6}/64`, "dev", "eth0", "nodad");
+    await inside("link", "set", "eth0", "up");
+    await inside("route", "add", "default", "via", router.ipv4);
+    await inside("-6", "route", "add", "default", "via", router.ipv6);
+  }
+
+  /** The test process reaches the network's addresses alone through the router; its other routes stay as they are. */
+  async #connectOwn(): Promise<void> {
+    const name = `jpt${this.#number}`;
+    await run("ip", ["link", "add", "own", "netns", this.#router, "type", "veth", "peer", "name", name], { timeout: commandDeadlineMs });
+    await this.#raise("own");
+    const router = this.#addressesAt("own", 1);
+    const here = (...words: string[]) => run("ip", words, { timeout: commandDeadlineMs });
+    await here("address", "add", `${this.own.ipv4}/24`, "dev", name);
+    await here("-6", "address", "add", `${this.own.ipv6}/64`, "dev", name, "nodad");
+    await here("link", "set", name, "up");
+    for (const place of ["client", "relay", "node"] as const) {
+      const { ipv4, ipv6 } = this.#addressesAt(place, 0);
+      await here("route", "add", `${ipv4}/24`, "via", router.ipv4);
+      await here("-6", "route", "add", `${ipv6}/64`, "via", router.ipv6);
+    }
+  }
+
+  async #raise(place: Place): Promise<void> {
+    const { ipv4, ipv6 } = this.#addressesAt(place, 1);
+    await this.#onRouter("ip", "address", "add", `${ipv4}/24`, "dev", place);
+    await this.#onRouter("ip", "-6", "address", "add", `${ipv6}/64`, "dev", place, "nodad");
+    await this.#onRouter("ip", "link", "set", place, "up");
+  }
+
+  #addressesAt(place: Place, host: number): { ipv4: string; ipv6: string } {
+    const net = this.#number * 4 + places.indexOf(place);
+    return { ipv4: `198.${18 + Math.floor(net / 256)}.${net % 256}.${host}`, ipv6: `fd00:6a70:${net.toString(16)}::${host}` };
+  }
+
+  #onRouter(...command: string[]): Promise<void> {
+    return this.inNamespace({ namespace: this.#router }, ...command);
+  }
+}

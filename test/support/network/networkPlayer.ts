@@ -1,0 +1,71 @@
+import type { Browser, Page } from "playwright-core";
+import { aUser } from "../../factories/catalog.ts";
+import { openWindow, type TestWindow } from "../browser/browser.ts";
+import { pageScript } from "../browser/pageScripts.ts";
+import { PlayPage } from "../browser/playPage.ts";
+import { sessionIdOf, signInAs } from "../browser/pages.ts";
+import { eventually } from "../clocks/eventually.ts";
+import type { PlayNetwork } from "./playNetwork.ts";
+
+/** How the packets of the page's connection go. */
+export interface ConnectionPath {
+  state: string;
+  local: string;
+  relayProtocol: string;
+  remote: string;
+}
+
+/** A player in a browser of the test network. */
+export class NetworkPlayer {
+  readonly page: Page;
+  readonly game: PlayPage;
+  readonly #window: TestWindow;
+
+  private constructor(window: TestWindow, game: PlayPage) {
+    this.#window = window;
+    this.page = window.page;
+    this.game = game;
+  }
+
+  /** Signs in and opens the game's page. */
+  static async signIn(browser: Browser, { fixture }: PlayNetwork, name: string): Promise<NetworkPlayer> {
+    const window = await openWindow(browser, { baseUrl: fixture.api.url, name });
+    await window.page.addInitScript(await pageScript("connectionProbe"));
+    const game = await PlayPage.on(window.page);
+    await window.page.goto("/games/testcard");
+    await signInAs(window.page, await aUser(fixture.api.deps));
+    return new NetworkPlayer(window, game);
+  }
+
+  /** Launches the game, and resolves when its picture is there. */
+  async play({ fixture }: PlayNetwork): Promise<void> {
+    await this.page.getByRole("button", { name: "Play", exact: true }).click();
+    await this.page.waitForURL("**/play/**");
+    await fixture.letRun(sessionIdOf(this.page));
+    await this.game.waitUntilPlaying();
+  }
+
+  /** How the packets go now. */
+  async path(): Promise<ConnectionPath | undefined> {
+    return this.page.evaluate<ConnectionPath | undefined>("joypodConnection.path()");
+  }
+
+  /** Resolves when so many more frames were shown, and returns the milliseconds that this took. */
+  async showsMore(frames: number, timeoutMs: number): Promise<number> {
+    const started = performance.now();
+    let last = await this.game.frames();
+    let shown = 0;
+    await eventually(async () => {
+      const now = await this.game.frames();
+      // Another connection counts from nothing.
+      shown += now >= last ? now - last : now;
+      last = now;
+      return shown >= frames;
+    }, { timeoutMs, what: `${frames} more frames` });
+    return performance.now() - started;
+  }
+
+  async close(failed: boolean): Promise<void> {
+    await this.#window.close({ failed });
+  }
+}

@@ -1,0 +1,72 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { launchBrowser } from "../browser/browser.ts";
+import { PlayFixture } from "../fixtures/playFixture.ts";
+import { CertificateAuthority } from "../http/certificates.ts";
+import { TestNetwork } from "./namespaces.ts";
+import { TurnRelay } from "./turnRelay.ts";
+
+const mediaPort = 20_000;
+const names = { play: "play.test", relay: "turn.test" } as const;
+
+/** Playing over a network: the API here, the streamer on a game node, the relay and the player's browser on machines of their own. */
+export class PlayNetwork {
+  readonly network: TestNetwork;
+  readonly relay: TurnRelay;
+  readonly fixture: PlayFixture;
+  readonly #folder = mkdtempSync(join(tmpdir(), "joypod-browser-"));
+
+  private constructor(network: TestNetwork, relay: TurnRelay, fixture: PlayFixture) {
+    this.network = network;
+    this.relay = relay;
+    this.fixture = fixture;
+  }
+
+  /** `urls` of the relay after its name, such as `turn:3478?transport=udp`. May build images: allow `imageBuildMs`. */
+  static async start(urls: readonly string[] = allUrls): Promise<PlayNetwork> {
+    const network = await TestNetwork.create();
+    try {
+      return await PlayNetwork.#startOn(network, urls);
+    } catch (error) {
+      await network.remove();
+      throw error;
+    }
+  }
+
+  static async #startOn(network: TestNetwork, urls: readonly string[]): Promise<PlayNetwork> {
+    const authority = await CertificateAuthority.create();
+    const certificate = await authority.server(names.relay, [`DNS:${names.relay}`]);
+    const relay = await TurnRelay.start({ host: network.relay, peerPorts: `${mediaPort}-${mediaPort + 9}`, certificate });
+    const addresses = [network.node.ipv4, network.node.ipv6];
+    await relay.tell(addresses);
+    const fixture = await PlayFixture.start({
+      publicName: names.play,
+      apiEnv: { TURN_URLS: urls.map((url) => url.replace(/^(turns?):/, `$1:${names.relay}:`)).join(","), TURN_SECRET: relay.secret },
+      streamer: { network: { namespace: network.node.namespace, address: network.node.ipv4, udpPort: mediaPort }, addresses },
+    });
+    return new PlayNetwork(network, relay, fixture);
+  }
+
+  /** Starts the player's browser; `family` is the one by which it knows the API and the relay. */
+  async launchBrowser(family: "ipv4" | "ipv6" = "ipv4"): Promise<Browser> {
+    const executablePath = join(this.#folder, "chromium");
+    writeFileSync(executablePath, `#!/bin/sh\nexec ip netns exec ${this.network.client.namespace} ${process.env["CHROMIUM"] ?? "/usr/bin/chromium"} "$@"\n`);
+    chmodSync(executablePath, 0o755);
+    const shown = (address: string): string => (family === "ipv4" ? address : `[${address}]`);
+    const rules = [`MAP ${names.play} ${shown(this.network.own[family])}`, `MAP ${names.relay} ${shown(this.network.relay[family])}`].join(",");
+    // The relay's certificate is of an authority that no browser knows.
+    return launchBrowser({ executablePath, flags: [`--host-resolver-rules=${rules}`, "--ignore-certificate-errors"] });
+  }
+
+  async stop(): Promise<void> {
+    await this.fixture.stop();
+    await this.relay.stop();
+    await this.network.remove();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The addresses of the relay as the chart gives them, without its name. */
+export const allUrls = ["turn:3478?transport=udp", "turn:3478?transport=tcp", "turns:443?transport=tcp"] as const;

@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { iceServersFor } from "#api/stream/iceServers.ts";
+import { gameNodesNotice } from "#operator/relay/gameNodesNotice.ts";
+import { ChildProgram } from "../processes/childProgram.ts";
+import { programPath } from "../processes/programs.ts";
+import type { KeyPair } from "../http/certificates.ts";
+import type { TestHost } from "./namespaces.ts";
+
+const day = 86_400;
+
+/** The ports that a relay of the tests listens on; TLS on that of the web, as the chart's Service does. */
+export const relayPorts = { plain: 3478, tls: 443, control: 8086 } as const;
+
+export interface TurnRelayOptions {
+  host: TestHost;
+  /** UDP ports of game nodes. */
+  peerPorts: string;
+  certificate?: KeyPair;
+}
+
+/** The relay of the chart, on a machine of the test network. */
+export class TurnRelay {
+  readonly secret = randomBytes(32).toString("base64");
+  readonly address: string;
+  readonly #program: ChildProgram;
+  readonly #folder = mkdtempSync(join(tmpdir(), "joypod-turn-"));
+
+  private constructor({ host, peerPorts, certificate }: TurnRelayOptions, program: string) {
+    this.address = host.ipv4;
+    if (certificate !== undefined) {
+      copyFileSync(certificate.certificateFile, join(this.#folder, "tls.crt"));
+      copyFileSync(certificate.keyFile, join(this.#folder, "tls.key"));
+    }
+    this.#program = new ChildProgram({
+      command: "ip", args: ["netns", "exec", host.namespace, program], install: "install the Debian package iproute2.",
+      env: {
+        PATH: process.env["PATH"], TURN_SECRET: this.secret, PEER_PORTS: peerPorts, LISTEN_TLS: `:${relayPorts.tls}`,
+        ...(certificate !== undefined && { TLS_FOLDER: this.#folder }),
+      },
+      isReady: async () => (await fetch(`http://${this.address}:${relayPorts.control}/healthz`)).ok,
+    });
+  }
+
+  static async start(options: TurnRelayOptions): Promise<TurnRelay> {
+    const relay = new TurnRelay(options, await programPath("turn"));
+    await relay.#program.start();
+    return relay;
+  }
+
+  /** As the operator, tells the relay of the game nodes; returns the response's status. */
+  async tell(addresses: readonly string[], { secret = this.secret, at = new Date() }: { secret?: string; at?: Date } = {}): Promise<number> {
+    const response = await fetch(`http://${this.address}:${relayPorts.control}/game-nodes`, { method: "PUT", ...gameNodesNotice(addresses, secret, at) });
+    return response.status;
+  }
+
+  async isReady(): Promise<boolean> {
+    return (await fetch(`http://${this.address}:${relayPorts.control}/readyz`)).ok;
+  }
+
+  /** A figure of its metrics. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`http://${this.address}:${relayPorts.control}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  }
+
+  /** As the API, makes credentials for a player, at a time that may be long ago. */
+  login(userId = "player", now = new Date(), secret = this.secret): { username: string; credential: string } {
+    const turn = { relay: { urls: ["turn:unused"], secret }, lifetimeSeconds: 3_600 };
+    const { iceServers: [server] } = iceServersFor({ config: { turn }, clock: { now: () => now } }, userId);
+    return { username: server?.username ?? "", credential: server?.credential ?? "" };
+  }
+
+  /** The same that ended a day before. */
+  expiredLogin(): { username: string; credential: string } {
+    return this.login("player", new Date(Date.now() - day * 1_000));
+  }
+
+  async stop(): Promise<void> {
+    await this.#program.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

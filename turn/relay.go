@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/pion/logging"
+	"github.com/pion/turn/v5"
+)
+
+var errOnlyUDP = errors.New("only UDP is relayed")
+
+// startRelay listens on all its addresses and relays from then on.
+func startRelay(config config, peers *peers, counts *counts, logger *slog.Logger) (*turn.Server, error) {
+	own := ownAddress()
+	generator := &udpSockets{own: own, peers: peers, counts: counts}
+	packets, err := net.ListenPacket("udp", config.udp)
+	if err != nil {
+		return nil, fmt.Errorf("listening on UDP: %w", err)
+	}
+	listeners, err := listenStreams(config, logger)
+	if err != nil {
+		return nil, err
+	}
+	streams := make([]turn.ListenerConfig, 0, len(listeners))
+	for _, listener := range listeners {
+		streams = append(streams, turn.ListenerConfig{Listener: listener, RelayAddressGenerator: generator, PermissionHandler: peers.permits})
+	}
+	quota := newQuota(config.allocationsMax, counts)
+	return turn.NewServer(turn.ServerConfig{
+		Realm:             config.realm,
+		AuthHandler:       admitUsers(config.secret, time.Now),
+		QuotaHandler:      func(user, _ string, _ net.Addr) bool { return quota.allows(user) },
+		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: packets, RelayAddressGenerator: generator, PermissionHandler: peers.permits}},
+		ListenerConfigs:   streams,
+		EventHandler: turn.EventHandler{
+			OnAllocationCreated: func(_, _ net.Addr, _, user, _ string, _ net.Addr, _ int) { quota.opened(user) },
+			OnAllocationDeleted: func(_, _ net.Addr, _, user, _ string) { quota.closed(user) },
+		},
+		// Browsers ask for no address family, whatever their own: where the relay has IPv4, that is what game nodes are reached by.
+		StrictAddressFamily: own.To4() != nil,
+		LoggerFactory:       silentLogs(),
+	})
+}
+
+// What strangers send is no reason to write a line each: counts tell of it.
+func silentLogs() logging.LoggerFactory {
+	factory := logging.NewDefaultLoggerFactory()
+	factory.DefaultLogLevel = logging.LogLevelDisabled
+	return factory
+}
+
+// udpSockets opens the sockets that game nodes see. There are none for TCP, so that no connection can be opened through the relay.
+type udpSockets struct {
+	own    net.IP
+	peers  *peers
+	counts *counts
+}
+
+func (*udpSockets) Validate() error { return nil }
+
+// AllocatePacketConn opens a socket on any port: one that a client asks for by number it does not get.
+func (s *udpSockets) AllocatePacketConn(wanted turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
+	if wanted.Network != "udp4" && wanted.Network != "udp6" {
+		return nil, nil, errOnlyUDP
+	}
+	socket, err := net.ListenPacket(wanted.Network, net.JoinHostPort("", "0"))
+	if err != nil {
+		return nil, nil, err
+	}
+	_, port, err := net.SplitHostPort(socket.LocalAddr().String())
+	if err != nil {
+		return nil, nil, err
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &peerSocket{PacketConn: socket, peers: s.peers, counts: s.counts}, &net.UDPAddr{IP: s.shown(wanted.Network), Port: number}, nil
+}
+
+func (*udpSockets) AllocateListener(turn.AllocateListenerConfig) (net.Listener, net.Addr, error) {
+	return nil, nil, errOnlyUDP
+}
+
+func (*udpSockets) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) { return nil, errOnlyUDP }
+
+// shown is the relayed address as clients are told it. Nobody sends there but game nodes, which learn it from what comes to them.
+func (s *udpSockets) shown(network string) net.IP {
+	if (network == "udp4") == (s.own.To4() != nil) {
+		return s.own
+	}
+	if network == "udp4" {
+		return net.IPv4(192, 0, 2, 1)
+	}
+	return net.ParseIP("2001:db8::1")
+}
+
+// peerSocket sends only where peers may be, whatever was permitted before, and hears nothing from elsewhere.
+type peerSocket struct {
+	net.PacketConn
+	peers  *peers
+	counts *counts
+}
+
+// WriteTo drops what must not be sent as a network would: an error would end the whole allocation.
+func (s *peerSocket) WriteTo(packet []byte, to net.Addr) (int, error) {
+	if !s.peers.mayReach(to) {
+		s.counts.refusedPackets.Add(1)
+		return len(packet), nil
+	}
+	s.counts.bytesToNodes.Add(int64(len(packet)))
+	return s.PacketConn.WriteTo(packet, to)
+}
+
+func (s *peerSocket) ReadFrom(packet []byte) (int, net.Addr, error) {
+	for {
+		size, from, err := s.PacketConn.ReadFrom(packet)
+		if err != nil {
+			return size, from, err
+		}
+		if s.peers.mayReach(from) {
+			s.counts.bytesFromNodes.Add(int64(size))
+			return size, from, nil
+		}
+	}
+}
+
+// ownAddress is the machine's own: of IPv4 where it has one, else of IPv6.
+func ownAddress() net.IP {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return net.IPv4(192, 0, 2, 1)
+	}
+	var found net.IP
+	for _, address := range addresses {
+		network, isNetwork := address.(*net.IPNet)
+		if !isNetwork || !network.IP.IsGlobalUnicast() {
+			continue
+		}
+		if network.IP.To4() != nil {
+			return network.IP
+		}
+		found = network.IP
+	}
+	if found == nil {
+		return net.IPv4(192, 0, 2, 1)
+	}
+	return found
+}

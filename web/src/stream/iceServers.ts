@@ -1,0 +1,47 @@
+import { IceServersResponse } from "#contracts/http/iceServers.ts";
+
+const address = "/api/stream/ice-servers";
+/** A connection is not held up for longer: most players reach the game's server without a relay. */
+const requestTimeoutMs = 3_000;
+/** New credentials are asked for when no more than this share of their time is left. */
+const renewedAtShare = 0.25;
+
+/** Where relays and their credentials come from. */
+export interface IceServersOptions {
+  fetch: (url: string, request: RequestInit) => Promise<Response>;
+  /** Monotonic, in milliseconds. */
+  now: () => number;
+}
+
+/** The relays that connections may use, with credentials that are renewed before they end. */
+export class IceServers {
+  readonly #options: IceServersOptions;
+  #known: { servers: RTCIceServer[]; renewAtMs: number; endAtMs: number } | undefined;
+  #asking: Promise<void> | undefined;
+
+  constructor(options: IceServersOptions = { fetch: (url, request) => fetch(url, request), now: () => performance.now() }) {
+    this.#options = options;
+  }
+
+  /** Returns the relays; none where there are none, or where they cannot be had in time. Never throws. */
+  async current(): Promise<RTCIceServer[]> {
+    const { now } = this.#options;
+    if (this.#known === undefined || now() >= this.#known.renewAtMs) {
+      this.#asking ??= this.#ask().catch(() => undefined).finally(() => {
+        this.#asking = undefined;
+      });
+      await this.#asking;
+    }
+    return this.#known !== undefined && now() < this.#known.endAtMs ? this.#known.servers : [];
+  }
+
+  async #ask(): Promise<void> {
+    const { fetch: send, now } = this.#options;
+    const response = await send(address, { signal: AbortSignal.timeout(requestTimeoutMs) });
+    if (!response.ok) return;
+    const { iceServers, expiresInSeconds } = IceServersResponse.parse(await response.json());
+    const lifetimeMs = expiresInSeconds * 1_000;
+    const servers = iceServers.map(({ urls, username, credential }) => ({ urls, ...(username !== undefined && { username }), ...(credential !== undefined && { credential }) }));
+    this.#known = { servers, renewAtMs: now() + lifetimeMs * (1 - renewedAtShare), endAtMs: now() + lifetimeMs };
+  }
+}
