@@ -3,7 +3,7 @@ import type { SiteBounds } from "#contracts/streamQuality.ts";
 import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { findKeptQuality, updateKeptQuality } from "./keptQuality.ts";
+import { findKeptQuality, updateKeptQuality } from "./keptQualityQueries.ts";
 
 /** What these routes need. */
 type QualityDeps = UserDeps & { postgres: Postgres; config: { gameSession: { stream: SiteBounds } } };

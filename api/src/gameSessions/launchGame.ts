@@ -13,7 +13,7 @@ import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotCho
 import { findLaunchContext, hasActiveGameSession, insertGameSession, type LaunchContext, type NewGameSession } from "./launchQueries.ts";
 import type { LaunchTurns } from "./launchTurns.ts";
 import type { SiteResources } from "../games/siteResources.ts";
-import { launchedQuality } from "../accounts/keptQuality.ts";
+import { launchedQuality } from "../accounts/keptQualityQueries.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";

@@ -42,12 +42,14 @@ async function serve(request: IncomingMessage, response: ServerResponse, options
 
 async function route(request: IncomingMessage, response: ServerResponse, options: TestServerOptions): Promise<void> {
   const [path] = (request.url ?? "/").split("?", 1);
-  if (path === "/healthz" || path === "/readyz") return void respond(request, response, 200, { ok: true });
-  if (path !== connectionTest.path) return void respond(request, response, 404, { error: "not_found", message: "There is nothing here." });
-  if (request.method !== "POST") return void respond(request, response, 405, { error: "method_not_allowed", message: "Use POST here." }, { allow: "POST" });
-  const player = playerOf(request, options);
-  const offer = await readText(request, whep.maxOfferBytes);
-  respond(request, response, 201, await options.responder.respond(offer, player));
+  if (path === "/healthz" || path === "/readyz") respond(request, response, 200, { ok: true });
+  else if (path !== connectionTest.path) respond(request, response, 404, { error: "not_found", message: "There is nothing here." });
+  else if (request.method !== "POST") respond(request, response, 405, { error: "method_not_allowed", message: "Use POST here." }, { allow: "POST" });
+  else {
+    const player = playerOf(request, options);
+    const offer = await readText(request, whep.maxOfferBytes);
+    respond(request, response, 201, await options.responder.respond(offer, player));
+  }
 }
 
 /** Throws Unauthorized, and Forbidden for a ticket to something else. */

@@ -10,7 +10,7 @@ const minimumMs = { pressed: 50, released: 20 };
 const maxQueued = 64;
 
 /** Input that reaches the game. */
-export type GameInput = Exclude<StreamInput, { t: "ping" | "release" }>;
+export type GameInput = Exclude<StreamInput, { t: "ping" | "release" | "quality" }>;
 
 export interface InputPacerOptions {
   apply: (input: GameInput) => void;

@@ -14,7 +14,7 @@ export interface InputRouterOptions {
 }
 
 /** Called for what is not input for the game. */
-export interface InputAnswers {
+export interface ControlHandlers {
   pong: (n: number) => void;
   /** The player wishes for another quality of the picture. */
   quality: (wish: QualityWish) => void;
@@ -23,9 +23,9 @@ export interface InputAnswers {
 /** Turns the player's messages into input for the game. */
 export interface InputRouter {
   /** Handles one data channel message; counts and drops it when it is malformed. */
-  handle(message: string | Buffer | ArrayBuffer, answers: InputAnswers): void;
+  handle(message: string | Buffer | ArrayBuffer, control: ControlHandlers): void;
   /** Answers a ping and drops everything else: who watches does not play. */
-  handleWatching(message: string | Buffer | ArrayBuffer, answers: InputAnswers): void;
+  handleWatching(message: string | Buffer | ArrayBuffer, control: ControlHandlers): void;
   /** Releases everything; call when the player has left or the page has lost the focus. */
   releaseAll(): void;
   /** Returns counts since the start, and when the player last did something. */
@@ -54,7 +54,7 @@ export function createInputRouter({ desktop, gamepad, now, pacing }: InputRouter
   };
   const pacer = createInputPacer({ ...pacing, apply });
   return {
-    handle(message, answers) {
+    handle(message, control) {
       const input = parseInput(message);
       if (!input) {
         rejected++;
@@ -63,8 +63,8 @@ export function createInputRouter({ desktop, gamepad, now, pacing }: InputRouter
       accepted++;
       if (input.t !== "ping" && input.t !== "release" && input.t !== "quality") lastInputAt = now();
       switch (input.t) {
-        case "ping": answers.pong(input.n); break;
-        case "quality": answers.quality(input); break;
+        case "ping": control.pong(input.n); break;
+        case "quality": control.quality(input); break;
         case "release": releaseAll(); break;
         default: pacer.push(input);
       }

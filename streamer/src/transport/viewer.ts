@@ -5,14 +5,11 @@ import { playoutDelayMs } from "../media/tuning.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
-import { createPacer } from "./pacer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
-import { createRetransmitter } from "./retransmitter.ts";
+import { createVideoSender } from "./videoSender.ts";
 import { readRtcp, type RtcpEvent } from "../rtp/rtcp.ts";
 import { rewritePacket } from "../rtp/rtpPacket.ts";
 
-/** IP, UDP and SRTP around each packet, roughly. */
-const overheadBytes = 40;
 const minKbps = 300;
 const keyFrameGapMs = 200;
 /** A browser reports about fifteen times a second; one that sends nothing for this long has left, whatever the transport's state is. */
@@ -76,7 +73,6 @@ export function createViewer(options: ViewerOptions): Viewer {
   const { id, client, holder, codec, log, now } = options;
   let peer: Peer | undefined; // Referenced for as long as it is needed: the transport closes what is garbage collected.
   let channel: DataChannel | undefined;
-  let transportSequence = 0;
   let keyFrameRequestedAt = -Infinity;
   let lastReceivedAt = now();
   let isClosed = false;
@@ -94,7 +90,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     lastReceivedAt = now();
     for (const event of readRtcp(Buffer.from(message))) {
       if (event.type === "keyFrameRequest") requestKeyFrame();
-      if (event.type === "nack") retransmitter.respond(event.lost);
+      if (event.type === "nack") video.resend(event.lost);
       if (event.type === "feedback") rate.feedback(event.feedback);
       options.onRtcp(event);
     }
@@ -137,38 +133,17 @@ export function createViewer(options: ViewerOptions): Viewer {
       log.debug({ viewer: id, err: error }, "A packet could not be sent.");
     }
   };
-  const transmit = (packet: Buffer) => {
-    if (!peer?.video.track.isOpen()) return;
-    const sequence = transportSequence;
-    transportSequence = (transportSequence + 1) & 0xffff;
-    rate.sent(sequence, packet.length + overheadBytes);
-    send(peer.video, packet, sequence);
-  };
-  const rateKbps = () => rate.state().targetKbps;
-  const pacer = createPacer({
-    now, rateKbps,
-    schedule: (ms, callback) => {
-      const timer = setTimeout(callback, ms);
-      return () => clearTimeout(timer);
-    },
-    send: (packet) => {
-      retransmitter.sent(packet);
-      transmit(packet);
-    },
-    onOverflow: requestKeyFrame,
-  });
-  const retransmitter = createRetransmitter({
-    now, rateKbps, requestKeyFrame,
-    resend: (packet) => {
-      pacer.spend(packet.length);
-      transmit(packet);
+  const video = createVideoSender({
+    now, rate, requestKeyFrame,
+    send: (packet, sequence) => {
+      if (peer) send(peer.video, packet, sequence);
     },
   });
   const delayPlayout = () => {
     if (peer) peer.video.header.playoutDelayMs = playoutDelayMs(quality.preset);
   };
   const finish = () => {
-    pacer.close();
+    video.close();
     clearTimeout(reconnectTimer);
     clearTimeout(connectTimer);
     peer?.connection.close();
@@ -203,7 +178,7 @@ export function createViewer(options: ViewerOptions): Viewer {
       delayPlayout();
     },
     sendVideo(packet) {
-      if (peer?.video.track.isOpen()) pacer.push(packet);
+      if (peer?.video.track.isOpen()) video.push(packet);
     },
     sendAudio(packet) {
       if (peer?.audio) send(peer.audio, peer.audio.redundancy?.wrap(packet) ?? packet, 0);

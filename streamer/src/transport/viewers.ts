@@ -126,7 +126,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     const viewer: Viewer = createViewer({
       id: randomUUID(), client, holder, offer, codec, log, now: options.now,
       addresses: options.addresses, udpPort: options.udpPort, quality: quality.current(), startKbps: startKbpsOf(quality.current(), options.startKbps),
-      onInput: (message, reply) => isCurrent() && handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: quality.ask }),
+      onInput: (message, reply) => isCurrent() && handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: (wish) => quality.ask(wish) }),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),
       onKeyFrameNeeded: () => isCurrent() && media.requestKeyFrame(),

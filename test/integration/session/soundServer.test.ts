@@ -26,8 +26,8 @@ describe("the sound server under a hostile game", function () {
     server = await startSoundServer({ socket, env, log: pino({ enabled: false }), onExit: () => { isDead = true; } });
     if (!server) throw new Error("The sound server does not start: install the Debian packages pulseaudio and pulseaudio-utils.");
   });
-  after(() => {
-    server?.stop();
+  after(async () => {
+    await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 

@@ -48,9 +48,9 @@ describe("the display under a hostile game", function () {
     ({ client: game } = await promised<{ client: GameClient }>((done) => load("x11").createClient({ display }, done)));
     game.on("error", () => undefined);
   });
-  after(() => {
+  after(async () => {
     game.terminate();
-    server?.stop();
+    await server?.stop();
   });
 
   function openWindow(): number {

@@ -22,7 +22,9 @@ class TestPage {
   constructor() {
     this.#control = this.connection.createDataChannel(connectionTest.controlChannel);
     const packets = this.connection.createDataChannel(connectionTest.packetChannel, { unordered: true, maxRetransmits: 0 });
-    this.#control.onMessage((message) => this.notices.push(TestNotice.parse(JSON.parse(message.toString()))));
+    this.#control.onMessage((message) => {
+      if (typeof message === "string") this.notices.push(TestNotice.parse(JSON.parse(message)));
+    });
     packets.onMessage((packet) => {
       if (Buffer.isBuffer(packet)) this.packets.push({ number: packet.readUInt32BE(), bytes: packet.length, at: performance.now() });
     });

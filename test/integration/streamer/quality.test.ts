@@ -38,7 +38,7 @@ describe("the quality of a stream", function () {
     await browser.close();
   });
 
-  const answers = async () => (await viewer.notices()).filter((notice): notice is Held => notice.t === "quality");
+  const heldQualities = async () => (await viewer.notices()).filter((notice): notice is Held => notice.t === "quality");
   const shows = (width: number, height: number) => eventually(async () => {
     const { frameWidth, frameHeight } = (await viewer.stats()).video ?? {};
     if (frameWidth !== width || frameHeight !== height) throw new Error(`the browser shows ${frameWidth} × ${frameHeight}`);
@@ -50,12 +50,12 @@ describe("the quality of a stream", function () {
     return true;
   }, { timeoutMs: 20_000, intervalMs: 200, what: `${least} to ${most} frames a second` });
 
-  /** Wishes for it and returns what the streamer answers, once that holds. */
+  /** Wishes for it and returns what the streamer heldQualities, once that holds. */
   async function wish(wished: Wish): Promise<Held | undefined> {
-    const before = (await answers()).length;
+    const before = (await heldQualities()).length;
     await viewer.sendRaw(JSON.stringify({ t: "quality", ...wished }));
-    await eventually(async () => (await answers()).length > before, { timeoutMs: 10_000, what: "an answer" });
-    return (await answers()).at(-1);
+    await eventually(async () => (await heldQualities()).length > before, { timeoutMs: 10_000, what: "an answer" });
+    return (await heldQualities()).at(-1);
   }
 
   /** Kbit/s of video that the browser gets in the next two seconds. */
@@ -113,10 +113,10 @@ describe("the quality of a stream", function () {
   });
 
   it("lets the last of many wishes win", async () => {
-    const before = (await answers()).length;
+    const before = (await heldQualities()).length;
     for (let fps = 20; fps < 60; fps += 1) await viewer.sendRaw(JSON.stringify({ t: "quality", preset: "dataSaver", fps }));
-    await eventually(async () => (await answers()).at(-1)?.fps === 59, { timeoutMs: 10_000, what: "the last wish" });
-    expect((await answers()).length - before).to.be.within(1, 4);
+    await eventually(async () => (await heldQualities()).at(-1)?.fps === 59, { timeoutMs: 10_000, what: "the last wish" });
+    expect((await heldQualities()).length - before).to.be.within(1, 4);
   });
 
   it("is not for those to change who only watch", async () => {

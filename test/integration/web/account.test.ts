@@ -160,7 +160,7 @@ describe("the account page", () => {
     await page.getByRole("status").getByText("Kept for your next game.").waitFor();
     await page.getByRole("combobox", { name: "Frames" }).selectOption("30 per second");
     await eventually(async () => {
-      const { rows: [row] } = await api.deps.postgres.pool.query("SELECT stream_quality FROM users WHERE id = $1", [user.id]);
+      const { rows: [row] } = await api.deps.postgres.pool.query<{ stream_quality: unknown }>("SELECT stream_quality FROM users WHERE id = $1", [user.id]);
       expect(row).to.deep.equal({ stream_quality: { preset: "lowLatency", fps: 30 } });
       return true;
     });

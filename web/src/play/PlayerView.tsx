@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { captureInput } from "../stream/inputCapture.ts";
 import type { Size } from "../stream/pictureArea.ts";
@@ -36,10 +36,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const playback = useVideoPlayback(video, media);
   const saving = useSaveNow(session.sessionId, gameSlug);
   const isLaunching = Boolean(launch);
-  const display = useRef<Size>(undefined);
-  useEffect(() => {
-    display.current = quality?.maximum;
-  }, [quality]);
+  const display = useDisplaySize(quality);
   const isPlaying = state.phase === "connected" && !isLaunching;
 
   useEffect(() => {
@@ -99,4 +96,13 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
       )}
     </main>
   );
+}
+
+/** Keeps the size of the game's display, which input is told in, for listeners that outlive a render. */
+function useDisplaySize(quality: GameStreamView["quality"]): RefObject<Size | undefined> {
+  const display = useRef<Size>(undefined);
+  useEffect(() => {
+    display.current = quality?.maximum;
+  }, [quality]);
+  return display;
 }

@@ -3,7 +3,7 @@ import { addShares, noShare, sessionShare, subtractShares, type NodeShare } from
 import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Clock } from "#runtime/clock.ts";
-import { keyOf, refOf, type Stored } from "#kube/object.ts";
+import { keyOf, type Stored } from "#kube/object.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";

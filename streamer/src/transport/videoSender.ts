@@ -1,0 +1,60 @@
+import { createPacer } from "./pacer.ts";
+import type { RateController } from "./rateController.ts";
+import { createRetransmitter } from "./retransmitter.ts";
+
+/** IP, UDP and SRTP around each packet, roughly. */
+const overheadBytes = 40;
+
+export interface VideoSenderOptions {
+  /** Milliseconds, monotonic. */
+  now: () => number;
+  rate: RateController;
+  /** Sends a packet under this number of the transport's own, by which the browser reports of it. */
+  send: (packet: Buffer, transportSequence: number) => void;
+  /** Returns false when one was asked for a moment ago. */
+  requestKeyFrame: () => boolean;
+}
+
+/** Sends the packets of pictures at the pace of the rate, and again what the browser missed. */
+export interface VideoSender {
+  push(packet: Buffer): void;
+  /** Sends these packets again, by their RTP sequence numbers, as far as the rate allows. */
+  resend(lost: readonly number[]): void;
+  close(): void;
+}
+
+export function createVideoSender({ now, rate, send, requestKeyFrame }: VideoSenderOptions): VideoSender {
+  let transportSequence = 0;
+  const rateKbps = () => rate.state().targetKbps;
+  const transmit = (packet: Buffer) => {
+    const sequence = transportSequence;
+    transportSequence = (transportSequence + 1) & 0xffff;
+    rate.sent(sequence, packet.length + overheadBytes);
+    send(packet, sequence);
+  };
+  const pacer = createPacer({
+    now, rateKbps, schedule,
+    send: (packet) => {
+      retransmitter.sent(packet);
+      transmit(packet);
+    },
+    onOverflow: requestKeyFrame,
+  });
+  const retransmitter = createRetransmitter({
+    now, rateKbps, requestKeyFrame,
+    resend: (packet) => {
+      pacer.spend(packet.length);
+      transmit(packet);
+    },
+  });
+  return {
+    push: (packet) => pacer.push(packet),
+    resend: (lost) => retransmitter.respond(lost),
+    close: () => pacer.close(),
+  };
+}
+
+function schedule(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
+}
