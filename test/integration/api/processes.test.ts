@@ -59,11 +59,11 @@ describe("two processes of the API", function () {
 
   it("refuse nobody while one is told to end, however late those who send requests hear of it", async () => {
     const metricsPort = await freePort();
-    const ending = await ApiProcess.beside(api, { METRICS_PORT: String(metricsPort), SHUTDOWN_DELAY_SECONDS: "3" });
-    const service = new ServiceTraffic({ url: ending.url, readyUrl: `http://127.0.0.1:${metricsPort}/readyz`, knownAfterMs: 1_500 });
+    const leaving = await ApiProcess.beside(api, { METRICS_PORT: String(metricsPort), SHUTDOWN_DELAY_SECONDS: "3" });
+    const service = new ServiceTraffic({ url: leaving.url, readyUrl: `http://127.0.0.1:${metricsPort}/readyz`, knownAfterMs: 1_500 });
     await eventually(() => service.served > 50, { what: "requests to be served" });
     const before = service.served;
-    await ending.stop("SIGTERM");
+    await leaving.stop("SIGTERM");
     await service.stop();
     expect(service.failures).to.be.empty;
     expect(service.served, "until it is known everywhere").to.be.above(before);

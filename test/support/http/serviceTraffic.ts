@@ -56,7 +56,10 @@ export class ServiceTraffic {
         resolve();
       };
       get(`${this.#options.url}/healthz`, { agent }, (response) => {
-        if (response.statusCode !== 200) return fail(`status ${String(response.statusCode)}`);
+        if (response.statusCode !== 200) {
+          fail(`status ${String(response.statusCode)}`);
+          return;
+        }
         if (agent === this.#kept && response.headers.connection === "close") this.closing++;
         response.on("error", (error) => fail(error.message));
         response.resume().on("end", () => {

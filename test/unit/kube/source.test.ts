@@ -18,7 +18,7 @@ describe("fromWideChanges", () => {
     enqueued = [];
   });
 
-  const source = (when?: () => boolean) => fromWideChanges({ cache, waitForSync: async () => undefined }, {
+  const source = (when?: () => boolean) => fromWideChanges({ cache, waitForSync: () => Promise.resolve() }, {
     clock, when, spacingMs: 100,
     keys: () => {
       asked++;
