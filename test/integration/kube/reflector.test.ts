@@ -85,7 +85,7 @@ describe("Reflector", () => {
     await started({ labelSelector: "app=x", fieldSelector: "metadata.name!=y" });
     const { query } = api.requests.find(isWatch)!;
     expect(query.get("allowWatchBookmarks")).to.equal("true");
-    expect(Number(query.get("timeoutSeconds"))).to.be.within(240, 480);
+    expect(Number(query.get("timeoutSeconds"))).to.be.within(15, 25);
     expect([query.get("labelSelector"), query.get("fieldSelector")]).to.deep.equal(["app=x", "metadata.name!=y"]);
     expect(api.requests.find(isList)!.query.get("resourceVersion")).to.equal("0");
   });
@@ -223,12 +223,6 @@ describe("Reflector", () => {
     } finally {
       await relay.stop();
     }
-  });
-
-  it("asks for watches so short that one which goes on for half a minute must be dead", async () => {
-    await started();
-    const seconds = Number(api.requests.find(isWatch)?.query.get("timeoutSeconds"));
-    expect(seconds).to.be.within(15, 25);
   });
 
   it("opens no watch when it is stopped during the list", async () => {
