@@ -98,9 +98,9 @@ describe("the chart's relay", function () {
     };
     const [relay, operator, api] = [podOf("joypod-turn", "10.244.0.7"), podOf("joypod-operator", "10.244.0.8"), podOf("joypod-api", "10.244.0.9")];
     const [player, node] = [{ ip: "203.0.113.9" }, { ip: "172.18.0.3" }];
-    for (const port of [20_000, 20_999]) expect(policies.allow({ from: relay, to: node, protocol: "UDP", port }), String(port)).to.equal(true);
+    for (const port of [19_999, 20_000, 20_999]) expect(policies.allow({ from: relay, to: node, protocol: "UDP", port }), String(port)).to.equal(true);
     for (const [to, protocol, port] of [
-      [node, "TCP", 20_000], [node, "UDP", 19_999], [node, "UDP", 21_000], [node, "UDP", 53], [node, "TCP", 10_250], [node, "TCP", 443],
+      [node, "TCP", 20_000], [node, "UDP", 19_998], [node, "UDP", 21_000], [node, "UDP", 53], [node, "TCP", 10_250], [node, "TCP", 443],
       [api, "TCP", 8080], [operator, "TCP", 8081], [{ ip: "169.254.169.254" }, "TCP", 80], [{ ip: "10.96.0.10" }, "UDP", 53],
     ] as const) expect(policies.allow({ from: relay, to, protocol, port }), `${protocol} ${port} of ${to.ip}`).to.equal(false);
     for (const [protocol, port] of [["UDP", 3478], ["TCP", 3478], ["TCP", 5349]] as const) expect(policies.allow({ from: player, to: relay, protocol, port })).to.equal(true);

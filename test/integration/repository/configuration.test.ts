@@ -27,7 +27,8 @@ const programs = [
 
 /** The variables of a program's schema, by its source. */
 function variablesOf(source: string): string[] {
-  return [...text(source).matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = ""]) => name).concat(source.startsWith("api/") ? databaseVariables : []);
+  const names = [...text(source).matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = ""]) => name);
+  return source === "api/src/config.ts" ? [...names, ...databaseVariables, ...variablesOf("api/src/games/siteResources.ts")] : names;
 }
 
 /** Shared by the API and its command line, so they stand apart in the source. */
@@ -58,7 +59,7 @@ interface Container {
 
 async function renderedContainers(): Promise<Container[]> {
   const chart = join(repositoryRoot, "charts/joypod");
-  const { stdout } = await run(await programPath("helm"), ["template", "joypod", chart, "--kube-version", "1.35.4", "--values", join(chart, "ci/external-values.yaml")], { maxBuffer: 64 * 2 ** 20 });
+  const { stdout } = await run(await programPath("helm"), ["template", "joypod", chart, "--kube-version", "1.35.4", "--values", join(chart, "ci/external-values.yaml"), "--set", "turn.enabled=true,turn.host=turn.example.com"], { maxBuffer: 64 * 2 ** 20 });
   return parseAllDocuments(stdout).flatMap((document) => {
     const manifest = document.toJS() as { spec?: { template?: { spec: { containers: Container[] } } } } | null;
     return manifest?.spec?.template?.spec.containers ?? [];
