@@ -86,6 +86,6 @@ describe("joypod save", function () {
     expect(unreadable.stdout).to.have.length(0);
     expect(unreadable.stderr).to.contain("missing or damaged");
     await aGameSessionRow(fixture.api.deps, { user: fixture.user, game: fixture.game }, { slotId });
-    expect(await codes(["restore", ["--slot", "1", "--version", id]], ["import", ["--slot", "1"], aSave("x")])).to.deep.equal([1, 5]);
+    expect(await codes(["import", ["--slot", "1"], aSave("x")], ["restore", ["--slot", "1", "--version", id]])).to.deep.equal([5, 1]);
   });
 });
