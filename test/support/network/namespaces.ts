@@ -93,8 +93,9 @@ export class TestNetwork {
     const before = this.#addressesAt("client", this.#clientHost);
     const after = this.#addressesAt("client", ++this.#clientHost);
     const onClient = (...words: string[]): Promise<void> => this.inNamespace(this.client, "ip", ...words);
-    await onClient("address", "add", `${after.ipv4}/24`, "dev", "eth0");
+    // The old one goes first: a second address of the same network would go with it.
     await onClient("address", "del", `${before.ipv4}/24`, "dev", "eth0");
+    await onClient("address", "add", `${after.ipv4}/24`, "dev", "eth0");
     await onClient("route", "replace", "default", "via", this.#addressesAt("client", 1).ipv4);
   }
 

@@ -1,4 +1,5 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { isIPv6 } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -9,7 +10,7 @@ import { TestNetwork } from "./namespaces.ts";
 import { TurnRelay } from "./turnRelay.ts";
 
 const mediaPort = 20_000;
-const names = { play: "play.test", relay: "turn.test" } as const;
+const playName = "play.test";
 
 /** Playing over a network: the API here, the streamer on a game node, the relay and the player's browser on machines of their own. */
 export class PlayNetwork {
@@ -24,7 +25,7 @@ export class PlayNetwork {
     this.fixture = fixture;
   }
 
-  /** `urls` of the relay after its name, such as `turn:3478?transport=udp`. May build images: allow `imageBuildMs`. */
+  /** `urls` of the relay without its host, such as `turn:3478?transport=udp`. May build images: allow `imageBuildMs`. */
   static async start(urls: readonly string[] = allUrls): Promise<PlayNetwork> {
     const network = await TestNetwork.create();
     try {
@@ -37,25 +38,26 @@ export class PlayNetwork {
 
   static async #startOn(network: TestNetwork, urls: readonly string[]): Promise<PlayNetwork> {
     const authority = await CertificateAuthority.create();
-    const certificate = await authority.server(names.relay, [`DNS:${names.relay}`]);
+    const hosts = [network.relay.ipv4, network.relay.ipv6];
+    const certificate = await authority.server("relay", hosts.map((host) => `IP:${host}`));
     const relay = await TurnRelay.start({ host: network.relay, peerPorts: `${mediaPort}-${mediaPort + 9}`, certificate });
     const addresses = [network.node.ipv4, network.node.ipv6];
     await relay.tell(addresses);
     const fixture = await PlayFixture.start({
-      publicName: names.play,
-      apiEnv: { TURN_URLS: urls.map((url) => url.replace(/^(turns?):/, `$1:${names.relay}:`)).join(","), TURN_SECRET: relay.secret },
+      publicName: playName,
+      // Addresses, because Chromium's own look-up of relays follows no rules for host names.
+      apiEnv: { TURN_URLS: urls.flatMap((url) => hosts.map((host) => atHost(url, host))).join(","), TURN_SECRET: relay.secret },
       streamer: { network: { namespace: network.node.namespace, address: network.node.ipv4, udpPort: mediaPort }, addresses },
     });
     return new PlayNetwork(network, relay, fixture);
   }
 
-  /** Starts the player's browser; `family` is the one by which it knows the API and the relay. */
+  /** Starts the player's browser; `family` is the one by which it knows the API. */
   async launchBrowser(family: "ipv4" | "ipv6" = "ipv4"): Promise<Browser> {
     const executablePath = join(this.#folder, "chromium");
     writeFileSync(executablePath, `#!/bin/sh\nexec ip netns exec ${this.network.client.namespace} ${process.env["CHROMIUM"] ?? "/usr/bin/chromium"} "$@"\n`);
     chmodSync(executablePath, 0o755);
-    const shown = (address: string): string => (family === "ipv4" ? address : `[${address}]`);
-    const rules = [`MAP ${names.play} ${shown(this.network.own[family])}`, `MAP ${names.relay} ${shown(this.network.relay[family])}`].join(",");
+    const rules = `MAP ${playName} ${inUrl(this.network.own[family])}`;
     // The relay's certificate is of an authority that no browser knows.
     return launchBrowser({ executablePath, flags: [`--host-resolver-rules=${rules}`, "--ignore-certificate-errors"] });
   }
@@ -68,5 +70,14 @@ export class PlayNetwork {
   }
 }
 
-/** The addresses of the relay as the chart gives them, without its name. */
+/** The addresses of the relay as the chart gives them, without its host. */
 export const allUrls = ["turn:3478?transport=udp", "turn:3478?transport=tcp", "turns:443?transport=tcp"] as const;
+
+/** A relay's URL with its host. */
+function atHost(url: string, host: string): string {
+  return url.replace(/^(turns?):/, `$1:${inUrl(host)}:`);
+}
+
+function inUrl(address: string): string {
+  return isIPv6(address) ? `[${address}]` : address;
+}
