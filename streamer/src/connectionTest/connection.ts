@@ -41,9 +41,20 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
     onClosed();
   };
   const deadline = setTimeout(close, connectionTest.durationSeconds * 1_000);
+  /** A page may be gone before the transport says so, which then throws. */
+  const orEnd = <T>(use: () => T, otherwise: T): T => {
+    if (isClosed) return otherwise;
+    try {
+      return use();
+    } catch (error) {
+      log.debug({ test: id, err: error }, "A test's page is gone.");
+      close();
+      return otherwise;
+    }
+  };
   const notify = (notice: TestNotice) => {
     const channel = channels.get(connectionTest.controlChannel);
-    if (!isClosed && channel?.isOpen() === true) channel.sendMessage(JSON.stringify(notice));
+    orEnd(() => channel?.isOpen() === true && channel.sendMessage(JSON.stringify(notice)), false);
   };
   const send = (burst: TestBurst) => {
     const channel = channels.get(connectionTest.packetChannel);
@@ -51,7 +62,10 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
     asked.add(burst);
     ends.push(startBurst(burst, {
       maxKbps, now,
-      sink: { send: (packet) => { if (channel.isOpen()) channel.sendMessageBinary(packet); }, waitingBytes: () => channel.bufferedAmount() },
+      sink: {
+        send: (packet) => orEnd(() => channel.isOpen() && channel.sendMessageBinary(packet), false),
+        waitingBytes: () => orEnd(() => channel.bufferedAmount(), 0),
+      },
       onSent: (packets) => notify({ t: "sent", burst, packets, limitKbps: maxKbps }),
     }));
   };

@@ -63,7 +63,10 @@ describe("a game node's responder of connection tests", function () {
   before(async () => {
     responder = await TestResponder.start({ env: { MAX_TESTS: String(maxTests), MAX_KBPS: String(maxKbps) } });
   });
-  after(() => responder.stop());
+  after(async () => {
+    await responder.stop();
+    nodeDataChannel.cleanup(); // Its threads would keep this process.
+  });
   afterEach(() => {
     for (const page of pages.splice(0)) page.close();
   });

@@ -94,7 +94,7 @@ describe("the test of a player's connection", function () {
   it("counts one packet in twenty that is lost", async () => {
     responder.way.lose(0.05);
     const { direct } = await testConnection();
-    expect(direct.figures?.loss).to.be.within(0.03, 0.08);
+    expect(direct.figures?.loss).to.be.within(0.01, 0.1);
     await region().getByRole("status").getByText("of the packets get lost").waitFor();
   });
 
