@@ -1,0 +1,39 @@
+// A page that tests its connection, without a browser, as a process of its own: the transport's threads would keep the tests' process from its end.
+import nodeDataChannel from "node-datachannel";
+import { connectionTest, TestNotice } from "#contracts/connectionTest.ts";
+import type { PageCommand, PageEvent } from "./testPage.ts";
+
+const tell = (event: PageEvent): void => void process.send?.(event);
+
+/** The transport takes a moment to tell the other side, and is not there any more when it ends by itself. */
+const leavingMs = 300;
+
+const connection = new nodeDataChannel.PeerConnection("page", { iceServers: [], disableAutoNegotiation: true });
+const control = connection.createDataChannel(connectionTest.controlChannel);
+const packets = connection.createDataChannel(connectionTest.packetChannel, { unordered: true, maxRetransmits: 0 });
+control.onOpen(() => tell({ type: "open" }));
+control.onMessage((message) => {
+  if (typeof message === "string") tell({ type: "notice", notice: TestNotice.parse(JSON.parse(message)) });
+});
+packets.onMessage((packet) => {
+  if (Buffer.isBuffer(packet)) tell({ type: "packet", bytes: packet.length });
+});
+connection.onStateChange((state) => {
+  if (state === "closed" || state === "disconnected" || state === "failed") tell({ type: "closed" });
+});
+process.on("message", (command: PageCommand) => {
+  if (command.type === "send") control.sendMessage(command.text);
+  else if (command.type === "close") leave();
+  else {
+    connection.setRemoteDescription(command.sdp, "answer");
+    connection.addRemoteCandidate(command.candidate, "0");
+  }
+});
+process.on("disconnect", leave);
+connection.setLocalDescription("offer");
+tell({ type: "offer", sdp: connection.localDescription()?.sdp ?? "" });
+
+function leave(): void {
+  connection.close();
+  setTimeout(() => process.kill(process.pid, "SIGKILL"), leavingMs);
+}
