@@ -28,7 +28,7 @@ describe("the test of a player's connection", function () {
 
   before(async function () {
     this.timeout(120_000);
-    responder = await TestResponder.start({ env: { MAX_KBPS: String(limitKbps), MAX_TESTS: "1" } });
+    responder = await TestResponder.start({ env: { MAX_KBPS: String(limitKbps) } });
     api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...responder.apiEnv } });
     await aGame(api.deps, { slug: "alpha", title: "Alpha" });
     browser = await launchBrowser();
