@@ -164,8 +164,10 @@ describe("playing on the page", function () {
     await eventually(async () => (await size()).width === 854, { what: "a picture of data saver's size" });
     await page.keyboard.press("Escape");
     await page.getByRole("group", { name: "Quality of the picture" }).first().waitFor({ state: "detached" });
-    await game.press("KeyA");
-    await eventually(async () => (await game.color({ x: 427, y: 240, width: 20, height: 20 }))[0] < 80, { what: "an effect of the key" });
+    await eventually(async () => {
+      await game.press("KeyA");
+      return (await game.color({ x: 427, y: 240, width: 20, height: 20 }))[0] < 80;
+    }, { intervalMs: 500, what: "an effect of a key" });
     expect((await pair.status()).connections).to.equal(1);
     const kept = await page.evaluate<{ quality: object }>("fetch('/api/account/stream-quality').then((response) => response.json())");
     expect(kept.quality).to.deep.equal({ preset: "dataSaver" });
