@@ -1,10 +1,10 @@
-import nodeDataChannel, { type DataChannel, type PeerConnection } from "node-datachannel";
+import nodeDataChannel, { type DataChannel } from "node-datachannel";
 import { connectionTest, TestRequest, type TestBurst, type TestNotice } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { InvalidOffer } from "../errors.ts";
+import { linesWithoutCandidates } from "../transport/sdpAnswer.ts";
+import { connectionOn, gatherSdpAnswer } from "../transport/sharedPort.ts";
 import { startBurst } from "./burst.ts";
-
-const gatheringDeadlineMs = 1_000;
 
 export interface TestConnectionOptions {
   id: string;
@@ -92,7 +92,7 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
   return {
     async open() {
       try {
-        return await sdpAnswerOf(connection, sdp);
+        return linesWithoutCandidates(await gatherSdpAnswer(connection, sdp)).join("\r\n") + "\r\n";
       } catch (error) {
         close();
         throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);
@@ -100,26 +100,6 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
     },
     close,
   };
-}
-
-/** The transport of all tests: one UDP port for all of them. */
-export function connectionOn(udpPort: number) {
-  return { iceServers: [], disableAutoNegotiation: true, enableIceUdpMux: true, portRangeBegin: udpPort, portRangeEnd: udpPort };
-}
-
-async function sdpAnswerOf(connection: PeerConnection, sdp: string): Promise<string> {
-  const gathered = new Promise<void>((resolve) => {
-    connection.onGatheringStateChange((state) => {
-      if (state === "complete") resolve();
-    });
-    setTimeout(resolve, gatheringDeadlineMs).unref();
-  });
-  connection.setRemoteDescription(sdp, "offer");
-  connection.setLocalDescription("answer");
-  await gathered;
-  const local = connection.localDescription();
-  if (!local) throw new Error("the transport returned no answer");
-  return local.sdp.split(/\r?\n/).filter((line) => line !== "" && !/^a=(candidate:|end-of-candidates)/.test(line)).join("\r\n") + "\r\n";
 }
 
 function readRequest(text: string): TestRequest | undefined {

@@ -2,12 +2,12 @@ import { randomInt } from "node:crypto";
 import nodeDataChannel, { type DataChannel, type MediaHandler, type PeerConnection, type Track } from "node-datachannel";
 import { InvalidOffer } from "../errors.ts";
 import { announceAddresses } from "./sdpAnswer.ts";
+import { connectionOn, gatherSdpAnswer } from "./sharedPort.ts";
 import { extensionUris, type Offer, type OfferedCodec } from "./offer.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createRedundancy, type Redundancy } from "../rtp/redundancy.ts";
 import type { TrackHeader } from "../rtp/rtpPacket.ts";
 
-const gatheringDeadlineMs = 1_000;
 const opusParameters = "minptime=10;stereo=1;sprop-stereo=1";
 const streamName = "game";
 
@@ -38,24 +38,6 @@ export interface Peer {
   sdpAnswer: string;
 }
 
-/**
- * Keeps the UDP port bound until the returned function is called. Otherwise the port is free between two viewers, and if another program
- * binds it then, the transport ends the whole process instead of throwing.
- */
-export function reservePort(udpPort: number): () => void {
-  const reservation = new nodeDataChannel.PeerConnection("port-reservation", connectionOn(udpPort));
-  const channel = reservation.createDataChannel("port-reservation");
-  reservation.setLocalDescription("offer");
-  return () => {
-    channel.close();
-    reservation.close();
-  };
-}
-
-function connectionOn(udpPort: number) {
-  return { iceServers: [], disableAutoNegotiation: true, enableIceUdpMux: true, portRangeBegin: udpPort, portRangeEnd: udpPort };
-}
-
 /** Sets up the connection as the offer asks, on the UDP port that all viewers share; calls `onDataChannel` for each that opens. Throws InvalidOffer. */
 export async function openPeer(
   { id, offer, codec, addresses, udpPort }: PeerOptions,
@@ -66,18 +48,7 @@ export async function openPeer(
   try {
     const video = addVideo(connection, offer, codec);
     const audio = addAudio(connection, offer);
-    connection.setRemoteDescription(offer.sdp, "offer");
-    const gathered = new Promise<void>((resolve) => {
-      connection.onGatheringStateChange((state) => {
-        if (state === "complete") resolve();
-      });
-      setTimeout(resolve, gatheringDeadlineMs).unref();
-    });
-    connection.setLocalDescription("answer");
-    await gathered;
-    const local = connection.localDescription();
-    if (!local) throw new Error("the transport returned no answer");
-    return { connection, video, audio, sdpAnswer: announceAddresses(local.sdp, addresses, udpPort) };
+    return { connection, video, audio, sdpAnswer: announceAddresses(await gatherSdpAnswer(connection, offer.sdp), addresses, udpPort) };
   } catch (error) {
     connection.close();
     throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);

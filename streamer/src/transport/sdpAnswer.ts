@@ -7,11 +7,16 @@ const localPreference = 256;
  * the node lets packets into this pod, which the pod itself cannot see.
  */
 export function announceAddresses(sdp: string, addresses: readonly string[], port: number): string {
-  const lines = sdp.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("a=candidate:") && line !== "a=end-of-candidates");
+  const lines = linesWithoutCandidates(sdp);
   const firstMedia = lines.findIndex((line) => line.startsWith("m="));
   const secondMedia = lines.findIndex((line, index) => index > firstMedia && line.startsWith("m="));
   const end = secondMedia === -1 ? lines.length : secondMedia; // all media share the first one's transport
   const candidates = addresses.map((address, index) =>
     `a=candidate:${index + 1} 1 UDP ${hostPriority - index * localPreference} ${address} ${port} typ host`);
   return [...lines.slice(0, end), ...candidates, "a=end-of-candidates", ...lines.slice(end)].join("\r\n") + "\r\n";
+}
+
+/** Returns the lines of a session description that name no candidates. */
+export function linesWithoutCandidates(sdp: string): string[] {
+  return sdp.split(/\r?\n/).filter((line) => line !== "" && !/^a=(candidate:|end-of-candidates)/.test(line));
 }

@@ -1,4 +1,4 @@
-import { createPacer } from "./pacer.ts";
+import { createPacer, type PacerOptions } from "./pacer.ts";
 import type { RateController } from "./rateController.ts";
 import { createRetransmitter } from "./retransmitter.ts";
 
@@ -9,6 +9,7 @@ export interface VideoSenderOptions {
   /** Milliseconds, monotonic. */
   now: () => number;
   rate: RateController;
+  schedule: PacerOptions["schedule"];
   /** Sends a packet under this number of the transport's own, by which the browser reports of it. */
   send: (packet: Buffer, transportSequence: number) => void;
   /** Returns false when one was asked for a moment ago. */
@@ -23,7 +24,7 @@ export interface VideoSender {
   close(): void;
 }
 
-export function createVideoSender({ now, rate, send, requestKeyFrame }: VideoSenderOptions): VideoSender {
+export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }: VideoSenderOptions): VideoSender {
   let transportSequence = 0;
   const rateKbps = () => rate.state().targetKbps;
   const transmit = (packet: Buffer) => {
@@ -52,9 +53,4 @@ export function createVideoSender({ now, rate, send, requestKeyFrame }: VideoSen
     resend: (lost) => retransmitter.respond(lost),
     close: () => pacer.close(),
   };
-}
-
-function schedule(ms: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, ms);
-  return () => clearTimeout(timer);
 }

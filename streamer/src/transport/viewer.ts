@@ -6,7 +6,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
-import { createVideoSender } from "./videoSender.ts";
+import { createVideoSender, type VideoSenderOptions } from "./videoSender.ts";
 import { readRtcp, type RtcpEvent } from "../rtp/rtcp.ts";
 import { rewritePacket } from "../rtp/rtpPacket.ts";
 
@@ -28,6 +28,7 @@ export interface ViewerOptions extends PeerOptions {
   log: Logger;
   /** Milliseconds, monotonic. */
   now: () => number;
+  schedule: VideoSenderOptions["schedule"];
   onInput: (message: string | Buffer | ArrayBuffer, reply: (notice: StreamNotice) => void) => void;
   onRtcp: (event: RtcpEvent) => void;
   /** Called when video can be sent. */
@@ -134,7 +135,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     }
   };
   const video = createVideoSender({
-    now, rate, requestKeyFrame,
+    now, rate, requestKeyFrame, schedule: options.schedule,
     send: (packet, sequence) => {
       if (peer) send(peer.video, packet, sequence);
     },

@@ -8,7 +8,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
 import { createQualityControl, type QualityControlOptions } from "./qualityControl.ts";
 import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
-import { reservePort } from "./peer.ts";
+import { reservePort } from "./sharedPort.ts";
 import type { RtcpEvent } from "../rtp/rtcp.ts";
 import { createViewer, type TicketHolder, type Viewer } from "./viewer.ts";
 
@@ -124,7 +124,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     const isCurrent = () => viewer === current;
     const handleInput: InputRouter["handle"] = (...args) => (holder.role === "play" ? input.handle(...args) : input.handleWatching(...args));
     const viewer: Viewer = createViewer({
-      id: randomUUID(), client, holder, offer, codec, log, now: options.now,
+      id: randomUUID(), client, holder, offer, codec, log, now: options.now, schedule: options.schedule,
       addresses: options.addresses, udpPort: options.udpPort, quality: quality.current(), startKbps: startKbpsOf(quality.current(), options.startKbps),
       onInput: (message, reply) => isCurrent() && handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: (wish) => quality.ask(wish) }),
       onRtcp: countRtcp,

@@ -1,6 +1,7 @@
 /** The API's calls of a connection test. All of them throw ApiError and nothing else. */
 import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { whep } from "#contracts/stream.ts";
+import { iceServersAddress, rtcIceServersOf } from "../stream/iceServers.ts";
 import { ApiError } from "./apiError.ts";
 import { request, responseError } from "./request.ts";
 
@@ -22,6 +23,5 @@ export async function postConnectionTest(sdp: string, signal: AbortSignal): Prom
 
 /** Returns the relays that a connection may take; none where this Joypod has none. */
 export async function readIceServers(signal: AbortSignal): Promise<RTCIceServer[]> {
-  const { iceServers } = await request(IceServersResponse, "/api/stream/ice-servers", { signal });
-  return iceServers.map(({ urls, username, credential }) => ({ urls, ...(username !== undefined && { username }), ...(credential !== undefined && { credential }) }));
+  return rtcIceServersOf(await request(IceServersResponse, iceServersAddress, { signal }));
 }

@@ -1,10 +1,16 @@
 import { IceServersResponse } from "#contracts/http/iceServers.ts";
 
-const address = "/api/stream/ice-servers";
+/** Where the API says which relays there are. */
+export const iceServersAddress = "/api/stream/ice-servers";
 /** A connection is not held up for longer: most players reach the game's server without a relay. */
 const requestTimeoutMs = 3_000;
 /** New credentials are asked for when no more than this share of their time is left. */
 const renewedAtShare = 0.25;
+
+/** Returns the relays as RTCPeerConnection takes them. */
+export function rtcIceServersOf({ iceServers }: IceServersResponse): RTCIceServer[] {
+  return iceServers.map(({ urls, username, credential }) => ({ urls, ...(username !== undefined && { username }), ...(credential !== undefined && { credential }) }));
+}
 
 /** Where relays and their credentials come from. */
 export interface IceServersOptions {
@@ -37,11 +43,10 @@ export class IceServers {
 
   async #ask(): Promise<void> {
     const { fetch: send, now } = this.#options;
-    const response = await send(address, { signal: AbortSignal.timeout(requestTimeoutMs) });
+    const response = await send(iceServersAddress, { signal: AbortSignal.timeout(requestTimeoutMs) });
     if (!response.ok) return;
-    const { iceServers, expiresInSeconds } = IceServersResponse.parse(await response.json());
-    const lifetimeMs = expiresInSeconds * 1_000;
-    const servers = iceServers.map(({ urls, username, credential }) => ({ urls, ...(username !== undefined && { username }), ...(credential !== undefined && { credential }) }));
-    this.#known = { servers, renewAtMs: now() + lifetimeMs * (1 - renewedAtShare), endAtMs: now() + lifetimeMs };
+    const known = IceServersResponse.parse(await response.json());
+    const lifetimeMs = known.expiresInSeconds * 1_000;
+    this.#known = { servers: rtcIceServersOf(known), renewAtMs: now() + lifetimeMs * (1 - renewedAtShare), endAtMs: now() + lifetimeMs };
   }
 }

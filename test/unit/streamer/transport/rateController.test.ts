@@ -245,19 +245,6 @@ describe("createRateController", () => {
     }), { numRuns: 12 });
   });
 
-  it("keeps within other limits at once, and tries a wider one as a new connection would", () => {
-    const way = simulate({ startKbps: 4_000, maxKbps: 8_000 });
-    way.run(2);
-    way.controller.setLimits({ minKbps: 300, maxKbps: 1_500, fps: 30 });
-    expect(way.rate()).to.equal(1_500);
-    way.run(5);
-    expect(way.rate()).to.be.at.most(1_500);
-    way.controller.setLimits({ minKbps: 300, maxKbps: 8_000, fps: 60 });
-    expect(way.rate()).to.equal(4_000);
-    way.run(10);
-    expect(way.rate()).to.be.above(7_000);
-  });
-
   it("does not fall below a minimum that was raised, and reacts to a narrow path at few pictures a second too", () => {
     const way = simulate();
     way.controller.setLimits({ minKbps: 1_000, maxKbps: 8_000, fps: 10 });
