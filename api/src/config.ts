@@ -32,7 +32,7 @@ function isPlaceholder(secret: string): boolean {
   return new Set(secret).size < 8 || /change.?me|replace.?me|placeholder/i.test(secret);
 }
 
-const signingKeys = z.string().transform((text, context) => {
+const signingKeys = z.string("must be set; in the chart it is key signingKeys of the secret that api.existingSecret names").transform((text, context) => {
   const keys = new Map<string, Buffer>();
   for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
     const [, kid, encoded] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(pair) ?? [];
@@ -118,7 +118,7 @@ const Variables = z.object({
   WEB_ROOT: z.string().trim().default(""),
   DEFAULT_AVATAR_URL: z.string().trim().default(""),
   SIGNING_KEYS: signingKeys,
-  PASSWORD_PEPPER: z.string()
+  PASSWORD_PEPPER: z.string("must be set; in the chart it is key passwordPepper of the secret that api.existingSecret names")
     .refine((text) => text.length >= 16 && !isPlaceholder(text), "must be at least 16 characters of random text: make one with 'openssl rand -base64 32'"),
   BCRYPT_COST: whole(limits.auth.bcryptCost, 4, 16),
   PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
