@@ -1,3 +1,4 @@
+import { S3Error } from "minio";
 import { connectionFailureOf, connectionSentence, type ServerWords } from "#runtime/connectionFailure.ts";
 import { StoreAnswer } from "./storeAnswer.ts";
 import { WebIdentityError } from "./webIdentityError.ts";
@@ -10,16 +11,19 @@ const tokenService: ServerWords = { server: "The token service", address: "AWS_E
 export function objectStoreSentence(error: unknown): string | undefined {
   const identityError = webIdentityErrorIn(error);
   if (identityError !== undefined) return identitySentence(identityError);
-  for (const answer of answersIn(error)) {
-    const sentence = answerSentence(answer);
+  for (const cause of errorsOf(error)) {
+    const sentence = answerSentence(cause);
     if (sentence !== undefined) return sentence;
   }
   const failure = connectionFailureOf(error);
   return failure === undefined ? undefined : connectionSentence(failure, store);
 }
 
-function answerSentence({ status, code = "", message }: StoreAnswer): string | undefined {
-  if (code === "") return status >= 400 && status < 500 ? notS3 : undefined;
+/** The client throws S3Error, and for what may pass by itself, as a status of 500 or more, other errors. */
+function answerSentence(error: Error): string | undefined {
+  if (!(error instanceof StoreAnswer || error instanceof S3Error)) return undefined;
+  const { code = "", message } = error;
+  if (code === "") return error instanceof StoreAnswer && error.status >= 500 ? undefined : notS3;
   if (/^Authorization(?:HeaderMalformed|QueryParametersError)$/.test(code) && /region/i.test(message)) return otherRegion;
   return sentences[code];
 }
@@ -34,8 +38,8 @@ const sentences: Readonly<Record<string, string>> = {
   NoSuchBucket: noBucket,
   InvalidAccessKeyId: "The object store does not know the access key in S3_ACCESS_KEY: correct it, or make that key in the object store.",
   SignatureDoesNotMatch: "The object store refuses the secret key in S3_SECRET_KEY: it is not that of the access key in S3_ACCESS_KEY.",
-  AccessDenied: "The object store does not let this key list the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
-  AllAccessDisabled: "The object store does not let this key list the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
+  AccessDenied: "The object store does not let this key into the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
+  AllAccessDisabled: "The object store does not let this key into the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
   PermanentRedirect: otherRegion,
   MovedPermanently: otherRegion,
   TemporaryRedirect: otherRegion,
@@ -60,11 +64,6 @@ function identitySentence(error: WebIdentityError): string {
 function webIdentityErrorIn(error: unknown): WebIdentityError | undefined {
   for (const cause of errorsOf(error)) if (cause instanceof WebIdentityError) return cause;
   return undefined;
-}
-
-/** Yields what the object store answered. */
-function* answersIn(error: unknown): Generator<StoreAnswer> {
-  for (const cause of errorsOf(error)) if (cause instanceof StoreAnswer) yield cause;
 }
 
 function* errorsOf(error: unknown): Generator<Error> {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "#contracts/http/errors.ts";
+import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import { DomainError } from "../errors.ts";
 import { databaseSentence } from "../stores/databaseFailure.ts";
 
@@ -21,7 +22,8 @@ const words: Partial<Record<ErrorCode, CliError["error"]>> = {
 /** Returns what the command line tells of an error; one that nobody foresaw has failed. */
 export function toCliError(error: unknown): CliError {
   const said = error instanceof Error ? error.message : String(error);
-  const sentence = databaseSentence(error);
+  // What the object store says is the cause of an error of ours; what the database says comes as it is.
+  const sentence = error instanceof DomainError ? objectStoreSentence(error) : databaseSentence(error);
   const message = sentence === undefined ? said : `${sentence} (${said})`;
   const word = error instanceof DomainError ? words[error.code] : undefined;
   return { error: word ?? "failed", message, details: error instanceof DomainError ? error.extra : {} };

@@ -2,7 +2,6 @@ import { Agent } from "node:http";
 import { Agent as SecureAgent } from "node:https";
 import { Client, S3Error } from "minio";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
-import { StoreAnswer } from "#s3/storeAnswer.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
 
 /** Where the object store is, and how it is used. */
@@ -18,9 +17,6 @@ export interface ObjectStore {
   /** How long to wait for the response to a request that moves no data. */
   timeoutMs: number;
 }
-
-/** The client does not tell the status of an answer; those above it are other errors. */
-const refusedStatus = 400;
 
 /** How long a connection may be idle, in such timeouts: as long as the slowest response may take. */
 const idleTimeouts = 12;
@@ -63,8 +59,5 @@ export async function requireBucket({ client, bucket }: ObjectStore): Promise<vo
     if (!(error instanceof S3Error)) throw error;
   }
   // What is answered to HEAD has no body, and so no reason: this asks for the same right.
-  await client.makeRequestAsyncOmit({ method: "GET", bucketName: bucket, query: "list-type=2&max-keys=1" }).catch((error: unknown) => {
-    if (error instanceof S3Error) throw new StoreAnswer(refusedStatus, error.code, error.message);
-    throw error;
-  });
+  await client.makeRequestAsyncOmit({ method: "GET", bucketName: bucket, query: "list-type=2&max-keys=1" });
 }

@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
+import { readConfig as readAgentConfig } from "#node-agent/config.ts";
+import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import { aUser } from "../../factories/catalog.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { TestApi } from "../../support/http/api.ts";
@@ -166,8 +169,20 @@ describe("stores behind TLS", function () {
       S3_CA_FILE: authority.certificateFile,
     });
 
-    it("takes the API by the authority of its certificate", async () => {
+    /** What a node agent with the same variables says; undefined where it reaches the bucket. */
+    async function agentSentence(env: Record<string, string>): Promise<string | undefined> {
+      const { objectStore } = readAgentConfig({ ...env, NODE_NAME: "node-a" });
+      const store = createObjectStore(objectStore);
+      try {
+        return await store.probe(objectStore.bucket, AbortSignal.timeout(10_000)).then(() => undefined, (error: unknown) => objectStoreSentence(error) ?? String(error));
+      } finally {
+        store.close();
+      }
+    }
+
+    it("takes API and agents by the authority of its certificate", async () => {
       expect(await readinessOf(right(), "/readyz")).to.deep.equal({ status: 200, words: "" });
+      expect(await agentSentence(right())).to.equal(undefined);
     });
 
     for (const [title, change, sentence] of [
@@ -179,10 +194,12 @@ describe("stores behind TLS", function () {
       ["a host name that the certificate does not bear", () => ({ S3_ENDPOINT: minio.endpoint.replace("127.0.0.1", "localhost") }), /^The object store shows a certificate that is not for the host name in S3_ENDPOINT/],
       ["an address without TLS", () => ({ S3_ENDPOINT: minio.endpoint.replace("https:", "http:"), S3_CA_FILE: "" }), /^What answers at S3_ENDPOINT is no object store: .* https:/],
     ] as const) {
-      it(`is refused with ${title}, in a sentence of its own`, async () => {
-        const { status, words } = await readinessOf({ ...right(), ...change() }, "/readyz");
+      it(`is refused with ${title}, to API and agents in a sentence of its own`, async () => {
+        const env: Record<string, string> = { ...right(), ...change() };
+        const { status, words } = await readinessOf(env, "/readyz");
         expect(status).to.equal(503);
         expect(words).to.match(sentence);
+        expect(await agentSentence(env)).to.equal(words);
       });
     }
 
