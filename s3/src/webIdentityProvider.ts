@@ -20,15 +20,17 @@ export interface WebIdentity {
 
 interface TemporaryKeys {
   credentials: Credentials;
+  /** Put off when that failed. */
   renewAtMs: number;
+  /** A moment before their end, for what is on its way then. */
   endMs: number;
 }
 
-/** Before their end, at most: a token service that is away for a while is no outage. */
-const renewalLeadMsMax = 15 * 60_000;
-/** The same of keys that live shorter, as a share of their life. */
-const renewalLeadShare = 0.25;
-/** After a failure, until the token service is asked again while the keys still work. */
+/** How long before their end keys are renewed: a token service that is away for a while is no outage. Of keys with a short life, that share of it. */
+const renewalLead = { msMax: 15 * 60_000, share: 0.25 };
+/** How long before their end they are used for the last time. */
+const endLead = { msMax: 10_000, share: 0.1 };
+/** After a failure, about how long until the token service is asked again while the keys still work. */
 const retryMs = 5_000;
 
 /**
@@ -52,12 +54,11 @@ export class WebIdentityProvider extends IamAwsProvider {
   override async getCredentials(): Promise<Credentials> {
     const nowMs = this.#clock.now().getTime();
     const keys = this.#keys;
-    if (keys !== undefined && nowMs < keys.renewAtMs) return keys.credentials;
+    const areUsable = keys !== undefined && nowMs < keys.endMs;
+    if (areUsable && nowMs < keys.renewAtMs) return keys.credentials;
     const renewal = this.#renewal ??= this.#renew().finally(() => this.#renewal = undefined);
-    if (keys === undefined || nowMs >= keys.endMs) return (await renewal).credentials;
-    renewal.catch(() => {
-      if (this.#keys === keys) keys.renewAtMs = this.#clock.now().getTime() + retryMs;
-    });
+    if (!areUsable) return (await renewal).credentials;
+    renewal.catch(() => keys.renewAtMs = this.#clock.now().getTime() + retryMs * (0.75 + Math.random() / 2));
     return keys.credentials;
   }
 
@@ -82,7 +83,10 @@ export class WebIdentityProvider extends IamAwsProvider {
       throw new WebIdentityError("Refused", "The token service answered something else than temporary keys.");
     }
     const lifeMs = endMs - this.#clock.now().getTime();
-    return { credentials: new Credentials({ accessKey, secretKey, sessionToken }), endMs, renewAtMs: endMs - Math.min(renewalLeadMsMax, renewalLeadShare * lifeMs) };
+    return {
+      credentials: new Credentials({ accessKey, secretKey, sessionToken }),
+      renewAtMs: endMs - Math.min(renewalLead.msMax, renewalLead.share * lifeMs), endMs: endMs - Math.min(endLead.msMax, endLead.share * lifeMs),
+    };
   }
 }
 

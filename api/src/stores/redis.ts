@@ -90,7 +90,7 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
   };
   let isAnswered = false;
   client.on("connect", () => isAnswered = false);
-  client.on("error", fail);
+  client.on("error", (error: Error) => fail(!isAnswered && isClosed(error) ? new ClosedAtOnce(error) : error));
   client.on("close", () => {
     if (!isAnswered && failure === undefined) fail(new ClosedAtOnce());
   });
@@ -101,6 +101,10 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
     told = undefined;
   });
   return () => failure;
+}
+
+function isClosed(error: Error): boolean {
+  return "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 }
 
 /** Resolves when Redis answers. Throws the reason why there is no connection, or the command's error. */

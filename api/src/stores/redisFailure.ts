@@ -4,8 +4,8 @@ const words: ServerWords = { server: "Redis", address: "REDIS_URL", authority: "
 
 /** A server closed the connection before it had answered anything. */
 export class ClosedAtOnce extends Error {
-  constructor() {
-    super("The server closed the connection before it answered.");
+  constructor(cause?: Error) {
+    super("The server closed the connection before it answered.", { cause });
     this.name = "ClosedAtOnce";
   }
 }

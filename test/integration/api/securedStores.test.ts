@@ -98,7 +98,7 @@ describe("stores behind TLS", function () {
       ["another authority", () => ({ DATABASE_URL: url.href, DATABASE_CA_FILE: stranger.certificateFile }), /^The database shows a certificate of an authority that is not trusted here: DATABASE_CA_FILE/],
       ["no authority", () => ({ DATABASE_URL: at((address) => address.searchParams.set("sslmode", "verify-full")) }), /^The database shows a certificate of an authority that is not trusted here: DATABASE_CA_FILE/],
       ["a host name that the certificate does not bear", () => ({ DATABASE_URL: at((address) => address.hostname = "127.0.0.1"), DATABASE_CA_FILE: authority.certificateFile }), /^The database shows a certificate that is not for the host name in DATABASE_URL/],
-      ["a database that is not there", () => ({ DATABASE_URL: at((address) => address.pathname = "/canary"), DATABASE_CA_FILE: authority.certificateFile }), /^The database that DATABASE_URL names does not exist/],
+      ["a database that is not there", () => ({ DATABASE_URL: at((address) => address.pathname = "/none"), DATABASE_CA_FILE: authority.certificateFile }), /^The database that DATABASE_URL names does not exist/],
     ] as const) {
       it(`is refused with ${title}, in a sentence of its own, by readiness, log and migration`, async () => {
         const env: Record<string, string> = settings();
