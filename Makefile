@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-programSources := $(shell find api/src runtime/src archive/src kube/src operator/src node-agent/src packer/src contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)
+programSources := $(shell find api/src runtime/src archive/src s3/src kube/src operator/src node-agent/src packer/src contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)
 webSources := $(shell find web contracts/src -type f -not -path 'web/dist/*' 2>/dev/null)
 
 ##@ Run the platform

@@ -6,10 +6,11 @@ const packages = {
   contracts: [],
   runtime: [],
   archive: ["contracts"],
+  s3: ["runtime"],
   kube: ["runtime"],
-  api: ["contracts", "runtime", "archive", "kube"],
+  api: ["contracts", "runtime", "archive", "s3", "kube"],
   operator: ["contracts", "runtime", "kube"],
-  "node-agent": ["contracts", "runtime", "archive", "kube"],
+  "node-agent": ["contracts", "runtime", "archive", "s3", "kube"],
   packer: ["contracts", "runtime", "archive"],
   // What the streamer does in the packer's place, while a launch cannot wait for that to start.
   streamer: ["contracts", "runtime", "packer"],
@@ -52,6 +53,8 @@ const rooms = {
     "program.ts", "healthServer.ts", "readEnvironment.ts", "createLogger.ts", "logConsole.ts", "compactHeap.ts", "helperThreads.ts",
     // What its parts share.
     "backgroundJob.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
+    // What programs ask of servers: whom they trust, and why they were not reached.
+    "authorityFile.ts", "connectionFailure.ts",
   ],
   operator: [
     // Programs, and what puts the controllers together.

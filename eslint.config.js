@@ -4,7 +4,7 @@ import { fieldTerms } from "./tools/lint/fieldTerms.js";
 import { functionLength } from "./tools/lint/functionLength.js";
 
 /** The programs and what they share; who may import whom among them says dependency-cruiser.config.js. */
-const packages = ["contracts", "runtime", "archive", "kube", "api", "operator", "node-agent", "packer", "streamer", "web"];
+const packages = ["contracts", "runtime", "archive", "s3", "kube", "api", "operator", "node-agent", "packer", "streamer", "web"];
 
 export default tseslint.config(
   { ignores: ["node_modules/", "**/dist/", "api/src/generated/", "test-results/"] },

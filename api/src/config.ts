@@ -3,10 +3,13 @@ import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { ticketSigningKey } from "#contracts/streamTicket.ts";
+import { authorityFile, type AuthorityFile } from "#runtime/authorityFile.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { checkSiteResources, siteResourcesOf, siteResourceVariables } from "./games/siteResources.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
+import { contradictionOf, databaseAddress } from "./stores/databaseAddress.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const within = (fallback: number, { min, max }: { min: number; max: number }) => whole(fallback, min, max);
@@ -18,8 +21,8 @@ const isOn = z.enum(["on", "off"]).default("on").transform((word) => word === "o
 const origin = z.url({ protocol: /^https?$/, error: "must be an http or https address", abort: true })
   .refine((text) => new URL(text).pathname === "/" && !/[?#]/.test(text), "must be an origin: scheme, host and port only")
   .transform((text) => new URL(text).origin);
-const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: "must be a postgres:// address" });
-const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be a redis:// address" });
+const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: "must be a postgres:// address; in the chart it is key url of the secret that postgres.existingSecret names" });
+const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// address; in the chart it is key url of the secret that redis.existingSecret names" });
 
 const keyBytesMin = 32;
 const relaySecretMin = 16;
@@ -29,7 +32,7 @@ function isPlaceholder(secret: string): boolean {
   return new Set(secret).size < 8 || /change.?me|replace.?me|placeholder/i.test(secret);
 }
 
-const signingKeys = z.string().transform((text, context) => {
+const signingKeys = z.string("must be set; in the chart it is key signingKeys of the secret that api.existingSecret names").transform((text, context) => {
   const keys = new Map<string, Buffer>();
   for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
     const [, kid, encoded] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(pair) ?? [];
@@ -78,19 +81,32 @@ const relayUrls = z.string().default("").transform((text) => text.split(",").map
 
 const stores = {
   DATABASE_URL: databaseUrl,
+  DATABASE_CA_FILE: authorityFile,
   DATABASE_POOL_SIZE: whole(10, 1, 200),
   DATABASE_TIMEOUT_MS: whole(10_000, 100, 600_000),
 };
 
+const redis = {
+  REDIS_URL: redisUrl,
+  REDIS_CA_FILE: authorityFile,
+};
+
+/** An authority that a connection would not be checked against is a mistake that nobody would notice. */
+function checkDatabaseAuthority(env: { DATABASE_URL: string; DATABASE_CA_FILE: AuthorityFile | undefined }, context: z.core.$RefinementCtx): void {
+  const message = contradictionOf(env.DATABASE_URL, env.DATABASE_CA_FILE);
+  if (message !== undefined) context.addIssue({ code: "custom", path: ["DATABASE_CA_FILE"], message });
+}
+
+function checkRedisAuthority(env: { REDIS_URL?: string | undefined; REDIS_CA_FILE: AuthorityFile | undefined }, context: z.core.$RefinementCtx): void {
+  if (env.REDIS_CA_FILE === undefined || env.REDIS_URL?.startsWith("redis:") !== true) return;
+  context.addIssue({ code: "custom", path: ["REDIS_CA_FILE"], message: "is set, and REDIS_URL asks for no TLS: begin that with rediss://" });
+}
+
 const Variables = z.object({
   ...stores,
-  REDIS_URL: redisUrl,
+  ...redis,
   REDIS_TIMEOUT_MS: whole(200, 10, 10_000),
-  S3_ENDPOINT: z.url({ protocol: /^https?$/ }),
-  S3_REGION: words("us-east-1"),
-  S3_BUCKET: words("joypod"),
-  S3_ACCESS_KEY: z.string().min(1),
-  S3_SECRET_KEY: z.string().min(1),
+  ...objectStoreVariables,
   S3_TIMEOUT_MS: whole(10_000, 100, 120_000),
   PORT: whole(8080, 0, 65_535),
   METRICS_PORT: whole(8083, 0, 65_535),
@@ -102,7 +118,7 @@ const Variables = z.object({
   WEB_ROOT: z.string().trim().default(""),
   DEFAULT_AVATAR_URL: z.string().trim().default(""),
   SIGNING_KEYS: signingKeys,
-  PASSWORD_PEPPER: z.string()
+  PASSWORD_PEPPER: z.string("must be set; in the chart it is key passwordPepper of the secret that api.existingSecret names")
     .refine((text) => text.length >= 16 && !isPlaceholder(text), "must be at least 16 characters of random text: make one with 'openssl rand -base64 32'"),
   BCRYPT_COST: whole(limits.auth.bcryptCost, 4, 16),
   PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
@@ -187,7 +203,7 @@ export const secretLogKeys = ["key", "code", "state"];
 
 /** Returns the configuration; throws one error that names every wrong variable. */
 export function readConfig(environment: Environment) {
-  const env = readEnvironment(Variables.superRefine(checkSiteResources), environment, "API");
+  const env = readEnvironment(Variables.superRefine(checkSiteResources).superRefine(checkDatabaseAuthority).superRefine(checkRedisAuthority).superRefine(checkObjectStore), environment, "API");
   const isSecure = env.BASE_URL.startsWith("https:");
   return {
     port: env.PORT,
@@ -208,12 +224,9 @@ export function readConfig(environment: Environment) {
     defaultAvatarUrl: env.DEFAULT_AVATAR_URL,
     /** The page that players sign in on: one that is named, that of the pages we serve, or else undefined for our own plain form. */
     signInPageUrl: env.SIGN_IN_PAGE_URL === "" ? (env.WEB_ROOT === "" ? undefined : `${env.BASE_URL}/signin`) : env.SIGN_IN_PAGE_URL,
-    postgres: { url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE, timeoutMs: env.DATABASE_TIMEOUT_MS },
-    redis: { url: env.REDIS_URL, commandTimeoutMs: env.REDIS_TIMEOUT_MS },
-    objectStore: {
-      endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY,
-      timeoutMs: env.S3_TIMEOUT_MS,
-    },
+    postgres: { url: databaseAddress(env.DATABASE_URL, env.DATABASE_CA_FILE), poolSize: env.DATABASE_POOL_SIZE, timeoutMs: env.DATABASE_TIMEOUT_MS },
+    redis: { url: env.REDIS_URL, authorities: env.REDIS_CA_FILE?.certificates, commandTimeoutMs: env.REDIS_TIMEOUT_MS },
+    objectStore: { ...objectStoreAccessOf(env), timeoutMs: env.S3_TIMEOUT_MS },
     auth: {
       signingKeys: env.SIGNING_KEYS,
       pepper: env.PASSWORD_PEPPER,
@@ -309,14 +322,12 @@ export function configWarnings({ isSecure, trustedProxies, auth: { bcryptCost } 
 
 /** Returns what the command line needs for players' saves besides. Throws one error that names every wrong variable. */
 export function readCliSavesConfig(environment: Environment) {
-  const { S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS } = Variables.shape;
+  const { S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS } = Variables.shape;
   const env = readEnvironment(z.object({
-    S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS,
-  }), environment, "command line");
+    ...objectStoreVariables, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS,
+  }).superRefine(checkObjectStore), environment, "command line");
   return {
-    objectStore: {
-      endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY, timeoutMs: env.S3_TIMEOUT_MS,
-    },
+    objectStore: { ...objectStoreAccessOf(env), timeoutMs: env.S3_TIMEOUT_MS },
     saves: { versionsKept: env.SAVE_VERSIONS_KEPT, dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS, retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000 },
     /** An admin's file may come from a slow line. */
     partner: { uploadPace: { idleMs: 600_000, windowMs: 600_000, minBytesPerWindow: 1 } },
@@ -333,13 +344,14 @@ export function readCliConfig(environment: Environment) {
     PASSWORD_PEPPER: Variables.shape.PASSWORD_PEPPER.optional(),
     BCRYPT_COST: Variables.shape.BCRYPT_COST,
     REDIS_URL: redisUrl.optional(),
+    REDIS_CA_FILE: redis.REDIS_CA_FILE,
     TOKEN_LIFETIME_SECONDS: Variables.shape.TOKEN_LIFETIME_SECONDS,
-  }), environment, "command line");
+  }).superRefine(checkDatabaseAuthority).superRefine(checkRedisAuthority), environment, "command line");
   return {
-    postgres: { url: env.DATABASE_URL, poolSize: 2, timeoutMs: env.DATABASE_TIMEOUT_MS },
+    postgres: { url: databaseAddress(env.DATABASE_URL, env.DATABASE_CA_FILE), poolSize: 2, timeoutMs: env.DATABASE_TIMEOUT_MS },
     pepper: env.PASSWORD_PEPPER,
     bcryptCost: env.BCRYPT_COST,
-    redisUrl: env.REDIS_URL,
+    redis: env.REDIS_URL === undefined ? undefined : { url: env.REDIS_URL, authorities: env.REDIS_CA_FILE?.certificates },
     tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
   };
 }

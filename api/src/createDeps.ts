@@ -32,7 +32,8 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   const { signingKeys, tokenLifetimeSeconds: lifetimeSeconds, absoluteLifetimeSeconds, pepper, bcryptCost, passwordWorkers } = config.auth;
   const metrics = new Metrics();
   const postgres = connectPostgres({ ...config.postgres, logger });
-  const redis = connectRedis(config.redis, logger);
+  const redisConnection = connectRedis(config.redis, logger);
+  const { redis } = redisConnection;
   const objectStore = connectObjectStore(config.objectStore);
   const rateLimits = new RateLimits(redis, config);
   const passwords = new Passwords({ pepper, cost: bcryptCost, workers: passwordWorkers });
@@ -50,7 +51,9 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     streamTickets: new StreamTickets(signingKeys, clock),
     testResponders: config.connectionTest && new TestResponders(config.connectionTest, clock),
     objectStore,
-    readiness: createReadiness({ postgres, objectStore, clock, keptMs: config.http.readyKeptMs }),
+    readiness: createReadiness({
+      postgres, objectStore, redis: { connection: redisConnection, url: config.redis.url }, clock, logger, keptMs: config.http.readyKeptMs,
+    }),
     knownPartnerKeys: new KnownPartnerKeys(),
     catalogCounts: new CatalogCounts(),
     saveUploads: new SaveUploads(8),

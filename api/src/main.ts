@@ -7,6 +7,7 @@ import { logConsole } from "#runtime/logConsole.ts";
 import { orExit, runProgram } from "#runtime/program.ts";
 import { createApp } from "./app.ts";
 import { createBackground } from "./background/background.ts";
+import { createStoreWatch } from "./background/storeWatch.ts";
 import { configWarnings, readConfig, secretLogKeys } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
 import { readWebPages } from "./http/serveWeb.ts";
@@ -19,12 +20,14 @@ logConsole(logger);
 const deps = createDeps(config, logger);
 const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
 const background = createBackground(deps);
+const storeWatch = createStoreWatch(deps);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
 // The kubelet asks here. No store has a say: while one is away it is this process that tells callers so, and not a Service without endpoints.
 const health = new HealthServer({ registry: deps.metrics.registry, unreadyBecause: () => unreadyBecause(server, deps.lifecycle) });
 
 async function start(): Promise<void> {
   await background.start();
+  storeWatch.start();
   compactHeap();
   await health.start(config.metricsPort);
   await listen(server, config.port);
@@ -39,7 +42,7 @@ async function stop(): Promise<void> {
   await drain(server, systemClock, config.shutdownDelaySeconds * 1000);
   deps.gameSessionEvents.close();
   await close(server, config.shutdownSeconds * 1000);
-  await background.stop();
+  await Promise.all([background.stop(), storeWatch.stop()]);
   await health.stop();
   await closeDeps(deps);
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { objectName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
+import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const Variables = z.object({
@@ -9,15 +10,11 @@ const Variables = z.object({
   NODE_ROOT: z.string().regex(/^\/[^\0]*[^/\0]$/, "must be an absolute path without a trailing slash").default("/var/lib/joypod"),
   CACHE_BUDGET_BYTES: z.coerce.number().int().min(0).default(0),
   SAVE_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(limits.save.intervalSeconds),
-  S3_ENDPOINT: z.url({ protocol: /^https?$/ }),
-  S3_REGION: z.string().min(1).default("us-east-1"),
-  S3_BUCKET: z.string().min(3).max(63).default("joypod"),
-  S3_ACCESS_KEY: z.string().min(1),
-  S3_SECRET_KEY: z.string().min(1),
+  ...objectStoreVariables,
   HTTP_PORT: z.coerce.number().int().min(0).max(65_535).default(8082),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error"]).default("info"),
   AGENT_VERSION: z.string().min(1).max(64).default("dev"),
-});
+}).superRefine(checkObjectStore);
 
 /** What the agent is told at its start; nothing deeper looks at the environment. */
 export type Config = ReturnType<typeof readConfig>;
@@ -32,9 +29,7 @@ export function readConfig(environment: Environment) {
     root: env.NODE_ROOT,
     cacheBudgetBytes: env.CACHE_BUDGET_BYTES,
     saveIntervalMs: env.SAVE_INTERVAL_SECONDS * 1000,
-    objectStore: {
-      endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY,
-    },
+    objectStore: objectStoreAccessOf(env),
     httpPort: env.HTTP_PORT,
     logLevel: env.LOG_LEVEL,
     agentVersion: env.AGENT_VERSION,

@@ -36,8 +36,8 @@ const program = createProgram({
   }),
   pepper: () => pepperOr("it must be the API's own, or failed sign-ins will not be found."),
   announce: async (authSessionIds) => {
-    const { redisUrl, tokenLifetimeSeconds } = readCliConfig(process.env);
-    return redisUrl !== undefined && await announceOnce({ url: redisUrl, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
+    const { redis, tokenLifetimeSeconds } = readCliConfig(process.env);
+    return redis !== undefined && await announceOnce({ ...redis, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
   },
   input: () => process.stdin,
   output: () => process.stdout,

@@ -1,4 +1,5 @@
 import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { orAborted, withDeadline } from "#runtime/deadline.ts";
 import { unavailable } from "../errors.ts";
 
@@ -11,6 +12,9 @@ export interface StoreLookOptions {
   ask: () => Promise<void>;
   /** For clients, when it does not. */
   message: string;
+  /** Returns what is wrong and can be mended, for clients too; undefined for what passes by itself. */
+  explain: (error: unknown) => string | undefined;
+  logger: Logger;
 }
 
 const lookMs = 2_000;
@@ -22,6 +26,8 @@ export class StoreLook {
   #question: Promise<void> | undefined;
   #look: Promise<void> | undefined;
   #freshUntilMs = 0;
+  /** Why the last look failed; undefined when it did not. */
+  #told: string | undefined;
 
   constructor(options: StoreLookOptions) {
     this.#options = options;
@@ -38,10 +44,17 @@ export class StoreLook {
   }
 
   async #begin(): Promise<void> {
-    const { clock, ask, message } = this.#options;
+    const { clock, ask, message, explain, logger } = this.#options;
     const question = this.#question ??= ask().finally(() => this.#question = undefined);
-    await withDeadline({ clock, ms: lookMs, what: "A health check" }, (signal) => orAborted(question, signal)).catch((cause: unknown) => {
-      throw unavailable(message, cause);
-    });
+    try {
+      await withDeadline({ clock, ms: lookMs, what: "A health check" }, (signal) => orAborted(question, signal));
+      if (this.#told !== undefined) logger.info({ former: this.#told }, "A store can be used again.");
+      this.#told = undefined;
+    } catch (cause) {
+      const reason = explain(cause) ?? message;
+      if (reason !== this.#told) logger.warn({ err: cause, reason }, "A store cannot be used.");
+      this.#told = reason;
+      throw unavailable(reason, cause);
+    }
   }
 }

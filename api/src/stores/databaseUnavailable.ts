@@ -1,11 +1,21 @@
-/** Whether the error means that the database is unavailable or refuses work for now, so that the same request may succeed soon. */
+import { connectionFailureOf } from "#runtime/connectionFailure.ts";
+
+/** Whether the error means that the database is unavailable or refuses work for now, so that the same request may succeed soon, or once it is mended. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  for (let cause = error, depth = 0; typeof cause === "object" && cause !== null && depth < 5; cause = causeOf(cause), depth += 1) {
-    const codes = ["code" in cause ? cause.code : undefined, "originalCode" in cause ? cause.originalCode : undefined];
-    if (codes.some((code) => unavailableCodes.test(String(code)))) return true;
-    if (cause instanceof Error && unavailableMessages.test(cause.message)) return true;
+  for (const { code, message } of databaseCausesOf(error)) {
+    if (unavailableCodes.test(code) || unavailableMessages.test(message)) return true;
   }
-  return false;
+  return connectionFailureOf(error) !== undefined;
+}
+
+/** Yields codes and messages of an error and of what it was caused by. */
+export function* databaseCausesOf(error: unknown): Generator<{ code: string; message: string }> {
+  for (let cause = error, depth = 0; typeof cause === "object" && cause !== null && depth < 5; cause = causeOf(cause), depth += 1) {
+    const message = cause instanceof Error ? cause.message : "originalMessage" in cause ? String(cause.originalMessage) : "";
+    if ("code" in cause) yield { code: String(cause.code), message };
+    if ("originalCode" in cause) yield { code: String(cause.originalCode), message };
+    if (!("code" in cause || "originalCode" in cause)) yield { code: "", message };
+  }
 }
 
 /** Prisma keeps what the driver said beside its own error, and what the server said in an object that is none. */
@@ -14,6 +24,9 @@ function causeOf(error: object): unknown {
   return "cause" in error ? error.cause : undefined;
 }
 
-/** Connection class, operator intervention, read-only during a failover, too many connections, and sockets' and Prisma's words for the same. */
-const unavailableCodes = /^(?:08...|57P0[1-4]|57014|25006|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|P1001|P1002|P1008|P1017|P2024)$/;
+/**
+ * Connection class, refused credentials and a missing database, operator intervention, read-only during a failover, too many connections, and
+ * sockets' and Prisma's words for the same.
+ */
+const unavailableCodes = /^(?:08...|28000|28P01|3D000|57P0[1-4]|57014|25006|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|P1000|P1001|P1002|P1003|P1008|P1010|P1011|P1017|P2024)$/;
 const unavailableMessages = /^(?:timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error)/;

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
+import { isDatabaseOutOfReach } from "./databaseFailure.ts";
 import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
 import { createSchemaEngine, type SchemaEngine } from "./schemaEngine.ts";
 
@@ -29,7 +30,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
   });
 }
 
-/** Resolves once the database answers; throws its error when it still does not after `seconds`. */
+/** Resolves once the database answers; throws its error when it still does not after `seconds`, and at once what waiting cannot mend. */
 export async function waitForDatabase(databaseUrl: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
@@ -37,7 +38,7 @@ export async function waitForDatabase(databaseUrl: string, seconds: number): Pro
       await withClient(databaseUrl, (client) => client.query("SELECT 1"));
       return;
     } catch (error) {
-      if (performance.now() >= deadline || !isDatabaseUnavailable(error)) throw error;
+      if (performance.now() >= deadline || !isDatabaseUnavailable(error) || isDatabaseOutOfReach(error)) throw error;
     }
     await delay(retryMs * (0.75 + Math.random() / 2));
   }

@@ -1,14 +1,12 @@
 import { Agent } from "node:http";
 import { Agent as SecureAgent } from "node:https";
-import { Client } from "minio";
+import { Client, S3Error } from "minio";
+import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
+import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
 
 /** Where the object store is, and how it is used. */
-export interface ObjectStoreOptions {
-  endpoint: string;
-  region: string;
+export interface ObjectStoreOptions extends ObjectStoreAccess {
   bucket: string;
-  accessKey: string;
-  secretKey: string;
   timeoutMs: number;
 }
 
@@ -24,18 +22,17 @@ export interface ObjectStore {
 const idleTimeouts = 12;
 
 /** Returns a client for any S3 object store; nothing is requested yet. */
-export function connectObjectStore({ endpoint, region, bucket, accessKey, secretKey, timeoutMs }: ObjectStoreOptions): ObjectStore {
+export function connectObjectStore({ endpoint, region, bucket, accessKey, secretKey, webIdentity, authorities, timeoutMs }: ObjectStoreOptions): ObjectStore {
   const { protocol, hostname, port } = new URL(endpoint);
   const useSSL = protocol === "https:";
   const client = new Client({
     endPoint: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? (useSSL ? 443 : 80) : Number(port),
     useSSL,
-    accessKey,
-    secretKey,
+    ...(webIdentity === undefined ? { accessKey, secretKey } : { credentialsProvider: new WebIdentityProvider(webIdentity) }),
     region,
     pathStyle: true,
-    transportAgent: createTimeoutAgent(useSSL, idleTimeouts * timeoutMs),
+    transportAgent: createTimeoutAgent(useSSL, idleTimeouts * timeoutMs, authorities),
   });
   // As over https: parts carry checksums of their own, and hashing each body just to sign it would halve the speed of uploads.
   client.enableSHA256 = false;
@@ -43,12 +40,24 @@ export function connectObjectStore({ endpoint, region, bucket, accessKey, secret
 }
 
 /** Returns an agent that closes connections which hang; the client itself would wait for ever. */
-function createTimeoutAgent(isSecure: boolean, idleMs: number): Agent {
-  const agent = new (isSecure ? SecureAgent : Agent)({ keepAlive: true, timeout: idleMs });
+function createTimeoutAgent(isSecure: boolean, idleMs: number, ca: string[] | undefined): Agent {
+  const options = { keepAlive: true, timeout: idleMs };
+  const agent = isSecure ? new SecureAgent({ ...options, ...(ca !== undefined && { ca }) }) : new Agent(options);
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
     const socket = connect(options, callback);
     return socket?.on("timeout", () => socket.destroy(new Error("The object store does not respond.")));
   };
   return agent;
+}
+
+/** Resolves when the bucket is there and may be listed. Throws the object store's error otherwise, with its reason. */
+export async function requireBucket({ client, bucket }: ObjectStore): Promise<void> {
+  try {
+    if (await client.bucketExists(bucket)) return;
+  } catch (error) {
+    if (!(error instanceof S3Error)) throw error;
+  }
+  // What is answered to HEAD has no body, and so no reason: this asks for the same right.
+  await client.makeRequestAsyncOmit({ method: "GET", bucketName: bucket, query: "list-type=2&max-keys=1" });
 }

@@ -1,8 +1,24 @@
+import { isIP } from "node:net";
 import { Redis as Client } from "ioredis";
 import type { Logger } from "#runtime/logger.ts";
+import { ClosedAtOnce, redisSentence } from "./redisFailure.ts";
 
 /** A connected client; commands fail in time instead of waiting for a server that is unavailable. */
 export type Redis = Client;
+
+/** Where Redis is. */
+export interface RedisAddress {
+  url: string;
+  /** Of its certificate, in PEM; undefined trusts the public ones. */
+  authorities?: string[] | undefined;
+}
+
+/** A client, and why it has no connection just now. */
+export interface RedisConnection {
+  redis: Redis;
+  /** The last error since there was a connection; undefined while there is one. */
+  failure: () => Error | undefined;
+}
 
 /** After so many timeouts in a row the server hangs: without a connection commands fail at once. */
 const timeoutsBeforeReconnect = 3;
@@ -41,7 +57,7 @@ class TimeoutClient extends Client {
 }
 
 /** Opens the shared connection; it reconnects for ever and never queues commands meanwhile. */
-export function connectRedis({ url, commandTimeoutMs }: { url: string; commandTimeoutMs: number }, logger: Logger): Redis {
+export function connectRedis({ url, authorities, commandTimeoutMs }: RedisAddress & { commandTimeoutMs: number }, logger: Logger): RedisConnection {
   const client = new TimeoutClient(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -50,15 +66,49 @@ export function connectRedis({ url, commandTimeoutMs }: { url: string; commandTi
     // A server that froze keeps its connection; a ping that goes unanswered for this long ends it.
     socketTimeout: 10_000,
     retryStrategy: (attempt) => Math.min(reconnectMs.first * 2 ** Math.min(attempt, 10), reconnectMs.most) * (0.75 + Math.random() / 2),
+    ...tlsOf(url, authorities),
   });
-  let isUnavailable = false;
-  client.on("error", (error: Error) => {
-    if (!isUnavailable) logger.warn({ err: error }, "Redis is unavailable; limits and lockout are counted in this process meanwhile.");
-    isUnavailable = true;
+  return { redis: client, failure: followFailures(client, url, logger) };
+}
+
+/** The name is sent, too: where one address serves many of them, the server shows the certificate of that name. */
+function tlsOf(url: string, ca: string[] | undefined): { tls?: { ca?: string[]; servername?: string } } {
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== "rediss:") return {};
+  return { tls: { ...(ca !== undefined && { ca }), ...(isIP(hostname.replace(/^\[|\]$/g, "")) === 0 && { servername: hostname }) } };
+}
+
+/** Logs when Redis becomes unavailable, when the reason changes, and when it is available again. Returns what tells the last error. */
+function followFailures(client: Client, url: string, logger: Logger): () => Error | undefined {
+  let failure: Error | undefined;
+  let told: string | undefined;
+  const fail = (error: Error): void => {
+    failure = error;
+    const reason = redisSentence(error, url) ?? "Redis does not answer.";
+    if (reason !== told) logger.warn({ err: error, reason }, "Redis is unavailable; limits and lockout are counted in this process meanwhile.");
+    told = reason;
+  };
+  let isAnswered = false;
+  client.on("connect", () => isAnswered = false);
+  client.on("error", (error: Error) => fail(!isAnswered && isClosed(error) ? new ClosedAtOnce(error) : error));
+  client.on("close", () => {
+    if (!isAnswered && failure === undefined) fail(new ClosedAtOnce());
   });
   client.on("ready", () => {
-    if (isUnavailable) logger.info({}, "Redis is available again.");
-    isUnavailable = false;
+    isAnswered = true;
+    if (failure !== undefined) logger.info({}, "Redis is available again.");
+    failure = undefined;
+    told = undefined;
   });
-  return client;
+  return () => failure;
+}
+
+function isClosed(error: Error): boolean {
+  return "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
+}
+
+/** Resolves when Redis answers. Throws the reason why there is no connection, or the command's error. */
+export async function pingRedis({ redis, failure }: RedisConnection): Promise<void> {
+  if (redis.status !== "ready") throw failure() ?? new Error("There is no connection to Redis yet.");
+  await redis.ping();
 }

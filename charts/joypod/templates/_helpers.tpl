@@ -66,13 +66,64 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* Of the secret of that name. */}}
+{{/* Of the secret of that name; a web identity has no access key. */}}
 {{- define "joypod.s3Env" -}}
-{{- range $name, $key := dict "S3_ENDPOINT" "endpoint" "S3_REGION" "region" "S3_BUCKET" "bucket" "S3_ACCESS_KEY" "accessKey" "S3_SECRET_KEY" "secretKey" }}
+{{- $keys := dict "S3_ENDPOINT" "endpoint" "S3_REGION" "region" "S3_BUCKET" "bucket" }}
+{{- if not (include "joypod.hasWebIdentity" .root) }}{{ $keys = merge $keys (dict "S3_ACCESS_KEY" "accessKey" "S3_SECRET_KEY" "secretKey") }}{{ end }}
+{{- range $name, $key := $keys }}
 - name: {{ $.prefix }}{{ $name }}
   valueFrom: { secretKeyRef: { name: {{ $.secret }}, key: {{ $key }} } }
 {{- end }}
 {{- end }}
+
+{{/* "yes" where temporary keys take the place of access keys; empty otherwise, as in values of an earlier release. */}}
+{{- define "joypod.hasWebIdentity" -}}{{- if (.Values.s3.webIdentity | default dict).enabled }}yes{{ end }}{{- end }}
+
+{{/* By which web identity, of that role, and by which authority a program reaches the object store. */}}
+{{- define "joypod.s3TrustEnv" -}}
+{{- with .root.Values.s3.caSecret }}
+- { name: S3_CA_FILE, value: /etc/joypod/stores/s3/ca.crt }
+{{- end }}
+{{- if include "joypod.hasWebIdentity" .root }}
+{{- $identity := .root.Values.s3.webIdentity }}
+{{- if $identity.audience }}
+- { name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /var/run/secrets/joypod/s3/token }
+{{- end }}
+{{- with .role }}
+- { name: AWS_ROLE_ARN, value: {{ . | quote }} }
+{{- end }}
+{{- with $identity.stsEndpoint }}
+- { name: AWS_ENDPOINT_URL_STS, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Where a program finds the authorities of stores, by the stores' names and the secrets that hold them, and its web identity's token. */}}
+{{- define "joypod.storeMounts" -}}
+{{- range $store, $secret := .authorities }}
+{{- if $secret }}
+- { name: {{ $store }}-ca, mountPath: /etc/joypod/stores/{{ $store }}, readOnly: true }
+{{- end }}
+{{- end }}
+{{- if .hasToken }}
+- { name: s3-token, mountPath: /var/run/secrets/joypod/s3, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{/* The volumes of these mounts. 288 is 0440: the container's group alone reads them. */}}
+{{- define "joypod.storeVolumes" -}}
+{{- range $store, $secret := .authorities }}
+{{- if $secret }}
+- { name: {{ $store }}-ca, secret: { secretName: {{ $secret }}, items: [{ key: ca.crt, path: ca.crt }], defaultMode: 288 } }
+{{- end }}
+{{- end }}
+{{- if .hasToken }}
+- { name: s3-token, projected: { sources: [{ serviceAccountToken: { path: token, expirationSeconds: 3600, audience: {{ .root.Values.s3.webIdentity.audience | quote }} } }] } }
+{{- end }}
+{{- end }}
+
+{{/* "yes" where the chart gives programs a token of their service account for the object store; a cluster may give its own. */}}
+{{- define "joypod.hasStoreToken" -}}{{- if and (include "joypod.hasWebIdentity" .) .Values.s3.webIdentity.audience }}yes{{ end }}{{- end }}
 
 {{/* How sessions get GPUs, as the operator's environment; values that are missing, as they are after an upgrade with --reuse-values, have their defaults. */}}
 {{- define "joypod.gpuEnv" -}}
@@ -99,6 +150,9 @@ capabilities: { drop: [ALL] }
 {{- define "joypod.databaseEnv" -}}
 - name: DATABASE_URL
   valueFrom: { secretKeyRef: { name: {{ include "joypod.postgresSecret" . }}, key: url } }
+{{- if .Values.postgres.caSecret }}
+- { name: DATABASE_CA_FILE, value: /etc/joypod/stores/postgres/ca.crt }
+{{- end }}
 {{- end }}
 
 {{- define "joypod.extraEnv" -}}

@@ -1,5 +1,6 @@
 import { slept, type Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
+import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import type { ObjectStore } from "./objectStore.ts";
 
 /** What the object store's probe is given. */
@@ -8,7 +9,7 @@ export interface ObjectStoreProbeOptions {
   bucket: string;
   clock: Clock;
   logger: Logger;
-  /** Called when the object store became reachable, or was lost. */
+  /** Called when the object store became reachable, was lost, or is out of reach for another reason. */
   onChange: () => void;
 }
 
@@ -51,15 +52,16 @@ export class ObjectStoreProbe {
 
   async #look(): Promise<void> {
     const { objectStore, bucket, logger, onChange } = this.#options;
-    const wasReachable = this.#state.isReachable;
+    const before = this.#state;
     try {
       await objectStore.probe(bucket, AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(deadlineMs)]));
       this.#state = { isReachable: true, message: "The object store answers." };
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
-      this.#state = { isReachable: false, message: error instanceof Error ? error.message : String(error) };
-      if (wasReachable) logger.warn({ err: error }, "The object store does not answer.");
+      const message = objectStoreSentence(error) ?? (error instanceof Error ? error.message : String(error));
+      this.#state = { isReachable: false, message };
+      if (message !== before.message) logger.warn({ err: error, reason: message }, "The object store cannot be used.");
     }
-    if (wasReachable !== this.#state.isReachable) onChange();
+    if (before.isReachable !== this.#state.isReachable || before.message !== this.#state.message) onChange();
   }
 }

@@ -56,6 +56,14 @@ describe("Node agent: status of its node", function () {
     await entry(true);
   });
 
+  it("says what keeps it from the bucket, and to whom the setting belongs", async () => {
+    await fixture.createGameNode();
+    await fixture.startAgent({ S3_BUCKET: "no-such-bucket" });
+    const condition = await eventually(async () => (await fixture.gameNode()).status?.conditions?.find(({ type, message }) => type === "StoreReachable" && !message.includes("not been asked")),
+      { timeoutMs: 20_000, what: "the agent's word" });
+    expect(condition).to.include({ status: "False", message: "The object store has no bucket of the name in S3_BUCKET: make it, or correct the name." });
+  });
+
   it("says that the object store is unavailable", async () => {
     await fixture.createGameNode();
     await fixture.startAgent();

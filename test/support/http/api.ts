@@ -40,6 +40,8 @@ export interface TestApiOptions {
   publicName?: string;
   /** Another Redis than the run's, for tests that stop it. */
   redisUrl?: string;
+  /** False where Redis is not to be reached. */
+  awaitsRedis?: boolean;
   /** Another database than a fresh one, to be used by two APIs. */
   database?: TestDatabase;
   /** The test makes faults: they are not shown. */
@@ -93,7 +95,7 @@ export class TestApi {
     await background?.start();
     const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
     await listen(server, port, options.publicName === undefined ? "127.0.0.1" : "::");
-    await eventually(() => deps.redis.ping(), { what: "the connection to Redis" });
+    if (options.awaitsRedis !== false) await eventually(() => deps.redis.ping(), { what: "the connection to Redis" });
     return new TestApi({ deps, url, database, logLines, kube: cluster.kube, minio, server, background }, cleanUps);
   }
 

@@ -1,7 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { Agent, get } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "minio";
+import type { KeyPair } from "../http/certificates.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { programPath } from "../processes/programs.ts";
 
@@ -23,23 +27,34 @@ export interface TestMinio {
   remove(): Promise<void>;
 }
 
-export async function startMinio({ bucket = "joypod-test" }: { bucket?: string } = {}): Promise<TestMinio> {
+/** What a MinIO is besides plain. */
+export interface MinioOptions {
+  bucket?: string;
+  /** It takes TLS alone with this certificate, of this authority. */
+  tls?: { pair: KeyPair; authorityFile: string };
+  /** Further variables of the server. */
+  env?: Record<string, string>;
+}
+
+export async function startMinio({ bucket = "joypod-test", tls, env = {} }: MinioOptions = {}): Promise<TestMinio> {
   const data = mkdtempSync(join(tmpdir(), "joypod-minio-"));
   const port = await freePort();
   const keys = { accessKey: "joypod-test-user", secretKey: "joypod-test-secret" };
-  const endpoint = `http://127.0.0.1:${port}`;
+  const endpoint = `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
+  const agent = tls === undefined ? undefined : new Agent({ ca: readFileSync(tls.authorityFile) });
   const server = new ChildProgram({
     command: await programPath("minio"),
-    args: ["server", "--quiet", "--address", `127.0.0.1:${port}`, data],
-    env: { ...process.env, MINIO_ROOT_USER: keys.accessKey, MINIO_ROOT_PASSWORD: keys.secretKey, MINIO_BROWSER: "off", MINIO_UPDATE: "off" },
-    isReady: async () => (await fetch(`${endpoint}/minio/health/ready`)).ok,
+    args: ["server", "--quiet", "--address", `127.0.0.1:${port}`, ...(tls === undefined ? [] : ["--certs-dir", certificatesFolder(tls.pair)]), data],
+    env: { ...process.env, MINIO_ROOT_USER: keys.accessKey, MINIO_ROOT_PASSWORD: keys.secretKey, MINIO_BROWSER: "off", MINIO_UPDATE: "off", ...env },
+    isReady: () => isReady(`${endpoint}/minio/health/ready`, agent),
     install: "run `make programs`, which builds it from its Go module",
   });
-  const client = new Client({ endPoint: "127.0.0.1", port, useSSL: false, region: "us-east-1", ...keys });
+  const region = env.MINIO_SITE_REGION ?? "us-east-1";
+  const client = new Client({ endPoint: "127.0.0.1", port, useSSL: tls !== undefined, region, ...keys, ...(agent !== undefined && { transportAgent: agent }) });
   await server.start();
-  await client.makeBucket(bucket, "us-east-1");
+  await client.makeBucket(bucket, region);
   return {
-    endpoint, region: "us-east-1", ...keys, bucket, client,
+    endpoint, region, ...keys, bucket, client,
     stop: () => server.stop("SIGTERM"),
     start: () => server.start(),
     signal: (signal) => server.signal(signal),
@@ -48,4 +63,19 @@ export async function startMinio({ bucket = "joypod-test" }: { bucket?: string }
       rmSync(data, { recursive: true, force: true });
     },
   };
+}
+
+function certificatesFolder({ certificateFile, keyFile }: KeyPair): string {
+  const folder = mkdtempSync(join(tmpdir(), "joypod-minio-certs-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  copyFileSync(certificateFile, join(folder, "public.crt"));
+  copyFileSync(keyFile, join(folder, "private.key"));
+  return folder;
+}
+
+async function isReady(url: string, agent: Agent | undefined): Promise<boolean> {
+  if (agent === undefined) return (await fetch(url)).ok;
+  const [response] = await once(get(url, { agent }), "response") as [IncomingMessage];
+  response.resume();
+  return response.statusCode === 200;
 }

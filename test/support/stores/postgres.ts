@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { chownSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { migrate } from "#api/stores/migrations.ts";
+import type { KeyPair } from "../http/certificates.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 
 /** Account that the server runs as under root, which Postgres refuses: `nobody`. */
@@ -20,8 +21,10 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-interface TestServer {
+/** A Postgres of its own, by the database that comes with it. */
+export interface TestServer {
   program: ChildProgram;
+  /** An address in it, of a user that needs no password. */
   urlOf: (database: string) => string;
 }
 
@@ -62,7 +65,12 @@ function sharedServer(): Promise<TestServer> {
   return server;
 }
 
-async function startServer(): Promise<TestServer> {
+/** Starts a Postgres of the caller's own that takes TLS, too, with this certificate; stop its program after use. */
+export function startTlsPostgres(pair: KeyPair): Promise<TestServer> {
+  return startServer(pair);
+}
+
+async function startServer(pair?: KeyPair): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "joypod-postgres-"));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   const isRoot = process.getuid?.() === 0;
@@ -75,11 +83,12 @@ async function startServer(): Promise<TestServer> {
     { cwd: directory, encoding: "utf8", env: { LC_ALL: "C", PATH: process.env.PATH }, ...identity });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
 
+  const tlsSettings = pair === undefined ? [] : keepKeyPair(pair, data, identity);
   const port = await freePort();
   const urlOf = (database: string): string => `postgres://joypod@127.0.0.1:${port}/${database}`;
   const program = new ChildProgram({
     command: join(binaries, "postgres"),
-    args: ["-D", data, "-p", String(port), ...serverSettings.flatMap((setting) => ["-c", setting])],
+    args: ["-D", data, "-p", String(port), ...[...serverSettings, ...tlsSettings].flatMap((setting) => ["-c", setting])],
     uid: unprivilegedUid,
     cwd: directory,
     env: { LC_ALL: "C", PATH: process.env.PATH },
@@ -91,6 +100,17 @@ async function startServer(): Promise<TestServer> {
   });
   await program.start();
   return { program, urlOf };
+}
+
+/** The server reads a key only from a file that is its own. */
+function keepKeyPair({ certificateFile, keyFile }: KeyPair, data: string, { uid, gid }: { uid?: number; gid?: number }): string[] {
+  for (const [source, name] of [[certificateFile, "server.crt"], [keyFile, "server.key"]] as const) {
+    const file = join(data, name);
+    copyFileSync(source, file);
+    chmodSync(file, 0o600);
+    if (uid !== undefined && gid !== undefined) chownSync(file, uid, gid);
+  }
+  return ["ssl=on"];
 }
 
 /** Nothing has to survive a crash of the machine, so nothing waits for the disk. */

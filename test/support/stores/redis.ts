@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { KeyPair } from "../http/certificates.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { repositoryRoot } from "../processes/programs.ts";
 
@@ -24,18 +25,34 @@ export function sharedRedis(): Promise<TestRedis> {
   return shared ??= startRedis();
 }
 
-/** A Redis of the caller's own, for tests that stop it. */
-export async function startRedis(): Promise<TestRedis> {
+/** How a Redis is protected. */
+export interface RedisProtection {
+  /** It takes TLS alone with this certificate. */
+  pair: KeyPair;
+  password: string;
+}
+
+/** A Redis of the caller's own, for tests that stop it. The address of a protected one has no password. */
+export async function startRedis(protection?: RedisProtection): Promise<TestRedis> {
   await run(join(repositoryRoot, "tools/ensureDebian.sh"), ["redis-server"], { timeout: 10 * 60_000 });
   const port = await freePort();
   const server = new ChildProgram({
     command: "redis-server",
-    args: ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--databases", String(redisDatabases)],
+    args: [...listeningOptions(port, protection), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--databases", String(redisDatabases)],
     isReady: () => isListening(port),
     install: "apt-get install redis-server",
   });
   await server.start();
-  return { url: `redis://127.0.0.1:${port}`, server };
+  return { url: `${protection === undefined ? "redis" : "rediss"}://127.0.0.1:${port}`, server };
+}
+
+function listeningOptions(port: number, protection: RedisProtection | undefined): string[] {
+  if (protection === undefined) return ["--port", String(port)];
+  const { pair: { certificateFile, keyFile }, password } = protection;
+  return [
+    "--port", "0", "--tls-port", String(port), "--tls-cert-file", certificateFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", certificateFile,
+    "--tls-auth-clients", "no", "--requirepass", password,
+  ];
 }
 
 function isListening(port: number): Promise<boolean> {

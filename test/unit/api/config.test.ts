@@ -1,5 +1,9 @@
 import { expect } from "chai";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { configWarnings, readCliConfig, readConfig } from "#api/config.ts";
+import { CertificateAuthority } from "../../support/http/certificates.ts";
 
 const environment = {
   DATABASE_URL: "postgres://u:p@db:5432/joypod", REDIS_URL: "redis://redis:6379", S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",
@@ -82,10 +86,75 @@ describe("configWarnings", () => {
   });
 });
 
+describe("authorities of stores' certificates", () => {
+  let folder: string;
+  let file: string;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "joypod-config-"));
+    file = (await CertificateAuthority.create()).certificateFile;
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("ask the database for its name and certificate, however the address asks for TLS", () => {
+    for (const query of ["", "?sslmode=require", "?sslmode=prefer&sslrootcert=/else", "?ssl=true&connect_timeout=5"]) {
+      const { searchParams, pathname } = new URL(readConfig({ ...environment, DATABASE_URL: `${environment.DATABASE_URL}${query}`, DATABASE_CA_FILE: file }).postgres.url);
+      expect([pathname, searchParams.get("sslmode"), searchParams.get("sslrootcert"), searchParams.get("ssl")], query).to.deep.equal(["/joypod", "verify-full", file, null]);
+    }
+    expect(readCliConfig({ DATABASE_URL: environment.DATABASE_URL, DATABASE_CA_FILE: file }).postgres.url).to.contain("sslmode=verify-full");
+    expect(readConfig(environment).postgres.url, "as it is without one").to.equal(environment.DATABASE_URL);
+  });
+
+  it("are refused where nothing would be checked against them", () => {
+    for (const query of ["sslmode=disable", "sslmode=no-verify", "ssl=false"]) {
+      expect(() => readConfig({ ...environment, DATABASE_URL: `${environment.DATABASE_URL}?${query}`, DATABASE_CA_FILE: file }), query).to.throw("DATABASE_CA_FILE");
+    }
+    expect(() => readConfig({ ...environment, REDIS_CA_FILE: file })).to.throw("begin that with rediss://");
+    expect(() => readConfig({ ...environment, S3_CA_FILE: file })).to.throw("begin that with https://");
+  });
+
+  it("are refused where their file is missing or holds none", () => {
+    const empty = join(folder, "ca.crt");
+    writeFileSync(empty, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    expect(() => readConfig({ ...environment, DATABASE_CA_FILE: empty })).to.throw("must name a file with certificates in PEM form");
+    expect(() => readConfig({ ...environment, DATABASE_CA_FILE: join(folder, "none") })).to.throw("cannot be read: ENOENT");
+  });
+});
+
+describe("keys of the object store", () => {
+  const { S3_ACCESS_KEY, S3_SECRET_KEY, ...keyless } = environment;
+  const token = { AWS_WEB_IDENTITY_TOKEN_FILE: "/run/token" };
+
+  it("may be temporary ones of a web identity, by AWS' own token service or the store's", () => {
+    expect(readConfig({ ...keyless, ...token, AWS_ROLE_ARN: "arn:aws:iam::1:role/a" }).objectStore.webIdentity).to.deep.equal({
+      tokenFile: "/run/token", role: "arn:aws:iam::1:role/a", roleSession: "joypod", endpoint: "http://minio:9000", authorities: undefined,
+    });
+    for (const [endpoint, sts] of [["https://s3.eu-west-1.amazonaws.com", "https://sts.eu-west-1.amazonaws.com"], ["https://s3.cn-north-1.amazonaws.com.cn", "https://sts.cn-north-1.amazonaws.com.cn"], ["https://notamazonaws.com", "https://notamazonaws.com"]] as const) {
+      const region = sts.split(".")[1] ?? "";
+      expect(readConfig({ ...keyless, ...token, S3_ENDPOINT: endpoint, S3_REGION: region }).objectStore.webIdentity?.endpoint).to.equal(sts);
+    }
+    expect(readConfig({ ...keyless, ...token, AWS_ENDPOINT_URL_STS: "https://sts.test" }).objectStore.webIdentity?.endpoint).to.equal("https://sts.test");
+    expect(readConfig({ ...environment, ...token }).objectStore.webIdentity, "a key counts first").to.equal(undefined);
+  });
+
+  it("that are missing are named with the key of the chart's secret, without the others' values", () => {
+    const wrong: [Record<string, string | undefined>, RegExp][] = [
+      [keyless, /S3_ACCESS_KEY[^]*S3_SECRET_KEY|accessKey[^]*secretKey/], [{ ...keyless, ...token, S3_ACCESS_KEY }, /secretKey of the secret that s3\.existingSecret names[^]*S3_SECRET_KEY/],
+      [{ ...keyless, S3_SECRET_KEY }, /accessKey of the secret that s3\.existingSecret names[^]*S3_ACCESS_KEY/],
+      [{ ...environment, S3_ENDPOINT: undefined }, /endpoint of the secret that s3\.existingSecret names[^]*S3_ENDPOINT/],
+      [{ ...environment, DATABASE_URL: undefined }, /url of the secret that postgres\.existingSecret names[^]*DATABASE_URL/],
+      [{ ...environment, REDIS_URL: undefined }, /url of the secret that redis\.existingSecret names[^]*REDIS_URL/],
+      [{ ...environment, PASSWORD_PEPPER: undefined }, /passwordPepper of the secret that api\.existingSecret names[^]*PASSWORD_PEPPER/],
+      [{ ...environment, SIGNING_KEYS: undefined }, /signingKeys of the secret that api\.existingSecret names[^]*SIGNING_KEYS/],
+    ];
+    for (const [variables, message] of wrong) expect(() => readConfig(variables)).to.throw(message);
+  });
+});
+
 describe("readCliConfig", () => {
   it("needs only the database", () => {
     expect(readCliConfig({ DATABASE_URL: environment.DATABASE_URL })).to.deep.equal({
-      postgres: { url: environment.DATABASE_URL, poolSize: 2, timeoutMs: 10_000 }, pepper: undefined, bcryptCost: 12, redisUrl: undefined, tokenLifetimeSeconds: 2_592_000,
+      postgres: { url: environment.DATABASE_URL, poolSize: 2, timeoutMs: 10_000 }, pepper: undefined, bcryptCost: 12, redis: undefined, tokenLifetimeSeconds: 2_592_000,
     });
     expect(() => readCliConfig({})).to.throw("DATABASE_URL");
   });

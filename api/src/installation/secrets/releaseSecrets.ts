@@ -26,10 +26,14 @@ export async function ensureSecret(
   return "completed";
 }
 
-/** Writes these values into the secret, which is made where it is missing. Throws KubeError. */
-export async function writeSecret(secrets: ResourceClient<Secret>, ref: Required<ObjectRef>, labels: Record<string, string>, values: SecretValues): Promise<void> {
-  if (await secrets.find(ref) === undefined) await secrets.create({ metadata: { ...ref, labels }, type: "Opaque", stringData: { ...values } });
-  else await secrets.mergePatch(ref, { stringData: { ...values } });
+/** Writes these values into the secret, which is made where it is missing; what is undefined is taken out. Throws KubeError. */
+export async function writeSecret(
+  secrets: ResourceClient<Secret>, ref: Required<ObjectRef>, labels: Record<string, string>, values: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  const stringData = Object.fromEntries(Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+  const removed = Object.fromEntries(Object.entries(values).flatMap(([key, value]) => (value === undefined ? [[key, null]] : [])));
+  if (await secrets.find(ref) === undefined) await secrets.create({ metadata: { ...ref, labels }, type: "Opaque", stringData });
+  else await secrets.mergePatch(ref, { stringData, data: removed });
 }
 
 /** Labels of an object of the release that the release does not manage. */

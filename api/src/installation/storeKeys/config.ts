@@ -15,8 +15,9 @@ const Variables = z.object({
   NODE_AGENT_S3_ENDPOINT: endpoint,
   NODE_AGENT_S3_REGION: some,
   NODE_AGENT_S3_BUCKET: some,
-  NODE_AGENT_S3_ACCESS_KEY: some,
-  NODE_AGENT_S3_SECRET_KEY: some,
+  NODE_AGENT_S3_ACCESS_KEY: some.optional(),
+  NODE_AGENT_S3_SECRET_KEY: some.optional(),
+  NODE_AGENT_S3_CA: some.optional(),
   CONNECTION_TEST_SECRET: objectName.optional(),
   CONNECTION_TEST_PUBLIC_KEY: TicketPublicKey.optional(),
   RELAY_SECRET: objectName.optional(),
@@ -26,6 +27,8 @@ const Variables = z.object({
 });
 
 const BundledVariables = z.object({
+  NODE_AGENT_S3_ACCESS_KEY: some,
+  NODE_AGENT_S3_SECRET_KEY: some,
   MINIO_ROOT_USER: some,
   MINIO_ROOT_PASSWORD: some,
   API_S3_ACCESS_KEY: some,
@@ -34,12 +37,23 @@ const BundledVariables = z.object({
   NODE_AGENT_POLICY: some.refine(isJson, "must be JSON"),
 });
 
+/** How node agents reach the object store, by the keys of their secret. */
+export interface NodeAgentStore {
+  endpoint: string;
+  region: string;
+  bucket: string;
+  accessKey: string | undefined;
+  secretKey: string | undefined;
+  "ca.crt": string | undefined;
+}
+
 /** Whose keys are handed out. */
 export interface Config {
   release: string;
   /** Where the node agents read their key. */
   nodeAgentSecret: { name: string; namespace: string };
-  nodeAgentStore: { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string };
+  /** What stands in there. Without an access key they have a web identity, and without an authority they trust the public ones. */
+  nodeAgentStore: NodeAgentStore;
   /** Where the responders of connection tests read the public key of the API's tickets, and that key; undefined where there are none. */
   connectionTest: { secret: { name: string; namespace: string }; publicKey: string } | undefined;
   /** Where the relay reads the secret of its credentials, and the secret; undefined where the chart runs no relay. */
@@ -53,7 +67,7 @@ export function readConfig(environment: Environment): Config {
   const env = readEnvironment(Variables, environment, "handing out of store keys");
   const nodeAgentStore = {
     endpoint: env.NODE_AGENT_S3_ENDPOINT, region: env.NODE_AGENT_S3_REGION, bucket: env.NODE_AGENT_S3_BUCKET,
-    accessKey: env.NODE_AGENT_S3_ACCESS_KEY, secretKey: env.NODE_AGENT_S3_SECRET_KEY,
+    accessKey: env.NODE_AGENT_S3_ACCESS_KEY, secretKey: env.NODE_AGENT_S3_SECRET_KEY, "ca.crt": env.NODE_AGENT_S3_CA,
   };
   return {
     release: env.RELEASE_NAME,
@@ -67,13 +81,13 @@ export function readConfig(environment: Environment): Config {
   };
 }
 
-function readMinio(environment: Environment, { endpoint: address, region, accessKey, secretKey }: Config["nodeAgentStore"]): NonNullable<Config["minio"]> {
+function readMinio(environment: Environment, { endpoint: address, region }: NodeAgentStore): NonNullable<Config["minio"]> {
   const env = readEnvironment(BundledVariables, environment, "handing out of store keys");
   return {
     admin: { endpoint: address, region, accessKey: env.MINIO_ROOT_USER, secretKey: env.MINIO_ROOT_PASSWORD },
     users: [
       { program: "joypod-api", policy: env.API_POLICY, accessKey: env.API_S3_ACCESS_KEY, secretKey: env.API_S3_SECRET_KEY },
-      { program: "joypod-node-agent", policy: env.NODE_AGENT_POLICY, accessKey, secretKey },
+      { program: "joypod-node-agent", policy: env.NODE_AGENT_POLICY, accessKey: env.NODE_AGENT_S3_ACCESS_KEY, secretKey: env.NODE_AGENT_S3_SECRET_KEY },
     ],
   };
 }

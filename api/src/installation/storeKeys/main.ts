@@ -21,7 +21,7 @@ const transport = KubeTransport.fromDefault({ userAgent: "joypod-give-store-keys
 try {
   const client = new ResourceClient(transport, secrets);
   // First, because the pods there wait for it.
-  await writeSecret(client, config.nodeAgentSecret, labelsOf(config.release, "node-agent"), config.nodeAgentStore);
+  await writeSecret(client, config.nodeAgentSecret, labelsOf(config.release, "node-agent"), { ...config.nodeAgentStore });
   logger.info({ name: config.nodeAgentSecret.name, namespace: config.nodeAgentSecret.namespace }, "The node agents have their key.");
   if (config.connectionTest !== undefined) {
     const { secret, publicKey } = config.connectionTest;

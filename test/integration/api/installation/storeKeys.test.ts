@@ -77,6 +77,22 @@ describe("the keys of the object store", function () {
     expect(containers.get("node-agent")).to.include({ S3_ACCESS_KEY: `${agentSecret}/accessKey`, S3_SECRET_KEY: `${agentSecret}/secretKey` });
   });
 
+  it("go with the authority of another store's certificate, and are taken out where a web identity takes their place", async () => {
+    const release = await ReleaseFixture.in("stores", external);
+    await release.setSecret("joypod-s3", { ...store, accessKey: "shared", secretKey: "one" });
+    await release.setSecret("s3-authority", { "ca.crt": "the authority's certificate" });
+    await release.setSecret("joypod-connection-test-keys", { publicKey: "A".repeat(43) });
+    await release.with("--set", "s3.caSecret=s3-authority").runJob("store-keys");
+    expect(await release.agentKey()).to.deep.equal({ ...store, accessKey: "shared", secretKey: "one", "ca.crt": "the authority's certificate" });
+    const identity = release.with("--set", "s3.webIdentity.enabled=true,s3.webIdentity.roleArn=arn:aws:iam::1:role/api,s3.webIdentity.nodeAgent.roleArn=arn:aws:iam::1:role/agents");
+    await identity.runJob("store-keys");
+    expect(await release.agentKey()).to.deep.equal(store);
+    const containers = await identity.environments();
+    for (const [program, role] of [["api", "arn:aws:iam::1:role/api"], ["node-agent", "arn:aws:iam::1:role/agents"]] as const) {
+      expect(containers.get(program), program).to.include({ AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: "/var/run/secrets/joypod/s3/token" }).and.not.have.any.keys("S3_ACCESS_KEY", "S3_SECRET_KEY");
+    }
+  });
+
   it("of the bundled MinIO's administrator are for MinIO and that job alone", async () => {
     const environments = await (await ReleaseFixture.in("stores", bundled)).environments();
     const holding = [...environments].filter(([, env]) => Object.values(env).some((value) => value.startsWith("joypod-s3/"))).map(([name]) => name);

@@ -17,4 +17,12 @@ describe("toCliError", () => {
     }
     expect(exitCodes.failed).to.equal(1);
   });
+
+  it("says what to do about a store, before what the store or the connection said", () => {
+    const refused = Object.assign(new Error("password authentication failed for user \"joypod\""), { code: "28P01" });
+    expect(toCliError(refused)).to.deep.include({ error: "failed", message: 'The database refuses the user or the password in DATABASE_URL: correct them. (password authentication failed for user "joypod")' });
+    const untrusted = Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+    expect(toCliError(untrusted).message).to.match(/^The database shows a certificate .* \(self-signed certificate\)$/);
+    expect(toCliError(unavailable("The archive store is not available just now.", untrusted)).message).to.match(/^The object store shows a certificate .* \(The archive store is not available/);
+  });
 });

@@ -1,18 +1,24 @@
 import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
 import { StoreLook } from "#api/http/storeLook.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { FakeClock } from "../../../support/clocks/fakeClock.ts";
 
 describe("StoreLook", () => {
   let clock: FakeClock;
   let questions: PromiseWithResolvers<undefined>[];
   let look: StoreLook;
+  let lines: string[];
+  const refusal = new Error("refused");
+  const told = (fields: Record<string, unknown>, sentence: string): void => void lines.push(`${sentence} ${String(fields.reason ?? fields.former)}`);
+  const logger = { ...silentLogger, warn: told, info: told };
 
   beforeEach(() => {
     clock = new FakeClock();
     questions = [];
+    lines = [];
     look = new StoreLook({
-      clock, keptMs: 1_000, message: "It does not answer.",
+      clock, keptMs: 1_000, message: "It does not answer.", explain: (error) => error === refusal ? "It refuses the key." : undefined, logger,
       ask: () => {
         const question = Promise.withResolvers<undefined>();
         questions.push(question);
@@ -57,5 +63,22 @@ describe("StoreLook", () => {
       await clock.advance(1_000);
     }
     expect(questions).to.have.length(1);
+  });
+
+  it("tells what can be mended in its own words, and logs each change once", async () => {
+    const answers: [unknown, string | undefined][] = [
+      [undefined, undefined], [new Error("gone"), "It does not answer."], [new Error("still gone"), "It does not answer."], [refusal, "It refuses the key."], [undefined, undefined], [undefined, undefined],
+    ];
+    for (const [at, [error, message]] of answers.entries()) {
+      await clock.advance(2_000);
+      const check = look.check().then(() => undefined, (thrown: unknown) => thrown);
+      if (error === undefined) questions[at]?.resolve(undefined);
+      else questions[at]?.reject(error);
+      const thrown = await check;
+      expect(thrown instanceof DomainError ? thrown.message : thrown).to.equal(message);
+    }
+    expect(lines).to.deep.equal([
+      "A store cannot be used. It does not answer.", "A store cannot be used. It refuses the key.", "A store can be used again. It refuses the key.",
+    ]);
   });
 });

@@ -1,0 +1,15 @@
+import { RepeatedJob } from "#runtime/backgroundJob.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Readiness } from "../http/health.ts";
+
+const periodMs = 15_000;
+
+/** Looks at the stores from the start on, so that the log says what is wrong with one whether or not anybody asks `/readyz`. Each process does. */
+export function createStoreWatch({ readiness, clock, logger }: { readiness: Readiness; clock: Clock; logger: Logger }): RepeatedJob {
+  return new RepeatedJob({
+    name: "looks at the stores", periodMs, clock, logger,
+    // Each look logs for itself when something has changed.
+    work: () => Promise.allSettled([readiness.database.check(), readiness.objectStore.check()]),
+  });
+}

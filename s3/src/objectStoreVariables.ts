@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { authorityFile } from "#runtime/authorityFile.ts";
+import type { WebIdentity } from "./webIdentityProvider.ts";
+
+/** Where the object store is, and who asks. */
+export interface ObjectStoreAccess {
+  endpoint: string;
+  region: string;
+  /** Empty where a web identity stands for both. */
+  accessKey: string;
+  secretKey: string;
+  /** Whose temporary keys are used in the place of an access key. */
+  webIdentity?: WebIdentity | undefined;
+  /** Of the endpoint's certificate, in PEM; undefined trusts the public ones. */
+  authorities?: string[] | undefined;
+}
+
+const httpAddress = (error: string) => z.url({ protocol: /^https?$/, error });
+const inChart = (key: string): string => `in the chart it is key ${key} of the secret that s3.existingSecret names`;
+
+/** The variables of all programs that reach the object store; those of a web identity bear the names that AWS gave them. */
+export const objectStoreVariables = {
+  S3_ENDPOINT: httpAddress(`must be an http or https address; ${inChart("endpoint")}`),
+  S3_REGION: z.string(`must be the bucket's region; ${inChart("region")}`).trim().min(1).default("us-east-1"),
+  S3_BUCKET: z.string().trim().min(3, `must be the name of a bucket; ${inChart("bucket")}`).max(63).default("joypod"),
+  S3_ACCESS_KEY: z.string().default(""),
+  S3_SECRET_KEY: z.string().default(""),
+  S3_CA_FILE: authorityFile,
+  AWS_WEB_IDENTITY_TOKEN_FILE: z.string().trim().default(""),
+  AWS_ROLE_ARN: z.string().trim().default(""),
+  AWS_ROLE_SESSION_NAME: z.string().trim().regex(/^[\w+=,.@-]{2,64}$/, "must be 2 to 64 letters, digits or +=,.@-_").default("joypod"),
+  AWS_ENDPOINT_URL_STS: z.union([z.literal(""), httpAddress("must be an http or https address")]).default(""),
+};
+
+const Variables = z.object(objectStoreVariables);
+type ObjectStoreVariables = z.infer<typeof Variables>;
+
+/** Adds an issue for each variable that does not go with the others. */
+export function checkObjectStore(env: ObjectStoreVariables, context: z.core.$RefinementCtx): void {
+  const refuse = (name: keyof ObjectStoreVariables, message: string): void => context.addIssue({ code: "custom", path: [name], message });
+  const hasToken = env.AWS_WEB_IDENTITY_TOKEN_FILE !== "";
+  for (const [name, key, other] of [["S3_ACCESS_KEY", "accessKey", "S3_SECRET_KEY"], ["S3_SECRET_KEY", "secretKey", "S3_ACCESS_KEY"]] as const) {
+    if (env[name] === "" && (!hasToken || env[other] !== "")) {
+      refuse(name, `must be set; ${inChart(key)}. To do without access keys, set AWS_WEB_IDENTITY_TOKEN_FILE (s3.webIdentity) and neither of the two`);
+    }
+  }
+  if (env.S3_CA_FILE !== undefined && env.S3_ENDPOINT.startsWith("http:")) refuse("S3_CA_FILE", "is set, and S3_ENDPOINT asks for no TLS: begin that with https://");
+}
+
+/** Returns how the object store is reached. */
+export function objectStoreAccessOf(env: ObjectStoreVariables): ObjectStoreAccess & { bucket: string } {
+  const { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey } = env;
+  const authorities = env.S3_CA_FILE?.certificates;
+  const access = { endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey, secretKey, authorities };
+  if (accessKey !== "") return access;
+  const endpoint = env.AWS_ENDPOINT_URL_STS === "" ? defaultTokenService(env) : env.AWS_ENDPOINT_URL_STS;
+  const role = env.AWS_ROLE_ARN === "" ? undefined : env.AWS_ROLE_ARN;
+  return { ...access, webIdentity: { tokenFile: env.AWS_WEB_IDENTITY_TOKEN_FILE, role, roleSession: env.AWS_ROLE_SESSION_NAME, endpoint, authorities } };
+}
+
+/** AWS has a token service in each region; MinIO and its kin serve both at one address. */
+function defaultTokenService({ S3_ENDPOINT: endpoint, S3_REGION: region }: ObjectStoreVariables): string {
+  const [, suffix] = /(?:^|\.)(amazonaws\.com(?:\.cn)?)$/.exec(new URL(endpoint).hostname) ?? [];
+  return suffix === undefined ? endpoint : `https://sts.${region}.${suffix}`;
+}

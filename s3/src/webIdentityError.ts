@@ -1,0 +1,16 @@
+/** Why a token was not exchanged for temporary keys. */
+export type WebIdentityFailure = "NoToken" | "Unreachable" | "Refused";
+
+/** A token was not exchanged for temporary keys. Its message holds neither. */
+export class WebIdentityError extends Error {
+  readonly failure: WebIdentityFailure;
+  /** The token service's own word for it. */
+  readonly answer: string | undefined;
+
+  constructor(failure: WebIdentityFailure, message: string, cause?: unknown, answer?: string) {
+    super(message, { cause });
+    this.name = "WebIdentityError";
+    this.failure = failure;
+    this.answer = answer;
+  }
+}

@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { parseAllDocuments } from "yaml";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+
+const run = promisify(execFile);
+const chart = join(repositoryRoot, "charts/joypod");
+
+interface Container {
+  name: string;
+  env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }[];
+  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
+}
+
+interface Volume {
+  name: string;
+  secret?: { secretName: string; items?: { key: string; path: string }[]; defaultMode?: number };
+  projected?: { sources: { serviceAccountToken?: object }[] };
+}
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string };
+  spec?: { template?: { spec: { containers: Container[]; volumes?: Volume[] } } };
+}
+
+async function render(values: string, ...settings: string[]): Promise<Manifest[]> {
+  const { stdout } = await run(await programPath("helm"), [
+    "template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", "--values", join(chart, `ci/${values}-values.yaml`), ...settings.flatMap((setting) => ["--set", setting]),
+  ], { maxBuffer: 64 * 2 ** 20 });
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
+}
+
+/** What a program finds where: files of secrets by their paths, and variables; a value of a secret is `secret/key`. */
+function lookInto(manifests: Manifest[], kind: string, name: string): { files: Record<string, string>; env: Record<string, string> } {
+  const pod = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)?.spec?.template?.spec;
+  const [container] = pod?.containers ?? [];
+  const files: Record<string, string> = {};
+  for (const { name: volume, mountPath, readOnly } of container?.volumeMounts ?? []) {
+    const { secret, projected } = pod?.volumes?.find((one) => one.name === volume) ?? {};
+    for (const { key, path } of secret?.items ?? []) files[`${mountPath}/${path}`] = `${secret?.secretName}/${key}, mode ${secret?.defaultMode}`;
+    for (const { serviceAccountToken } of projected?.sources ?? []) files[mountPath] = JSON.stringify(serviceAccountToken);
+    if (secret ?? projected) expect(readOnly, volume).to.equal(true);
+  }
+  const env = (container?.env ?? []).map((variable) => [variable.name, variable.value ?? Object.values(variable.valueFrom?.secretKeyRef ?? {}).join("/")] as const);
+  return { files, env: Object.fromEntries(env) };
+}
+
+const refusal = (values: string, ...settings: string[]): Promise<string> =>
+  render(values, ...settings).then(() => "rendered", (error: unknown) => (error as { stderr: string }).stderr);
+
+describe("the chart's stores", function () {
+  this.timeout(60_000);
+  const authorities = ["postgres.caSecret=postgres-ca", "redis.caSecret=redis-ca", "s3.caSecret=s3-ca"];
+
+  it("have their authorities as files in each program that asks them, and in no other", async () => {
+    const manifests = await render("external", ...authorities);
+    const api = lookInto(manifests, "Deployment", "joypod-api");
+    expect(api.files).to.deep.equal({
+      "/etc/joypod/stores/postgres/ca.crt": "postgres-ca/ca.crt, mode 288", "/etc/joypod/stores/redis/ca.crt": "redis-ca/ca.crt, mode 288", "/etc/joypod/stores/s3/ca.crt": "s3-ca/ca.crt, mode 288",
+    });
+    expect(api.env).to.include({
+      DATABASE_CA_FILE: "/etc/joypod/stores/postgres/ca.crt", REDIS_CA_FILE: "/etc/joypod/stores/redis/ca.crt", S3_CA_FILE: "/etc/joypod/stores/s3/ca.crt",
+    });
+    const migrate = lookInto(manifests, "Job", "joypod-migrate");
+    expect(migrate.files).to.deep.equal({ "/etc/joypod/stores/postgres/ca.crt": "postgres-ca/ca.crt, mode 288" });
+    expect(migrate.env).to.include({ DATABASE_CA_FILE: "/etc/joypod/stores/postgres/ca.crt" });
+    const agent = lookInto(manifests, "DaemonSet", "joypod-node-agent");
+    expect(agent.files, "of the copy in its own namespace").to.deep.equal({ "/etc/joypod/stores/s3/ca.crt": "joypod-node-agent-store/ca.crt, mode 288" });
+    expect(agent.env).to.include({ S3_CA_FILE: "/etc/joypod/stores/s3/ca.crt" }).and.not.have.any.keys("DATABASE_CA_FILE", "REDIS_CA_FILE");
+    expect(lookInto(manifests, "Deployment", "joypod-operator").files).to.deep.equal({});
+  });
+
+  it("have none of it in values of an earlier release", async () => {
+    const manifests = await render("external", "postgres.caSecret=null", "redis.caSecret=null", "s3.caSecret=null", "s3.webIdentity=null");
+    for (const [kind, name] of [["Deployment", "joypod-api"], ["Job", "joypod-migrate"], ["DaemonSet", "joypod-node-agent"]] as const) {
+      const { env } = lookInto(manifests, kind, name);
+      expect(Object.keys(env).filter((variable) => /CA_FILE|^AWS_/.test(variable)), name).to.deep.equal([]);
+    }
+  });
+
+  it("give API and agents a token each for the audience, and a role each, in the place of keys", async () => {
+    const settings = ["s3.webIdentity.enabled=true", "s3.webIdentity.roleArn=arn:api", "s3.webIdentity.audience=store"];
+    const manifests = await render("external", ...settings, "s3.webIdentity.nodeAgent.roleArn=arn:agents", "s3.webIdentity.stsEndpoint=https://sts.example.com");
+    for (const [kind, name, role] of [["Deployment", "joypod-api", "arn:api"], ["DaemonSet", "joypod-node-agent", "arn:agents"]] as const) {
+      const { files, env } = lookInto(manifests, kind, name);
+      expect(files["/var/run/secrets/joypod/s3"], name).to.equal('{"path":"token","expirationSeconds":3600,"audience":"store"}');
+      expect(env, name).to.include({ AWS_WEB_IDENTITY_TOKEN_FILE: "/var/run/secrets/joypod/s3/token", AWS_ROLE_ARN: role, AWS_ENDPOINT_URL_STS: "https://sts.example.com" });
+      expect(env, name).to.not.have.any.keys("S3_ACCESS_KEY", "S3_SECRET_KEY");
+    }
+    expect(lookInto(await render("external", ...settings), "DaemonSet", "joypod-node-agent").env, "the API's role").to.include({ AWS_ROLE_ARN: "arn:api" });
+  });
+
+  it("leave token and role to a cluster that injects them", async () => {
+    for (const [kind, name] of [["Deployment", "joypod-api"], ["DaemonSet", "joypod-node-agent"]] as const) {
+      const { files, env } = lookInto(await render("external", "s3.webIdentity.enabled=true", "s3.webIdentity.audience="), kind, name);
+      expect(files, name).to.not.have.any.keys("/var/run/secrets/joypod/s3");
+      expect(Object.keys(env).filter((variable) => /^AWS_|_KEY$/.test(variable) && variable.startsWith("S3_")), name).to.deep.equal([]);
+      expect(env, name).to.not.have.any.keys("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN");
+    }
+  });
+
+  it("are refused where authorities or web identities would have no effect, or are no such thing", async () => {
+    for (const setting of authorities) expect(await refusal("bundled", setting)).to.contain("whose stores have no TLS");
+    expect(await refusal("bundled", "s3.webIdentity.enabled=true")).to.contain("whose MinIO trusts no token");
+    expect(await refusal("external", "s3.webIdentity.roleArn=joypod")).to.contain("roleArn");
+    expect(await refusal("external", "s3.webIdentity.stsEndpoint=sts.example.com")).to.contain("stsEndpoint");
+    expect(await refusal("external", "s3.webIdentity.role=joypod")).to.match(/additional propert/i);
+  });
+});
