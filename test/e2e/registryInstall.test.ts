@@ -23,7 +23,7 @@ import { gameArchive } from "./support/games.ts";
 
 const run = promisify(execFile);
 const version = projectVersion(repositoryRoot);
-const clusterName = `${process.env["JOYPOD_CLUSTER"] ?? "joypod"}-install`;
+const clusterName = `${process.env["JOYPOD_CLUSTER"] ?? "joypod"}-registry`;
 const slowMs = 420_000;
 
 /** On one node for games alone and another for the rest; idle sessions end as in the other tests. */
