@@ -113,11 +113,12 @@ describe("a release in a registry", function () {
     await cli.createUser(player.email, player.name, player.password);
     await cli.createPartner("Studio");
     const partner = new PartnerClient(cluster.baseUrl, await cli.createPartnerKey("Studio"));
-    const metadata = RegisterGameRequest.parse(JSON.parse(readFileSync(join(repositoryRoot, "games/testcard/game.json"), "utf8")));
+    const slug = "testcard";
+    const metadata = RegisterGameRequest.parse({ ...JSON.parse(readFileSync(join(repositoryRoot, "games/testcard/game.json"), "utf8")) as object, slug });
     await partner.register(metadata);
-    await partner.upload(metadata.slug, await gameArchive("testcard"));
+    await partner.upload(slug, await gameArchive("testcard"));
     await eventually(async () => {
-      const { totalServers, pendingSync } = await partner.sync(metadata.slug);
+      const { totalServers, pendingSync } = await partner.sync(slug);
       return totalServers === 1 && pendingSync === 0;
     }, { timeoutMs: 60_000, intervalMs: 500, what: "the game to be on the game node" });
     return { title: metadata.title, player };
