@@ -87,6 +87,14 @@ images: ready built ## build the images whose inputs changed
 sbom: ## write what the images install from npm to dist/sbom (CycloneDX)
 	@tools/supplyChain/sbom.sh
 
+.PHONY: release
+release: packages ## write a release to dist/release: images, chart, command lines, SBOMs, checksums; REGISTRY=host/path: publish it there
+	@VERSION='$(VERSION)' REGISTRY='$(REGISTRY)' tools/release/release.sh
+
+.PHONY: publish
+publish: packages ## put dist/release into REGISTRY=host/path
+	@REGISTRY='$(REGISTRY)' tools/release/publish.sh
+
 .PHONY: packages
 packages: ## install the npm packages of package-lock.json
 	@tools/ensurePackages.sh

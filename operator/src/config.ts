@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { nodeName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
 import { parseQuantity } from "#kube/quantity.ts";
@@ -44,6 +45,10 @@ const hostAndPort = z.union([z.literal("").transform(() => undefined), z.string(
 const groupList = z.string().default("").transform((text): unknown => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
   .pipe(z.array(z.coerce.number().int().min(1).max(2 ** 31 - 1)).max(16));
 
+/** Names of secrets, which are as long as those of nodes can be. */
+const nameList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .pipe(z.array(nodeName).max(16));
+
 const tolerationList = z.string().default("[]").transform((text, context): unknown => {
   try {
     return JSON.parse(text);
@@ -79,6 +84,7 @@ const Variables = z.object({
   STREAMER_IMAGE: z.string().trim().min(1),
   GAME_IMAGE: z.string().trim().min(1),
   IMAGE_PULL_POLICY: z.enum(["Always", "IfNotPresent", "Never"]).default("IfNotPresent"),
+  IMAGE_PULL_SECRETS: nameList,
   SESSION_POD_PRIORITY_CLASS: z.string().trim().default(""),
   SESSION_RUNTIME_CLASS: z.string().trim().default(""),
   SESSION_GRACE_SECONDS: whole(120, 15, 900),
@@ -141,6 +147,8 @@ export function readConfig(environment: Environment) {
       streamerImage: env.STREAMER_IMAGE,
       gameImage: env.GAME_IMAGE,
       imagePullPolicy: env.IMAGE_PULL_POLICY,
+      /** Names of secrets of the sessions namespace. */
+      imagePullSecrets: env.IMAGE_PULL_SECRETS,
       priorityClass: env.SESSION_POD_PRIORITY_CLASS === "" ? undefined : env.SESSION_POD_PRIORITY_CLASS,
       runtimeClass: gpu?.runtimeClass ?? (env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS),
       gpu,
@@ -154,7 +162,7 @@ export function readConfig(environment: Environment) {
     },
     /** How enforcement of NetworkPolicies is found out; undefined where no game gets the internet. */
     networkProbe: env.GAME_NETWORK === "none" ? undefined : {
-      image: env.PROBE_IMAGE, imagePullPolicy: env.IMAGE_PULL_POLICY, nodeSelector: env.GAME_NODE_SELECTOR, target: { host: env.POD_IP, port: env.HTTP_PORT },
+      image: env.PROBE_IMAGE, imagePullPolicy: env.IMAGE_PULL_POLICY, imagePullSecrets: env.IMAGE_PULL_SECRETS, nodeSelector: env.GAME_NODE_SELECTOR, target: { host: env.POD_IP, port: env.HTTP_PORT },
     },
     /** Above this share of silent game nodes none is declared lost. */
     nodeLossBrakePercent: env.NODE_LOSS_BRAKE_PERCENT,

@@ -9,6 +9,13 @@ esac
 clusterState=$joypodCache/clusters/$clusterName
 clusterKubeconfig=$clusterState/kubeconfig
 clusterNetwork=kind-$clusterName
+# One game node is enough for what looks at the installation alone.
+gameNodes=${JOYPOD_GAME_NODES:-2}
+case $gameNodes in
+  [1-9]) ;;
+  *) die "JOYPOD_GAME_NODES must be a number from 1 to 9; it is \"$gameNodes\"." ;;
+esac
+export gameNodes
 export clusterName clusterState clusterKubeconfig clusterNetwork
 
 # State is a small env file: ENGINE and FROM_SOURCE (the path that it was made by), WEB_PORT and, once the cluster is complete, READY=yes.

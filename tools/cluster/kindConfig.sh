@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# The shape of the cluster: one control-plane node whose NodePort 30080 is the platform's door on localhost, and two game nodes.
+# The shape of the cluster: one control-plane node whose NodePort 30080 is the platform's door on localhost, and game nodes.
 # Failures show within seconds: heartbeats every 2 s, NotReady after 8 s (4 s was seen to flap on a loaded machine).
 
-# kindConfig webPort fromSource(yes|no): prints the configuration. From source the pods have a network of ours.
+# kindConfig webPort fromSource(yes|no) gameNodes: prints the configuration. From source the pods have a network of ours, and Debian's containerd
+# looks for what it needs of a registry only where it is told to; the public node image's looks there by itself.
 kindConfig() {
   cat <<CONFIG
 kind: Cluster
@@ -14,10 +15,8 @@ nodes:
   - role: control-plane
     extraPortMappings:
       - {containerPort: 30080, hostPort: $1, listenAddress: 127.0.0.1, protocol: TCP}
-  - role: worker
-    labels: {nvidia.com/gpu.present: "true"}
-  - role: worker
-    labels: {nvidia.com/gpu.present: "true"}
+$(for _ in $(seq "$3"); do printf '  - role: worker\n    labels: {nvidia.com/gpu.present: "true"}\n'; done)
+$(if [ "$2" = yes ]; then printf 'containerdConfigPatches:\n  - |\n    [plugins."io.containerd.grpc.v1.cri".registry]\n      config_path = "/etc/containerd/certs.d"\n'; fi)
 kubeadmConfigPatches:
   - |
     kind: KubeletConfiguration

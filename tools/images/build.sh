@@ -2,6 +2,8 @@
 # build.sh [value…]: builds the images of tools/images/table.txt (all of them without arguments) whose inputs changed, tagged by the
 # content of their inputs, and writes their references to <cache>/clusters/<cluster>/images.yaml, which Helm reads as values.
 # With JOYPOD_KUBE_CONTEXT the images go to the registry that JOYPOD_IMAGE_REPOSITORY names.
+# JOYPOD_PROGRAM_ARCHITECTURE (amd64 or arm64) makes them for another architecture than the machine's, of which no program runs here: only
+# images that tools/release/images.sh calls portable can be made so.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -29,10 +31,27 @@ contentOf() {
     done < <(inputsOf "$value")
     rowOf "$value"
     "$containerEngine" image inspect --format '{{.Id}}' "$baseImage"
+    if [ -n "$otherArchitecture" ]; then crossBase; fi
   } | sha256sum | cut -c1-12
 }
 
-referenceOf() { printf '%s/%s:%s\n' "$repository" "$(rowOf "$1" | awk '{print $2}')" "$(contentOf "$1")"; }
+referenceOf() { printf '%s/%s%s:%s\n' "$repository" "$(rowOf "$1" | awk '{print $2}')" "${otherArchitecture:+-$otherArchitecture}" "$(contentOf "$1")"; }
+
+# What images of the other architecture run on.
+crossBase() {
+  local inputs
+  inputs=$({ hashOf "$here/crossBase.Dockerfile"; "$containerEngine" image inspect --format '{{.Id}}' "$baseImage"; } | sha256sum | cut -c1-12)
+  printf '%s/cross-base-%s:%s\n' "$repository" "$otherArchitecture" "$inputs"
+}
+
+ensureCrossBase() {
+  local reference=$1 context
+  if imageExists "$reference"; then return 0; fi
+  mkdir -p "$joypodCache/contexts"
+  context=$(mktemp -d "$joypodCache/contexts/cross-base.XXXXXX")
+  step "Building image $reference" "image-cross-base" buildImage "$reference" "$here/crossBase.Dockerfile" "$context" --build-arg "TARGET_ARCHITECTURE=$otherArchitecture"
+  rm -rf "$context"
+}
 
 # Builds the programs that go into the image.
 ensureInputs() {
@@ -66,6 +85,10 @@ ensureImage() {
   dockerfile=$(rowOf "$value" | awk '{print $3}')
   target=$(rowOf "$value" | awk '{print $4}')
   if [ "$target" != - ]; then options=(--target "$target"); fi
+  # An image on nothing has no base to choose.
+  if [ -n "$otherArchitecture" ] && grep -q '^ARG BASE=' "$repositoryRoot/$dockerfile"; then
+    options+=(--build-arg "BASE=$(crossBase)" --build-arg "TARGET_ARCHITECTURE=$otherArchitecture")
+  fi
   ensureInputs "$value"
   mkdir -p "$joypodCache/contexts"
   rm -rf "$joypodCache/contexts/$value".*
@@ -83,6 +106,8 @@ if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ] && [ -z "${JOYPOD_IMAGE_REPOSITORY:-}" ]; t
 fi
 useEngineOfImages
 ensureBaseImage
+otherArchitecture=${JOYPOD_PROGRAM_ARCHITECTURE:-}
+if [ -n "$otherArchitecture" ]; then withLock "image-cross-base" ensureCrossBase "$(crossBase)"; fi
 
 values=("$@")
 [ $# -gt 0 ] || mapfile -t values < <(awk '$1 !~ /^#/ && NF {print $1}' "$table")

@@ -39,8 +39,11 @@ programVersion() {
   if [ "$of" = - ]; then hashOf "$(moduleSource "$module")/${package#./}"; else requiredVersion "$module" "$of"; fi
 }
 
-# moduleFolder module: where the programs of the module are, or will be once they are built.
-moduleFolder() { printf '%s/programs/%s-%s\n' "$joypodCache" "$1" "$(hashOf "$(moduleSource "$1")")"; }
+# moduleFolder module: where the programs of the module are, or will be once they are built; JOYPOD_PROGRAM_ARCHITECTURE asks for those of
+# another architecture than the machine's.
+moduleFolder() {
+  printf '%s/programs/%s-%s%s\n' "$joypodCache" "$1" "$(hashOf "$(moduleSource "$1")")" "${JOYPOD_PROGRAM_ARCHITECTURE:+-$JOYPOD_PROGRAM_ARCHITECTURE}"
+}
 
 # builtPath program: where the program built from its Go module is, or will be.
 builtPath() {

@@ -168,6 +168,18 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
+{{/* Names of the pull secrets, separated by commas. */}}
+{{- define "joypod.pullSecretNames" -}}
+{{- $names := list }}{{ range .Values.imagePullSecrets }}{{ $names = append $names .name }}{{ end }}{{ join "," (uniq $names) }}
+{{- end }}
+
+{{/* Namespaces beside the release's that pods of ours are in, separated by commas. */}}
+{{- define "joypod.pullSecretNamespaces" -}}
+{{- $namespaces := list .Values.sessions.namespace (include "joypod.nodeAgentNamespace" .) }}
+{{- if include "joypod.hasRelay" . }}{{ $namespaces = append $namespaces .Values.turn.namespace }}{{ end }}
+{{- join "," (without (uniq $namespaces) .Release.Namespace) }}
+{{- end }}
+
 {{/* A pod whose node is silent is made elsewhere after half a minute: Kubernetes' own five leave one replica for too long. */}}
 {{- define "joypod.leaveSilentNodes" -}}
 tolerations:

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Draft } from "#kube/object.ts";
+import { pullSecretsOf } from "../sessionPods/pullSecrets.ts";
 import { sessionPodLabels } from "../sessionPods/sessionPodLabels.ts";
 import type { ProbeConfig } from "../config.ts";
 import { exitCodes } from "./exitCodes.ts";
@@ -13,7 +14,7 @@ export type ProbeRole = "control" | "covered";
 const longestSeconds = 60;
 
 /** Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
-export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, nodeSelector, target }: ProbeConfig): Draft<Pod> {
+export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, imagePullSecrets, nodeSelector, target }: ProbeConfig): Draft<Pod> {
   return {
     metadata: { name: `network-probe-${role}-${randomBytes(4).toString("hex")}`, namespace, labels: labelsOf(role) },
     spec: {
@@ -22,6 +23,7 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
       terminationGracePeriodSeconds: 1,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
+      ...pullSecretsOf({ imagePullSecrets }),
       securityContext: { runAsNonRoot: true, runAsUser: 10_000, runAsGroup: 10_000, seccompProfile: { type: "RuntimeDefault" } },
       nodeSelector,
       tolerations: [{ operator: "Exists", effect: "NoSchedule" }],

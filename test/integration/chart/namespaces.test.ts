@@ -93,10 +93,12 @@ describe("the chart's namespaces", function () {
       const labels = manifests.find(({ kind, metadata }) => kind === "Namespace" && metadata.name === "joypod-nodes")?.metadata.labels ?? {};
       await client.apply({ metadata: { name: nodes, labels } }, { fieldManager: "test" });
       const pods = podsOf(manifests);
-      expect(pods.map(({ name }) => name)).to.include.members(["joypod-api", "joypod-operator", "joypod-node-agent", "joypod-connection-test", "joypod-network-test"]);
+      expect(pods.map(({ name }) => name)).to.include.members(["joypod-api", "joypod-operator", "joypod-node-agent", "joypod-connection-test", "joypod-pre-pull", "joypod-network-test"]);
       for (const pod of pods) {
         const isAgent = pod.name === "joypod-node-agent" || pod.name === "joypod-connection-test";
-        expect(pod.namespace, pod.name).to.equal(isAgent ? "joypod-nodes" : "joypod");
+        // Of the session's images and on game nodes, and yet with no right over them.
+        const isPrePull = pod.name === "joypod-pre-pull";
+        expect(pod.namespace, pod.name).to.equal(isAgent || isPrePull ? "joypod-nodes" : "joypod");
         expect(await takes(release, pod), `${pod.name} in the release's`).to.equal(!isAgent);
         expect(await takes(nodes, pod), `${pod.name} in the agents'`).to.equal(true);
       }
@@ -118,6 +120,7 @@ describe("the chart's namespaces", function () {
     expect(inNodes).to.have.members([
       "DaemonSet joypod-node-agent", "NetworkPolicy joypod-node-agent", "NetworkPolicy joypod-node-agent-egress", "ServiceAccount joypod-node-agent",
       "DaemonSet joypod-connection-test", "NetworkPolicy joypod-connection-test", "Service joypod-connection-test",
+      "DaemonSet joypod-pre-pull", "NetworkPolicy joypod-pre-pull",
       // For the job that copies their keys.
       "Role joypod-store-keys", "RoleBinding joypod-store-keys",
     ]);

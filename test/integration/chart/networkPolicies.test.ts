@@ -74,7 +74,7 @@ describe("the chart's network policies, where they are enforced", function () {
     const test = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-network-test");
     programs.set("joypod-network-test", aPod("joypod", test?.metadata.labels ?? {}));
     expect([...programs.keys()]).to.have.members(
-      ["api", "operator", "node-agent", "connection-test", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
+      ["api", "operator", "node-agent", "connection-test", "pre-pull", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
   });
 
   function program(name: string): NetworkEnd {
@@ -294,6 +294,6 @@ describe("the chart's network policies, where they are enforced", function () {
 
   it("are all covered by these tests", async () => {
     const names = (await render("--set", "games.network=internet", "--set", "games.internetNameservers={203.0.113.53}")).filter(isNetworkPolicy).map(({ metadata }) => metadata.name);
-    expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "connection-test", "api", "operator", "node-agent", "node-agent-egress", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
+    expect(names).to.have.members(["session-pods", "session-pods-internet", "network-probe", "network-test", "connection-test", "pre-pull", "api", "operator", "node-agent", "node-agent-egress", "postgres", "redis", "minio"].map((name) => `joypod-${name}`));
   });
 });

@@ -10,7 +10,7 @@ import { aGameSession } from "#test/factories/gameSession.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
 
-const images = { STREAMER_IMAGE: "localhost:5000/joypod/streamer:0.0.9", GAME_IMAGE: `joypod/game:0.1.0@sha256:${"a".repeat(64)}`, PROBE_IMAGE: "joypod/control-plane:0.1.0" };
+const images = { STREAMER_IMAGE: "localhost:5000/joypod/streamer:0.0.9", GAME_IMAGE: `joypod/game:0.1.0@sha256:${"a".repeat(64)}`, PROBE_IMAGE: "joypod/control-plane:0.1.0", IMAGE_PULL_SECRETS: "pull" };
 const config = readConfig({ ...images, GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", POD_IP: "10.0.0.9" });
 const gpuConfigs = [
   { GPU_STREAMER_COUNT: "1", GPU_GROUPS: "44,105" },

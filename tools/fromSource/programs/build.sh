@@ -22,7 +22,7 @@ goBuild() {
   shift 2
   # A new cluster waits for these; all else has time until it is there.
   case $module in cluster | kind) niceness=2 ;; esac
-  GOTOOLCHAIN=auto CGO_ENABLED=0 GOFLAGS=-mod=readonly nice -n "$niceness" go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false \
+  GOARCH=${JOYPOD_PROGRAM_ARCHITECTURE:-} GOTOOLCHAIN=auto CGO_ENABLED=0 GOFLAGS=-mod=readonly nice -n "$niceness" go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false \
     -ldflags "$(linkerFlags)" -o "$folder/" "$@"
 }
 

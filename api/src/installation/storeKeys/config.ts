@@ -6,6 +6,8 @@ import type { StoreUser } from "./createStoreUsers.ts";
 import type { MinioAdminOptions } from "./minioAdmin.ts";
 
 const some = z.string().min(1);
+/** Names separated by commas. */
+const nameList = z.string().default("").transform((text) => text.split(",").filter((name) => name !== ""));
 const endpoint = z.url({ protocol: /^https?$/ });
 
 const Variables = z.object({
@@ -23,6 +25,9 @@ const Variables = z.object({
   RELAY_SECRET: objectName.optional(),
   RELAY_NAMESPACE: objectName.optional(),
   TURN_SECRET: some.optional(),
+  PULL_SECRETS: nameList,
+  PULL_SECRET_NAMESPACES: nameList,
+  RELEASE_NAMESPACE: z.string().default(""),
   BUNDLED_STORES: z.enum(["true", "false"]).transform((word) => word === "true"),
 });
 
@@ -58,6 +63,8 @@ export interface Config {
   connectionTest: { secret: { name: string; namespace: string }; publicKey: string } | undefined;
   /** Where the relay reads the secret of its credentials, and the secret; undefined where the chart runs no relay. */
   relay: { ref: { name: string; namespace: string }; secret: string } | undefined;
+  /** Secrets by which pods of other namespaces pull their images, where they are, and where they are to be; no names where images need none. */
+  pullSecrets: { names: string[]; from: string; to: string[] };
   /** Undefined where the object store is not the bundled one. */
   minio: { admin: MinioAdminOptions; users: StoreUser[] } | undefined;
 }
@@ -77,6 +84,7 @@ export function readConfig(environment: Environment): Config {
       ? undefined : { secret: { name: env.CONNECTION_TEST_SECRET, namespace: env.NODE_AGENT_NAMESPACE }, publicKey: env.CONNECTION_TEST_PUBLIC_KEY },
     relay: env.RELAY_SECRET === undefined || env.RELAY_NAMESPACE === undefined || env.TURN_SECRET === undefined ? undefined
       : { ref: { name: env.RELAY_SECRET, namespace: env.RELAY_NAMESPACE }, secret: env.TURN_SECRET },
+    pullSecrets: { names: env.PULL_SECRETS, from: env.RELEASE_NAMESPACE, to: env.PULL_SECRET_NAMESPACES },
     minio: env.BUNDLED_STORES ? readMinio(environment, nodeAgentStore) : undefined,
   };
 }

@@ -1,6 +1,6 @@
 // What the chart runs beside each installed or upgraded release: gives the programs their own keys of the object store. The bundled MinIO
 // gets a user for each, and the node agents' key goes to their namespace, as does what the responders beside them check the API's tickets with.
-// The relay's secret goes to its own, where there is a relay.
+// The relay's secret goes to its own, where there is a relay. Pull secrets go to all namespaces with pods of ours.
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";
 import { secrets } from "#kube/builtin.ts";
@@ -8,6 +8,7 @@ import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { labelsOf, writeSecret } from "../secrets/releaseSecrets.ts";
 import { readConfig } from "./config.ts";
+import { copyPullSecrets } from "./copyPullSecrets.ts";
 import { createStoreUsers } from "./createStoreUsers.ts";
 import { MinioAdmin } from "./minioAdmin.ts";
 import { whenAvailable } from "./whenAvailable.ts";
@@ -20,7 +21,9 @@ const logger = createLogger({ program: "give-store-keys", level: "info" });
 const transport = KubeTransport.fromDefault({ userAgent: "joypod-give-store-keys" });
 try {
   const client = new ResourceClient(transport, secrets);
-  // First, because the pods there wait for it.
+  // First, because the pods there wait for them before all else.
+  const missing = await copyPullSecrets(client, config.pullSecrets, config.release);
+  if (missing.length > 0) logger.warn({ missing, namespace: config.pullSecrets.from }, "Pull secrets that imagePullSecrets names are missing; make them, and upgrade the release.");
   await writeSecret(client, config.nodeAgentSecret, labelsOf(config.release, "node-agent"), { ...config.nodeAgentStore });
   logger.info({ name: config.nodeAgentSecret.name, namespace: config.nodeAgentSecret.namespace }, "The node agents have their key.");
   if (config.connectionTest !== undefined) {

@@ -6,6 +6,7 @@ import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
 import { deviceGroupsOf, devicesOf, resourceClaimsOf } from "../../gpu/sessionDevices.ts";
+import { pullSecretsOf } from "../../sessionPods/pullSecrets.ts";
 import { sessionPodLabels } from "../../sessionPods/sessionPodLabels.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
@@ -43,6 +44,7 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
       restartPolicy: "Never",
       automountServiceAccountToken: false,
       enableServiceLinks: false,
+      ...pullSecretsOf(config),
       terminationGracePeriodSeconds: config.graceSeconds,
       ...(config.priorityClass === undefined ? {} : { priorityClassName: config.priorityClass }),
       ...(config.runtimeClass === undefined ? {} : { runtimeClassName: config.runtimeClass }),

@@ -93,6 +93,21 @@ describe("the keys of the object store", function () {
     }
   });
 
+  it("go with copies of the pull secrets to every namespace with pods of ours, but for those that somebody made there", async () => {
+    const release = (await ReleaseFixture.in("stores", external)).with("--set", "imagePullSecrets[0].name=pull,imagePullSecrets[1].name=absent");
+    const [sessions, nodes] = [`${release.namespace}-sessions`, `${release.namespace}-nodes`];
+    await release.setSecret("joypod-s3", { ...store, accessKey: "shared", secretKey: "one" });
+    await release.setSecret("joypod-connection-test-keys", { publicKey: "A".repeat(43) });
+    await release.setPullSecret("one.example.com");
+    await release.setPullSecret("own.example.com", nodes);
+    await release.runJob("store-keys");
+    expect(await release.secret("pull", sessions)).to.deep.include({ type: "kubernetes.io/dockerconfigjson", data: (await release.secret("pull")).data });
+    await release.setPullSecret("two.example.com");
+    await release.runJob("store-keys");
+    expect((await release.valuesOf("pull", sessions))[".dockerconfigjson"]).to.contain("two.example.com");
+    expect((await release.valuesOf("pull", nodes))[".dockerconfigjson"]).to.contain("own.example.com");
+  });
+
   it("of the bundled MinIO's administrator are for MinIO and that job alone", async () => {
     const environments = await (await ReleaseFixture.in("stores", bundled)).environments();
     const holding = [...environments].filter(([, env]) => Object.values(env).some((value) => value.startsWith("joypod-s3/"))).map(([name]) => name);

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
 import { isSessionPod } from "#operator/sessionPods/podState.ts";
+import type { ProbeConfig } from "#operator/config.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
-const config = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", nodeSelector: { gpu: "true" }, target: { host: "10.0.0.9", port: 8081 } } as const;
+const config: ProbeConfig = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", imagePullSecrets: ["pull"], nodeSelector: { gpu: "true" }, target: { host: "10.0.0.9", port: 8081 } };
 const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config);
 
 function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"): Pod {
@@ -16,6 +17,7 @@ describe("buildProbePod", () => {
     it(`holds nothing and ends by itself as ${role}`, () => {
       const { metadata, spec } = build(role);
       expect(spec).to.include({ automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Never", activeDeadlineSeconds: 60 });
+      expect(spec?.imagePullSecrets).to.deep.equal([{ name: "pull" }]);
       expect(spec?.securityContext).to.deep.include({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
       expect(spec?.containers[0]?.securityContext).to.deep.equal({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } });
       expect(spec?.containers[0]?.resources?.limits).to.have.property("memory");

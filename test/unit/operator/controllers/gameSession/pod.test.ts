@@ -26,6 +26,12 @@ describe("buildPod", () => {
     expect(environmentOf(podOf(aGameSession(), { DISPLAY_SERVER: "xwayland" }).streamer)).to.include({ DISPLAY_SERVER: "xwayland" });
   });
 
+  it("names the pull secrets of its images, and none where they need none", () => {
+    expect(podOf().spec).to.not.have.property("imagePullSecrets");
+    expect(podOf(aGameSession(), { IMAGE_PULL_SECRETS: "ours, mirror.example.com" }).spec.imagePullSecrets).to.deep.equal([{ name: "ours" }, { name: "mirror.example.com" }]);
+    expect(() => readConfig({ ...images, IMAGE_PULL_SECRETS: "No Name" })).to.throw("IMAGE_PULL_SECRETS");
+  });
+
   it("is named after its session, owned by it, and kept until its termination report is read", () => {
     const { metadata } = podOf().pod;
     expect(metadata).to.deep.include({ name: "gs-aaaaaaaaaaaaaaaaaaaa", namespace: "joypod-sessions", finalizers: ["joypod.dev/usage"] });

@@ -1,0 +1,11 @@
+// setVersion.ts VERSION: writes the version into package.json and everything that says the same: the lock, the chart, its images' tags.
+import { join } from "node:path";
+import { setVersion } from "./version.ts";
+
+const [version] = process.argv.slice(2);
+try {
+  setVersion(join(import.meta.dirname, "../.."), version ?? "");
+} catch (error) {
+  console.error(`joypod: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}

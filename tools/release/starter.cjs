@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+// @NAME@ @VERSION@, of Joypod (Apache-2.0). What it is made of stands compressed at the end of this file.
+"use strict";
+if (Number(process.versions.node.split(".")[0]) < 24) {
+  console.error(`@NAME@ needs Node.js 24 or later; this is ${process.versions.node}.`);
+  process.exit(1);
+}
+const { createHash } = require("node:crypto");
+const { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } = require("node:fs");
+const { homedir } = require("node:os");
+const { dirname, join } = require("node:path");
+const { pathToFileURL } = require("node:url");
+const { brotliDecompressSync } = require("node:zlib");
+
+/** The folder that has the files of this version; it appears whole, by one rename. */
+function unpacked(contents) {
+  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "joypod-commands");
+  const folder = join(cache, createHash("sha256").update(contents).digest("hex").slice(0, 32));
+  if (existsSync(folder)) return folder;
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  const fresh = mkdtempSync(join(cache, ".new."));
+  const files = { "package.json": Buffer.from('{"type":"module"}').toString("base64"), ...JSON.parse(brotliDecompressSync(Buffer.from(contents, "base64"))) };
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(fresh, path)), { recursive: true });
+    writeFileSync(join(fresh, path), Buffer.from(content, "base64"));
+  }
+  try {
+    renameSync(fresh, folder);
+  } catch (error) {
+    // Another one was quicker.
+    rmSync(fresh, { recursive: true, force: true });
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
+}
+
+let folder;
+try {
+  folder = unpacked("@CONTENTS@");
+} catch (error) {
+  console.error(`@NAME@ could not unpack itself (${error.message}); set XDG_CACHE_HOME to a folder that can be written.`);
+  process.exit(1);
+}
+process.argv[1] = join(folder, "@ENTRY@");
+import(pathToFileURL(process.argv[1]).href).catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

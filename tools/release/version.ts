@@ -1,0 +1,44 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const semanticVersion = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
+
+/** Where the version stands beside package.json, each as the pattern around it: all of them say the same. */
+const places = [
+  { file: "package.json", pattern: /^( {2}"version": ")([^"]+)(")/m },
+  { file: "package-lock.json", pattern: /^( {2}"version": ")([^"]+)(")/m },
+  { file: "package-lock.json", pattern: /^( {6}"version": ")([^"]+)(")/m },
+  { file: "charts/joypod/Chart.yaml", pattern: /^(version: )(\S+)()$/m },
+  { file: "charts/joypod/Chart.yaml", pattern: /^(appVersion: ")([^"]+)(")$/m },
+];
+
+/** The images that the chart names in its values: `name: repository/name:version`. */
+const imageLine = /^( {2}[A-Za-z]+: joypod\/[a-z-]+:)(\S+)$/gm;
+const valuesFile = "charts/joypod/values.yaml";
+
+/** Returns the version of package.json, which is the project's. */
+export function projectVersion(root: string): string {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+  return version;
+}
+
+/** Returns where another version than that of package.json stands, as sentences. */
+export function disagreements(root: string): string[] {
+  const version = projectVersion(root);
+  const found = places.map(({ file, pattern }) => ({ file, found: pattern.exec(readFileSync(join(root, file), "utf8"))?.[2] }));
+  const images = [...readFileSync(join(root, valuesFile), "utf8").matchAll(imageLine)].map(([, , tag]) => ({ file: valuesFile, found: tag }));
+  if (images.length === 0) return [`${valuesFile} names no images.`];
+  return [...found, ...images].filter((place) => place.found !== version)
+    .map((place) => `${place.file} says ${place.found ?? "nothing"} where package.json says ${version}.`);
+}
+
+/** Writes the version wherever it stands. Throws for what is no semantic version. */
+export function setVersion(root: string, version: string): void {
+  if (!semanticVersion.test(version)) throw new Error(`"${version}" is no version; give one like 1.2.3.`);
+  for (const { file, pattern } of places) rewrite(join(root, file), (text) => text.replace(pattern, `$1${version}$3`));
+  rewrite(join(root, valuesFile), (text) => text.replace(imageLine, `$1${version}`));
+}
+
+function rewrite(file: string, change: (text: string) => string): void {
+  writeFileSync(file, change(readFileSync(file, "utf8")));
+}
