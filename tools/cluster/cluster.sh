@@ -6,10 +6,15 @@ clusterName=${JOYPOD_CLUSTER:-joypod}
 case $clusterName in
   *[!a-z0-9-]* | -* | '') die "JOYPOD_CLUSTER must be lower-case letters, digits and dashes; it is \"$clusterName\"." ;;
 esac
+gameNodeCount=${JOYPOD_GAME_NODES:-2}
+case $gameNodeCount in
+  [1-9]) ;;
+  *) die "JOYPOD_GAME_NODES must be a number from 1 to 9; it is \"$gameNodeCount\"." ;;
+esac
 clusterState=$joypodCache/clusters/$clusterName
 clusterKubeconfig=$clusterState/kubeconfig
 clusterNetwork=kind-$clusterName
-export clusterName clusterState clusterKubeconfig clusterNetwork
+export clusterName clusterState clusterKubeconfig clusterNetwork gameNodeCount
 
 # State is a small env file: ENGINE and FROM_SOURCE (the path that it was made by), WEB_PORT and, once the cluster is complete, READY=yes.
 readState() {

@@ -1,6 +1,12 @@
 # shellcheck shell=bash
-# The shape of the cluster: one control-plane node whose NodePort 30080 is the platform's door on localhost, and two game nodes.
+# The shape of the cluster: one control-plane node whose NodePort 30080 is the platform's door on localhost, and two game nodes, or as many as
+# JOYPOD_GAME_NODES says.
 # Failures show within seconds: heartbeats every 2 s, NotReady after 8 s (4 s was seen to flap on a loaded machine).
+
+gameNodeEntries() {
+  local _
+  for _ in $(seq "$gameNodeCount"); do printf '  - role: worker\n    labels: {nvidia.com/gpu.present: "true"}\n'; done
+}
 
 # kindConfig webPort fromSource(yes|no): prints the configuration. From source the pods have a network of ours.
 kindConfig() {
@@ -14,10 +20,7 @@ nodes:
   - role: control-plane
     extraPortMappings:
       - {containerPort: 30080, hostPort: $1, listenAddress: 127.0.0.1, protocol: TCP}
-  - role: worker
-    labels: {nvidia.com/gpu.present: "true"}
-  - role: worker
-    labels: {nvidia.com/gpu.present: "true"}
+$(gameNodeEntries)
 kubeadmConfigPatches:
   - |
     kind: KubeletConfiguration

@@ -30,7 +30,7 @@ isHealthy() {
   kubectlDo --request-timeout=10s get --raw /readyz >/dev/null 2>&1 || return 1
   # Nodes that a test or a sleeping machine left NotReady get a little time.
   kubectlDo wait --for=condition=Ready nodes --all --timeout=30s >/dev/null 2>&1 &&
-    [ "$(kubectlDo get nodes -o name | wc -l)" -eq 3 ]
+    [ "$(kubectlDo get nodes -o name | wc -l)" -eq $((gameNodeCount + 1)) ]
 }
 
 # Nodes that were stopped (make down, a reboot) start again with their data; the routes and rules that we make do not survive that.
@@ -53,7 +53,7 @@ awaitApi() {
 }
 
 isStopped() {
-  [ "$READY" = yes ] && [ -f "$clusterKubeconfig" ] && [ "$(nodeContainers | wc -l)" -eq 3 ] || return 1
+  [ "$READY" = yes ] && [ -f "$clusterKubeconfig" ] && [ "$(nodeContainers | wc -l)" -eq $((gameNodeCount + 1)) ] || return 1
   local node
   for node in $(nodeContainers); do
     [ "$("$containerEngine" inspect --format '{{.State.Status}}' "$node")" = exited ] || return 1
