@@ -8,6 +8,7 @@ const Variables = z.object({
   SESSIONS_NAMESPACE: objectName.default("joypod-sessions"),
   NODE_ROOT: z.string().regex(/^\/[^\0]*[^/\0]$/, "must be an absolute path without a trailing slash").default("/var/lib/joypod"),
   CACHE_BUDGET_BYTES: z.coerce.number().int().min(0).default(0),
+  CHECK_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(30),
   SAVE_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(limits.save.intervalSeconds),
   S3_ENDPOINT: z.url({ protocol: /^https?$/ }),
   S3_REGION: z.string().min(1).default("us-east-1"),
@@ -31,6 +32,7 @@ export function readConfig(environment: Environment) {
     sessionsNamespace: env.SESSIONS_NAMESPACE,
     root: env.NODE_ROOT,
     cacheBudgetBytes: env.CACHE_BUDGET_BYTES,
+    checkIntervalMs: env.CHECK_INTERVAL_SECONDS * 1000,
     saveIntervalMs: env.SAVE_INTERVAL_SECONDS * 1000,
     objectStore: {
       endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey: env.S3_ACCESS_KEY, secretKey: env.S3_SECRET_KEY,
