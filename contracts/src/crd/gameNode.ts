@@ -77,8 +77,11 @@ export const gameNodeConditions = {
   nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside", "RootExecutable", "RootWritable", "SpaceLeft", "ClockInStep"],
 } as const;
 
-/** Those that have to hold before a node takes sessions; `Unknown`, or not written by an agent of an earlier release, is no obstacle. */
-export const gameNodeChecks = ["ArchitectureSupported", "RootExecutable", "RootWritable", "SpaceLeft", "ClockInStep", "PortsFree"] as const;
+/**
+ * Those that have to hold before a node takes sessions; `Unknown`, or not written by an agent of an earlier release, is no obstacle. Where several
+ * fail, the first is told: a full disk cannot be written to either.
+ */
+export const gameNodeChecks = ["ArchitectureSupported", "SpaceLeft", "RootWritable", "RootExecutable", "ClockInStep", "PortsFree"] as const;
 
 export const gameNodeKind: Kind = {
   group, version, kind: "GameNode", plural: "gamenodes", singular: "gamenode", shortNames: ["gnode"], namespaced: false,

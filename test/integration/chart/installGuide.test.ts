@@ -9,6 +9,7 @@ import { guideSettings, installGuide } from "#test/support/fixtures/installGuide
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
+const chart = join(repositoryRoot, "charts/joypod");
 
 interface Manifest { kind: string; metadata: { name: string }; spec?: { type?: string; tls?: object[]; rules?: { host: string }[] } }
 
@@ -25,9 +26,14 @@ describe("docs/install.md", function () {
     const blocks = installGuide();
     const text = (purpose: string): string => blocks.filter((block) => block.purpose === purpose).map((block) => block.text).join("\n");
     const values = blocks.filter(({ text: commands }) => commands.includes("helm upgrade --install")).map(({ text: commands }) => commands);
+    return template([text("settings"), `CHART=${chart}`, text(`exposure ${exposure}`), ...values].join("\n"));
+  }
+
+  /** Runs the commands with `helm template` in place of the installation. */
+  async function template(commands: string): Promise<Manifest[]> {
     writeFileSync(join(directory, "images.yaml"), "images: {}\n");
-    const command = values.join("\n").replace("helm upgrade --install", "helm template --kube-version 1.35.4").replace(/--wait --wait-for-jobs --timeout \S+/, "");
-    const { stdout } = await run("bash", ["-euo", "pipefail", "-c", [text("settings"), `CHART=${join(repositoryRoot, "charts/joypod")}`, text(`exposure ${exposure}`), command].join("\n")], {
+    const script = commands.replace("helm upgrade --install", "helm template --kube-version 1.35.4").replace(/--wait --wait-for-jobs --timeout \S+/, "");
+    const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], {
       cwd: directory, maxBuffer: 64 * 2 ** 20, env: { PATH: [dirname(await programPath("helm")), process.env["PATH"]].join(delimiter), HOME: directory },
     });
     return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
@@ -48,8 +54,11 @@ describe("docs/install.md", function () {
     expect(find(await rendered("nodeport"), "Service")?.spec?.type).to.equal("NodePort");
   });
 
-  it("is where the README leads", () => {
+  it("is where the README leads, whose own command renders", async () => {
     const [, section = ""] = /^## Install it on your cluster\n([^]*?)^## /m.exec(readFileSync(join(repositoryRoot, "README.md"), "utf8")) ?? [];
     expect(section).to.contain("(docs/install.md)");
+    const [command = ""] = /^helm upgrade --install [^]*?(?=^```)/m.exec(section) ?? [];
+    const manifests = await template(command.replace(" charts/joypod ", ` ${chart} `));
+    expect(find(manifests, "Service")?.spec?.type).to.equal("NodePort");
   });
 });
