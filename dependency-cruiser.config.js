@@ -31,7 +31,7 @@ const rooms = {
     // The program, and what puts it together.
     "main.ts", "agent.ts",
     // What the node reports, what its sessions need, and what their packers and the cluster's policies ask for.
-    "status", "sessions", "spool", "metrics.ts", "cache",
+    "status", "checks", "sessions", "spool", "metrics.ts", "cache",
     // Archives, the object store, the disk, and what is watched.
     "unpack", "objectStore", "disk", "cluster", "config.ts", "rbac.ts",
   ],

@@ -163,6 +163,12 @@ export const limits = {
     heartbeatSeconds: 10,
     /** A node whose agent was silent for this long takes no new sessions. */
     heartbeatStaleSeconds: 35,
+    /** Free below this, the node takes no sessions: two saves of ordinary size would not fit. */
+    minFreeBytes: 512 * 2 ** 20,
+    /** Free above this, it takes sessions again. */
+    enoughFreeBytes: 1 * 2 ** 30,
+    /** Signed requests to an object store hold for 15 minutes, tickets to streams for 10. */
+    clockToleranceSeconds: 60,
     cacheEntriesReported: 256,
   },
 } as const;

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "#runtime/clock.ts";
 import { withDeadline } from "#runtime/deadline.ts";
 import { KubeError } from "./errors.ts";
 import { responseError, transportError } from "./responseError.ts";
+import { clockOffset } from "./clockOffset.ts";
 import { readLines } from "./lines.ts";
 import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
 import { retryDelayMs } from "./retry.ts";
@@ -35,6 +36,7 @@ export class KubeTransport {
   readonly #maxAttempts: number;
   readonly #userAgent: string;
   readonly #metrics: RequestMetrics | undefined;
+  #clockOffsetMs: number | undefined;
 
   constructor(config: KubeConfig, options: TransportOptions = {}) {
     this.#config = config;
@@ -67,6 +69,11 @@ export class KubeTransport {
     const config = new KubeConfig();
     config.loadFromDefault();
     return new KubeTransport(config, options);
+  }
+
+  /** Milliseconds by which this machine's clock is at least ahead of the API server's, or behind it when negative, by the last answer; undefined before the first. */
+  get clockOffsetMs(): number | undefined {
+    return this.#clockOffsetMs;
   }
 
   /** Returns the namespace of the kubeconfig's context or of the pod; "default" when it names none. */
@@ -146,6 +153,7 @@ export class KubeTransport {
   async #send(request: KubeRequest, signal: AbortSignal, timeoutMs: number): Promise<Dispatcher.ResponseData> {
     const { dispatcher, headers } = await this.#authentication.credentials();
     const startedMs = this.#clock.monotonicMs();
+    const sentAt = this.#clock.now();
     let status: number | undefined;
     try {
       const response = await dispatcher.request({
@@ -164,6 +172,7 @@ export class KubeTransport {
         bodyTimeout: timeoutMs,
       });
       status = response.statusCode;
+      this.#clockOffsetMs = clockOffset(response.headers["date"], sentAt, this.#clock.now()) ?? this.#clockOffsetMs;
       return response;
     } finally {
       const seconds = (this.#clock.monotonicMs() - startedMs) / 1000;

@@ -15,6 +15,7 @@ import { nodePaths, type NodePaths } from "./disk/nodePaths.ts";
 import { holdRootLock, type RootLock } from "./disk/rootLock.ts";
 import { TreeRemover } from "./disk/treeRemover.ts";
 import type { Metrics } from "./metrics.ts";
+import { NodeChecks } from "./checks/nodeChecks.ts";
 import { createObjectStore, type ObjectStore } from "./objectStore/objectStore.ts";
 import { ObjectStoreProbe } from "./objectStore/objectStoreProbe.ts";
 import { contentInUse } from "./sessions/contentInUse.ts";
@@ -60,6 +61,7 @@ export class Agent {
   readonly #files: SessionFiles;
   readonly #watcher: SpoolWatcher;
   readonly #events: EventRecorder;
+  readonly #checks: NodeChecks;
   readonly #reporter: NodeReporter;
   readonly #sessions: Controller;
   #lock: RootLock | undefined;
@@ -87,9 +89,10 @@ export class Agent {
     this.#files = createSessionFiles({ paths: this.#paths, remover: this.#remover, kept: this.#kept });
     this.#watcher = createSpoolWatcher(logger);
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/node-agent", instance: node, logger, clock });
+    this.#checks = new NodeChecks({ root, intervalMs: config.checkIntervalMs, clockOffsetMs: () => transport.clockOffsetMs, clock, logger, onChange: () => this.#reporter.changed() });
     this.#reporter = new NodeReporter({
       node, client: this.#clients.gameNodes, cache: this.#cache, keptFolders: () => this.#kept.count(), agentVersion: config.agentVersion,
-      objectStoreState: () => this.#probe.state, gameNode: () => this.#gameNode(), clock, random, logger,
+      objectStoreState: () => this.#probe.state, checks: () => this.#checks.findings(), gameNode: () => this.#gameNode(), clock, random, logger,
     });
     this.#sessions = this.#createSessionController();
   }
@@ -104,6 +107,7 @@ export class Agent {
     this.#watches.gameNode.cache.subscribe(() => this.#onGameNodeChange());
     for (const reflector of Object.values(this.#watches)) reflector.start();
     this.#probe.start();
+    await this.#checks.start();
     this.#reporter.start();
     // Resolves when the watches have synced; rejects only when the agent is stopped before that.
     this.#sessions.start().then(() => this.#takeDesired())
@@ -125,7 +129,7 @@ export class Agent {
     if (!this.#isStarted) return;
     await this.#sessions.stop();
     this.#watcher.close();
-    await Promise.all([this.#cache, this.#reporter, this.#probe, this.#remover].map((part) => part.stop()));
+    await Promise.all([this.#cache, this.#reporter, this.#probe, this.#checks, this.#remover].map((part) => part.stop()));
     await Promise.all(Object.values(this.#watches).map((reflector) => reflector.stop()));
     await this.#events.stop();
     this.#objectStore.close();

@@ -75,6 +75,7 @@ const Variables = z.object({
   COUNT_OTHER_PODS: z.enum(["on", "off"]).default("on"),
   DISPLAY_SERVER: z.enum(["auto", "xvfb", "xwayland"]).default("auto"),
   SOFTWARE_SLOTS: whole(2, 1, 1000),
+  GAME_ARCHITECTURE: z.string().trim().regex(/^[a-z0-9]*$/, "must be an architecture as kubelets name it, such as amd64").default(""),
   MEDIA_PORT_FIRST: whole(20_000, 1024, 65_535),
   MEDIA_PORT_LAST: whole(20_999, 1024, 65_535),
   ANNOUNCE_ADDRESS: addressList(limits.announcedAddresses),
@@ -118,6 +119,9 @@ const Variables = z.object({
     for (const name of missing) if (name !== false) context.addIssue({ code: "custom", path: [name], message: "is needed where GAME_NETWORK is internet" });
   });
 
+/** This process's processors, as kubelets name them. */
+const ownArchitecture = process.arch === "x64" ? "amd64" : process.arch;
+
 /** What the operator is told at its start; nothing deeper looks at the environment. */
 export type Config = ReturnType<typeof readConfig>;
 
@@ -137,6 +141,8 @@ export function readConfig(environment: Environment) {
     countsOtherPods: env.COUNT_OTHER_PODS === "on" && env.SESSION_POD_PRIORITY_CLASS === "",
     /** What a session's pod requests beside what its game asks for. */
     podOverhead: { cpuMillicores: Math.ceil((parseQuantity(env.STREAMER_CPU) ?? 0) * 1000), memoryBytes: Math.ceil(parseQuantity(env.STREAMER_MEMORY) ?? 0) },
+    /** What game nodes have to have. */
+    architecture: env.GAME_ARCHITECTURE === "" ? ownArchitecture : env.GAME_ARCHITECTURE,
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
     /** Told to browsers before what the nodes say of themselves. */
     announceAddresses: env.ANNOUNCE_ADDRESS,

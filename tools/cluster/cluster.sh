@@ -15,8 +15,7 @@ case $gameNodes in
   [1-9]) ;;
   *) die "JOYPOD_GAME_NODES must be a number from 1 to 9; it is \"$gameNodes\"." ;;
 esac
-export gameNodes
-export clusterName clusterState clusterKubeconfig clusterNetwork
+export clusterName clusterState clusterKubeconfig clusterNetwork gameNodes
 
 # State is a small env file: ENGINE and FROM_SOURCE (the path that it was made by), WEB_PORT and, once the cluster is complete, READY=yes.
 readState() {

@@ -25,7 +25,8 @@ const kinds: readonly { kind: Kind; reasons: readonly string[] }[] = [
     ],
   },
   { kind: gameCacheKind, reasons: ["cacheReadyReasons", "cacheProgressReasons"] },
-  { kind: gameNodeKind, reasons: ["nodeReadyReasons", "drainingReasons", "lostReasons", "gpuNotSharedReasons", "storeReachableReasons", "diskPressureReasons", "sessionsSetAsideReasons", "gameNodeEventReasons"] },
+  { kind: gameNodeKind, reasons: ["nodeReadyReasons", "drainingReasons", "lostReasons", "gpuNotSharedReasons", "architectureSupportedReasons", "rootExecutableReasons", "rootWritableReasons", "spaceLeftReasons",
+    "clockInStepReasons", "portsFreeReasons", "reachableReasons", "storeReachableReasons", "diskPressureReasons", "sessionsSetAsideReasons", "gameNodeEventReasons"] },
 ];
 
 async function write(path: string, content: string): Promise<void> {

@@ -44,7 +44,11 @@ export const GameNodeStatus = z.strictObject({
   capacity: z.strictObject({
     slots: z.int().min(0).describe("Sessions that fit: what the node offers of the GPU resource by what one session takes, or the configured slots."),
     used: z.int().min(0).describe("Slots of the sessions that are placed and not finished."),
-    schedulable: z.boolean().describe("Node and agent are well and the node is not cordoned."),
+    schedulable: z.boolean().describe("Node and agent are well, the node is not cordoned, and its checks hold."),
+    unschedulable: z.strictObject({
+      reason: z.string().max(128).describe("Of condition Ready, Draining, or the check that failed."),
+      message,
+    }).optional().describe("Why it takes no new sessions; left out where it does."),
     offered: podResources.optional().describe("What the pods of sessions may request in all: what is allocatable, less what other pods request."),
     overhead: podResources.optional().describe("What a session's pod requests beside what its game asks for."),
   }).optional(),
@@ -68,7 +72,16 @@ export type GameNodeStatus = z.infer<typeof GameNodeStatus>;
 export type GameNode = KindObject<GameNodeSpec, GameNodeStatus>;
 
 /** Conditions of a GameNode, Ready's first; the second list is the node agent's. */
-export const gameNodeConditions = { operator: ["Ready", "Draining", "Lost", "GpuNotShared"], nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside"] } as const;
+export const gameNodeConditions = {
+  operator: ["Ready", "Draining", "Lost", "GpuNotShared", "ArchitectureSupported", "PortsFree", "Reachable"],
+  nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside", "RootExecutable", "RootWritable", "SpaceLeft", "ClockInStep"],
+} as const;
+
+/**
+ * Those that have to hold before a node takes sessions; `Unknown`, or not written by an agent of an earlier release, is no obstacle. Where several
+ * fail, the first is told: a full disk cannot be written to either.
+ */
+export const gameNodeChecks = ["ArchitectureSupported", "SpaceLeft", "RootWritable", "RootExecutable", "ClockInStep", "PortsFree"] as const;
 
 export const gameNodeKind: Kind = {
   group, version, kind: "GameNode", plural: "gamenodes", singular: "gamenode", shortNames: ["gnode"], namespaced: false,

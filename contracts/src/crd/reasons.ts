@@ -332,6 +332,78 @@ export const diskPressureReasons = {
   spaceLeft: "SpaceLeft",
 } as const;
 
+/** Condition ArchitectureSupported of a GameNode; one of the checks that hold before the node takes sessions. */
+export const architectureSupportedReasons = {
+  /** `True`, by the operator: the node's processors are those that games are made for. */
+  supported: "Supported",
+  /** `False`, by the operator: they are others, so no game would start. */
+  otherArchitecture: "OtherArchitecture",
+  /** `Unknown`, by the operator: the kubelet does not say which they are. */
+  notReported: "NotReported",
+} as const;
+
+/** Condition RootExecutable of a GameNode; one of the checks that hold before the node takes sessions. */
+export const rootExecutableReasons = {
+  /** `True`, by the node agent: a program in the folder of games was started. */
+  executable: "Executable",
+  /** `False`, by the node agent: the folder is on a file system that is mounted noexec. */
+  mountedNoexec: "MountedNoexec",
+  /** `Unknown`, by the node agent: no program could be put there to be tried. */
+  notTried: "NotTried",
+} as const;
+
+/** Condition RootWritable of a GameNode; one of the checks that hold before the node takes sessions. */
+export const rootWritableReasons = {
+  /** `True`, by the node agent: a file in the folder of games and saves was written and read. */
+  writable: "Writable",
+  /** `False`, by the node agent: it could not be; the message has the cause. */
+  notWritable: "NotWritable",
+} as const;
+
+/** Condition SpaceLeft of a GameNode; one of the checks that hold before the node takes sessions. */
+export const spaceLeftReasons = {
+  /** `True`, by the node agent: saves fit on the node's disk. */
+  enoughSpace: "EnoughSpace",
+  /** `False`, by the node agent: the file system of games and saves is all but full. */
+  tooLittleSpace: "TooLittleSpace",
+} as const;
+
+/** Condition ClockInStep of a GameNode; one of the checks that hold before the node takes sessions. */
+export const clockInStepReasons = {
+  /** `True`, by the node agent: the node's clock and the API server's agree. */
+  inStep: "InStep",
+  /** `False`, by the node agent: they differ by more than a minute; the object store and streams refuse what is signed then. */
+  outOfStep: "OutOfStep",
+  /** `Unknown`, by the node agent: the API server has not told the time yet. */
+  notCompared: "NotCompared",
+} as const;
+
+/** Condition PortsFree of a GameNode: the node takes no sessions when all of its media ports are taken. */
+export const portsFreeReasons = {
+  /** `True`, by the operator: no pod but sessions' takes a media port of the node. */
+  free: "Free",
+  /** `True`, by the operator: other pods take some of the media ports; sessions get others. */
+  someTaken: "SomeTaken",
+  /** `False`, by the operator: other pods take all of them. */
+  allTaken: "AllTaken",
+  /** `Unknown`, by the operator: it does not see other pods, as `gameNodes.countOtherPods` is false. */
+  notCounted: "NotCounted",
+} as const;
+
+/** Condition Reachable of a GameNode: whether it has an address that players can be expected to reach. It keeps no session off the node. */
+export const reachableReasons = {
+  /** `True`, by the operator: an admin has said where players reach it, by an annotation or `media.announceAddress`. */
+  addressGiven: "AddressGiven",
+  /** `True`, by the operator: the node has a public address. */
+  publicAddress: "PublicAddress",
+  /** `True`, by the operator: players come through a relay, which reaches the node. */
+  relayed: "Relayed",
+  /** `Unknown`, by the operator: all its addresses are private, so that only players of the same network reach it; the message says what to do for others. */
+  privateAddress: "PrivateAddress",
+  /** `False`, by the operator: it has no address at all. */
+  noAddress: "NoAddress",
+} as const;
+
 /** Condition SessionsSetAside of a GameNode. */
 export const sessionsSetAsideReasons = {
   /** `True`, by the node agent: session folders that cannot be read are set aside for an admin. */

@@ -5,7 +5,7 @@ import { diskPressureReasons, sessionsSetAsideReasons, storeReachableReasons } f
 import { limits } from "#contracts/limits.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import { toApiTime } from "#kube/time.ts";
-import { setCondition } from "#kube/conditions.ts";
+import { setCondition, type ConditionUpdate } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
@@ -21,6 +21,8 @@ export interface NodeReporterOptions {
   agentVersion: string;
   /** Whether the object store answered when it was last asked. */
   objectStoreState: () => { isReachable: boolean; message: string };
+  /** What the node has proved, as conditions. */
+  checks: () => readonly ConditionUpdate[];
   /** What the GameNode says now, for the times of its conditions. */
   gameNode: () => GameNode | undefined;
   clock: Clock;
@@ -104,7 +106,7 @@ export class NodeReporter {
   }
 
   #conditionsNow(now: Date, keptFolders: number): Condition[] {
-    const { objectStoreState, cache, gameNode } = this.#options;
+    const { objectStoreState, checks, cache, gameNode } = this.#options;
     const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
     const { isReachable, message } = objectStoreState();
     const withStore = setCondition(before, {
@@ -113,7 +115,8 @@ export class NodeReporter {
     const withKept = setCondition(withStore, keptFolders === 0
       ? { type: "SessionsSetAside", status: "False", reason: sessionsSetAsideReasons.allRead, message: "What sessions left on the node could be read." }
       : { type: "SessionsSetAside", status: "True", reason: sessionsSetAsideReasons.unreadable, message: `${keptFolders} session folders are set aside for an admin.` }, now);
-    return setCondition(withKept, cache.isShortOfSpace
+    const withChecks = checks().reduce<Condition[]>((known, check) => setCondition<Condition>(known, check, now), withKept);
+    return setCondition(withChecks, cache.isShortOfSpace
       ? { type: "DiskPressure", status: "True", reason: diskPressureReasons.insufficientSpace, message: "A game does not fit on the node." }
       : { type: "DiskPressure", status: "False", reason: diskPressureReasons.spaceLeft, message: "All games wanted here fit." }, now);
   }

@@ -8,6 +8,8 @@ import { podRequests } from "./podRequests.ts";
 export interface OtherPod extends KubeObject {
   nodeName: string | undefined;
   requests: PodResources;
+  /** UDP ports of the node that it takes. */
+  udpPorts: readonly number[];
 }
 
 /** Pods of other namespaces. What they run and what they are told is dropped as soon as it is read. */
@@ -19,7 +21,12 @@ export function otherPodsSelector(sessionsNamespace: string): string {
   return `metadata.namespace!=${sessionsNamespace},spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed`;
 }
 
+function udpPortsOf(spec: Pod["spec"]): number[] {
+  const containers = [...spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === "Always") ?? [], ...spec?.containers ?? []];
+  return containers.flatMap(({ ports = [] }) => ports.flatMap(({ hostPort, protocol }) => (hostPort === undefined || protocol !== "UDP" ? [] : [hostPort])));
+}
+
 function outlineOf({ apiVersion, kind, metadata, spec }: Pod): OtherPod {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion, creationTimestamp }, nodeName: spec?.nodeName, requests: podRequests({ spec }) };
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion, creationTimestamp }, nodeName: spec?.nodeName, requests: podRequests({ spec }), udpPorts: udpPortsOf(spec) };
 }

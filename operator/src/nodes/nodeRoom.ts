@@ -5,9 +5,10 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { OtherPod } from "../cluster/otherPods.ts";
 import { resourcesIn } from "../cluster/podRequests.ts";
 
-/** What the pods that are no sessions' request of each node: follows their cache change by change. */
+/** What the pods that are no sessions' request of each node, and which of its UDP ports they take: follows their cache change by change. */
 export class OtherRequests {
   readonly #byNode = new Map<string, PodResources>();
+  readonly #portsByNode = new Map<string, Map<number, number>>();
   readonly #byPod = new Map<string, OtherPod>();
 
   constructor(cluster: Pick<Cluster, "otherPods">) {
@@ -20,6 +21,11 @@ export class OtherRequests {
     return this.#byNode.get(nodeName) ?? { cpuMillicores: 0, memoryBytes: 0 };
   }
 
+  /** Returns the UDP ports of a node that these pods take. */
+  udpPortsOn(nodeName: string): ReadonlySet<number> {
+    return new Set(this.#portsByNode.get(nodeName)?.keys());
+  }
+
   #set(key: string, pod: OtherPod | undefined): void {
     const before = this.#byPod.get(key);
     if (before) this.#add(before, -1);
@@ -28,12 +34,22 @@ export class OtherRequests {
     else this.#byPod.delete(key);
   }
 
-  #add({ nodeName, requests }: OtherPod, sign: 1 | -1): void {
+  #add({ nodeName, requests, udpPorts }: OtherPod, sign: 1 | -1): void {
     if (nodeName === undefined) return;
+    for (const port of udpPorts) this.#addPort(nodeName, port, sign);
     const { cpuMillicores, memoryBytes } = this.on(nodeName);
     const sum = { cpuMillicores: cpuMillicores + sign * requests.cpuMillicores, memoryBytes: memoryBytes + sign * requests.memoryBytes };
     if (sum.cpuMillicores === 0 && sum.memoryBytes === 0) this.#byNode.delete(nodeName);
     else this.#byNode.set(nodeName, sum);
+  }
+
+  #addPort(nodeName: string, port: number, sign: 1 | -1): void {
+    const ports = this.#portsByNode.get(nodeName) ?? new Map<number, number>();
+    const pods = (ports.get(port) ?? 0) + sign;
+    if (pods === 0) ports.delete(port);
+    else ports.set(port, pods);
+    if (ports.size === 0) this.#portsByNode.delete(nodeName);
+    else this.#portsByNode.set(nodeName, ports);
   }
 }
 

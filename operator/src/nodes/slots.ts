@@ -41,8 +41,11 @@ function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): 
   return key === taint.key && (value ?? "") === (taint.value ?? "");
 }
 
-/** Returns why the node takes no new session, or undefined when it does. */
-export function unschedulableBecause(node: Node, hasHeartbeat: boolean, { tolerations }: Pick<SlotRules, "tolerations">): { reason: NodeReadyReason; message: string } | undefined {
+/** Why a node takes no new sessions. */
+export interface Unschedulable { reason: NodeReadyReason; message: string }
+
+/** Returns why the node takes no new session, its checks apart, or undefined when it does. */
+export function unschedulableBecause(node: Node, hasHeartbeat: boolean, { tolerations }: Pick<SlotRules, "tolerations">): Unschedulable | undefined {
   if (node.metadata.deletionTimestamp !== undefined) return { reason: nodeReadyReasons.nodeDeleting, message: "The node is being deleted." };
   if (!isNodeReady(node)) return { reason: nodeReadyReasons.nodeNotReady, message: "The kubelet does not report the node as ready." };
   if (!hasHeartbeat) return { reason: nodeReadyReasons.agentSilent, message: "The node agent has not been heard of lately." };

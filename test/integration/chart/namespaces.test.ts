@@ -76,9 +76,9 @@ describe("the chart's namespaces", function () {
     for (const name of [fresh, former]) expect(await labelsOf(name), name).to.include(restricted);
   });
 
-  it("of the release is made restricted by who follows the README", async () => {
+  it("of the release is made restricted by who follows the install guide", async () => {
     const name = freshName();
-    const [, commands = ""] = /^```sh namespace\n([^`]+)^```$/m.exec(readFileSync(join(repositoryRoot, "README.md"), "utf8")) ?? [];
+    const [, commands = ""] = /^```sh namespace\n([^`]+)^```$/m.exec(readFileSync(join(repositoryRoot, "docs/install.md"), "utf8")) ?? [];
     expect(commands).to.contain("namespace joypod");
     await bash(commands.replaceAll("namespace joypod", `namespace ${name}`));
     expect(await labelsOf(name)).to.include(restricted);

@@ -103,6 +103,59 @@ describe("GameNode controller", function () {
     await gameNode(({ status }) => status?.capacity?.used === 0, "no used slot");
   });
 
+  it("keeps sessions off a node while its agent reports a check that fails, and tells them which", async () => {
+    await set();
+    const lastTransitionTime = "2030-01-01T10:00:00Z";
+    const noexec = { type: "RootExecutable", status: "False" as const, reason: "MountedNoexec", message: "/var/lib/joypod is mounted noexec.", lastTransitionTime };
+    await fixture.components.report(name, {}, [noexec]);
+    const refusing = await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node");
+    expect(refusing.status?.capacity?.unschedulable).to.deep.equal({ reason: "MountedNoexec", message: noexec.message });
+    expect(readyReason(refusing), "well, but unfit").to.equal("NodeAndAgentWell");
+    const { metadata } = await fixture.launch();
+    const waiting = await fixture.session(metadata.name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "NoGameNodes") === true, "a session without a node");
+    expect(waiting.status?.conditions?.find(({ type }) => type === "Scheduled")?.message).to.contain(`${name}: MountedNoexec: ${noexec.message}`);
+    // A healed node comes back by itself.
+    await fixture.components.report(name, {}, [{ ...noexec, status: "True", reason: "Executable", message: "" }]);
+    const healed = await gameNode(({ status }) => status?.capacity?.schedulable === true, "a schedulable node");
+    expect(healed.status?.capacity).to.not.have.property("unschedulable");
+    await fixture.session(metadata.name, ({ status }) => status?.nodeName === name, "the session there");
+  });
+
+  it("keeps sessions off a node with other processors than games are made for", async () => {
+    await set({ GAME_ARCHITECTURE: "amd64" });
+    const nodeInfo = { architecture: "arm64", bootID: "", containerRuntimeVersion: "", kernelVersion: "", kubeProxyVersion: "", kubeletVersion: "", machineID: "", operatingSystem: "linux", osImage: "", systemUUID: "" };
+    await fixture.nodes.mergePatchStatus({ name }, { status: { nodeInfo } });
+    const { status } = await gameNode((node) => node.status?.capacity?.schedulable === false, "an unschedulable node");
+    expect(status?.capacity?.unschedulable?.reason).to.equal("OtherArchitecture");
+    await fixture.nodes.mergePatchStatus({ name }, { status: { nodeInfo: { ...nodeInfo, architecture: "amd64" } } });
+    await gameNode((node) => node.status?.capacity?.schedulable === true, "a schedulable node");
+  });
+
+  it("gives sessions the media ports that other pods leave, and none where they leave none", async () => {
+    await set({ MEDIA_PORT_FIRST: "21000", MEDIA_PORT_LAST: "21001" });
+    const ports = (found: Stored<GameNode>): string | undefined => found.status?.conditions?.find(({ type }) => type === "PortsFree")?.reason;
+    const first = await fixture.addOtherPod(name, { cpu: "1m", memory: "1Mi" }, [21_000]);
+    await gameNode((found) => ports(found) === "SomeTaken", "a node with a taken port");
+    const { metadata } = await fixture.launch();
+    expect((await fixture.session(metadata.name, ({ status }) => status?.nodeName === name, "placed session")).status?.ports?.media).to.equal(21_001);
+    const second = await fixture.addOtherPod(name, { cpu: "1m", memory: "1Mi" }, [21_001]);
+    expect((await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node")).status?.capacity?.unschedulable?.reason).to.equal("AllTaken");
+    for (const pod of [first, second]) await fixture.pods.delete(pod.metadata, { gracePeriodSeconds: 0 });
+    await gameNode((found) => found.status?.capacity?.schedulable === true && ports(found) === "Free", "a schedulable node");
+  });
+
+  it("says how players of other networks reach a node with private addresses alone", async () => {
+    await set();
+    const reachable = ({ status }: GameNode) => status?.conditions?.find(({ type }) => type === "Reachable");
+    await fixture.nodes.mergePatchStatus({ name }, { status: { addresses: [{ type: "InternalIP", address: "10.1.2.3" }] } });
+    const found = await gameNode((node) => reachable(node)?.reason === "PrivateAddress", "a private node");
+    expect(reachable(found)).to.include({ status: "Unknown" });
+    expect(reachable(found)?.message).to.contain(`kubectl annotate node ${name} joypod.dev/announce-address=ADDRESS`);
+    expect(found.status?.capacity?.schedulable, "private networks are fine").to.equal(true);
+    await fixture.nodes.mergePatch({ name }, { metadata: { annotations: { "joypod.dev/announce-address": "203.0.113.7" } } });
+    await gameNode((node) => reachable(node)?.reason === "AddressGiven", "a node with an announced address");
+  });
+
   it("drains a node that lost its label, and removes it when the last session is over", async () => {
     await set();
     const { metadata } = await fixture.launch();

@@ -94,8 +94,9 @@ export class FakeComponents {
   }
 
   /** What the agent of the node reports about itself, with a new heartbeat. */
-  async report(nodeName: string, cache: Partial<NonNullable<GameNodeStatus["cache"]>> = {}): Promise<void> {
+  async report(nodeName: string, cache: Partial<NonNullable<GameNodeStatus["cache"]>> = {}, conditions: Condition[] = []): Promise<void> {
     const status: GameNode["status"] = {
+      ...(conditions.length === 0 ? {} : { conditions }),
       cache: { capacityBytes: 1e12, freeBytes: 1e12, entries: this.behaviour.cached, ...cache },
       // Another one each time, however quickly they follow.
       heartbeat: { renewedAt: new Date(systemClock.now().getTime() + this.#heartbeats++).toISOString(), agentVersion: "0.1.0" },

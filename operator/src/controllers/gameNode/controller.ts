@@ -57,5 +57,6 @@ function gameNodeKeys({ gameNodes }: Pick<Cluster, "gameNodes">, nodeName: strin
 
 /** Ignores what pods report of themselves all the time. */
 function changesRequests(change: Change<OtherPod>): boolean {
-  return change.type !== "updated" || change.object.nodeName !== change.previous.nodeName || !isDeepStrictEqual(change.object.requests, change.previous.requests);
+  return change.type !== "updated" || change.object.nodeName !== change.previous.nodeName || !isDeepStrictEqual(change.object.requests, change.previous.requests)
+    || !isDeepStrictEqual(change.object.udpPorts, change.previous.udpPorts);
 }

@@ -4,10 +4,11 @@ import { gameNodeConditions, type DesiredContent, type GameNode, type GameNodeSt
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
-import { findCondition, setCondition } from "#kube/conditions.ts";
+import { findCondition, setCondition, type ConditionUpdate } from "#kube/conditions.ts";
 import { gpuSharingOf } from "../../gpu/nodeDevices.ts";
 import { healthOf, type NodeHealth } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
+import { checksOf, failedCheck, type CheckRules } from "../../nodes/nodeChecks.ts";
 import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
 
 /** Everything that is observed about one game node in a pass. */
@@ -25,7 +26,9 @@ export interface NodeWorld {
   overhead: PodResources;
   /** A session that has ended may have left a save that the agent has yet to store. */
   hasPendingSave: boolean;
-  rules: SlotRules;
+  /** UDP ports that pods of others take there. */
+  takenPorts: ReadonlySet<number>;
+  rules: SlotRules & CheckRules;
   now: Date;
 }
 
@@ -44,20 +47,22 @@ export function nodeActionFor({ node, used, hasPendingSave, rules }: NodeWorld):
 
 /** Returns what the operator writes about a node that is not removed. */
 export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">): OperatorNodeStatus {
-  const { node, gameNode, hasHeartbeat, used, offered, overhead, rules, now } = world;
-  const reason = node && unschedulableBecause(node, hasHeartbeat, rules);
+  const { node, gameNode, used, offered, overhead, takenPorts, rules, now } = world;
+  const checks = node ? checksOf(node, takenPorts, rules) : [];
+  const unschedulable = unschedulableOf(world, action, checks);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
   const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
   const { external: [external] = [], internal: [internal] = [] } = node ? addressesOf(node) : {};
   const addresses = { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) };
   return {
     observedGeneration,
-    conditions: [readyOf(world), drainingOf(action), lostOf(world), ...node ? [gpuNotSharedOf(node, rules)] : []].reduce<Condition[]>(
+    conditions: [readyOf(world), drainingOf(action), lostOf(world), ...node ? [gpuNotSharedOf(node, rules)] : [], ...checks].reduce<Condition[]>(
       (known, finding) => setCondition<Condition>(known, { ...finding, observedGeneration }, now), own),
     capacity: {
       slots: node ? slotsOf(node, rules) : 0,
       used,
-      schedulable: action === "keep" && reason === undefined,
+      schedulable: unschedulable === undefined,
+      ...(unschedulable === undefined ? {} : { unschedulable }),
       ...(offered === undefined ? {} : { offered }),
       overhead,
     },
@@ -67,6 +72,14 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
 }
 
 type Finding = Omit<Condition, "lastTransitionTime" | "observedGeneration">;
+
+/** What the node agent has found counts as it was last reported: when the agent falls silent, that is the reason. */
+function unschedulableOf({ node, gameNode, hasHeartbeat, rules }: NodeWorld, action: Exclude<NodeAction, "remove">, checks: readonly ConditionUpdate[]): { reason: string; message: string } | undefined {
+  const draining = drainingOf(action);
+  if (draining.status === "True" || !node) return { reason: draining.reason, message: draining.message };
+  const agents = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
+  return unschedulableBecause(node, hasHeartbeat, rules) ?? failedCheck([...checks, ...agents]);
+}
 
 function readyOf({ node, hasHeartbeat, rules }: NodeWorld): Finding {
   if (healthOf(node, hasHeartbeat) === "Healthy") {

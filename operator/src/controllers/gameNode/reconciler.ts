@@ -19,6 +19,7 @@ import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { hasPendingSave } from "../../nodes/occupancy.ts";
 import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, type NodeWorld } from "./decide.ts";
+import type { CheckRules } from "../../nodes/nodeChecks.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
 
 /** What the node controller works with. */
@@ -31,7 +32,7 @@ export interface NodeDeps {
   heartbeats: Heartbeats;
   nodeLosses: NodeLosses;
   fillPlan: FillPlan;
-  rules: SlotRules;
+  rules: SlotRules & CheckRules;
   loads: NodeLoads;
   otherRequests: OtherRequests;
   podOverhead: PodResources;
@@ -77,6 +78,7 @@ function observe(name: string, node: Node | undefined, { cluster, heartbeats, no
     offered: node && offeredBy(node, otherRequests.on(name)),
     overhead: podOverhead,
     hasPendingSave: hasPendingSave(cluster, name),
+    takenPorts: otherRequests.udpPortsOn(name),
     rules,
     now: clock.now(),
   };

@@ -8,6 +8,7 @@ import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
+import { failedCheck } from "../../nodes/nodeChecks.ts";
 import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
 import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
@@ -69,7 +70,7 @@ export class Assignments {
     const candidates = this.#candidates(session, excluded);
     const needed = sessionShare(session.spec, this.#deps.config.podOverhead);
     const chosen = chooseNode(candidates, needed);
-    return chosen ? this.#assignOn(session, chosen.nodeName) : whyNoNode(candidates, needed);
+    return chosen ? this.#assignOn(session, chosen.nodeName) : whyNoNode(candidates, needed, candidates.length === 0 ? this.#refusedNodes() : []);
   }
 
   /** Returns another port on the session's node than the one it has. */
@@ -139,12 +140,22 @@ export class Assignments {
     const { cluster, config, heartbeats } = this.#deps;
     const node = cluster.nodes.get(nodeName);
     return node !== undefined && hasLabels(node, config.gameNodeSelector)
-      && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined;
+      && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined
+      && failedCheck(cluster.gameNodes.get(nodeName)?.status?.conditions) === undefined;
+  }
+
+  /** What their GameNodes say of the nodes that take no sessions. */
+  #refusedNodes(): string[] {
+    return this.#deps.cluster.gameNodes.list().flatMap(({ metadata: { name }, status }) => {
+      const because = status?.capacity?.unschedulable;
+      return because === undefined ? [] : [`${name}: ${because.reason}: ${because.message}`];
+    }).sort();
   }
 
   #takenPorts(nodeName: string): Set<number> {
-    const { cluster, clock, config } = this.#deps;
+    const { cluster, clock, config, otherRequests } = this.#deps;
     const taken = portsOn(cluster, nodeName, { now: clock.now(), ms: config.timing.portQuarantineMs });
+    for (const port of otherRequests.udpPortsOn(nodeName)) taken.add(port);
     for (const assigned of this.#recent.values()) if (assigned.nodeName === nodeName) taken.add(assigned.mediaPort);
     const onNode = this.#quarantine.get(nodeName) ?? new Map<number, number>();
     for (const [port, until] of onNode) {

@@ -20,10 +20,13 @@ export function chooseNode<C extends Candidate>(candidates: readonly C[], needed
   return candidates.filter((candidate) => lackOn(candidate, needed) === undefined).sort(byPreference)[0];
 }
 
-/** Returns why no node was chosen, for the session's Scheduled condition. */
-export function whyNoNode(candidates: readonly Candidate[], needed: NodeShare): { reason: NoNodeReason; message: string } {
+/** Returns why no node was chosen, for the session's Scheduled condition; `refused`: of nodes that take no sessions, why not. */
+export function whyNoNode(candidates: readonly Candidate[], needed: NodeShare, refused: readonly string[] = []): { reason: NoNodeReason; message: string } {
   const { length } = candidates;
-  if (length === 0) return { reason: scheduledReasons.noGameNodes, message: "No game node is schedulable." };
+  if (length === 0) {
+    const others = refused.length > nodesTold ? ` And ${refused.length - nodesTold} more.` : "";
+    return { reason: scheduledReasons.noGameNodes, message: ["No game node is schedulable.", ...refused.slice(0, nodesTold)].join(" ").slice(0, 1000) + others };
+  }
   const open = candidates.filter((candidate) => lackOn(candidate, needed) !== "slots");
   if (open.length === 0) {
     const message = needed.slots === 1 ? `All slots of ${length} game nodes are taken.` : `None of ${length} game nodes has ${needed.slots} free slots.`;

@@ -5,10 +5,11 @@ import { createCluster } from "#operator/cluster/cluster.ts";
 import { otherPods } from "#operator/cluster/otherPods.ts";
 import { offeredBy, OtherRequests } from "#operator/nodes/nodeRoom.ts";
 
-function aPod(name: string, resourceVersion: string, { nodeName = "node1", memory = "64Mi" } = {}) {
+function aPod(name: string, resourceVersion: string, { nodeName = "node1", memory = "64Mi", hostPort = 0 } = {}) {
+  const ports = hostPort === 0 ? [] : [{ containerPort: 1, hostPort, protocol: "UDP" }, { containerPort: 2, hostPort: hostPort + 1, protocol: "TCP" }];
   return decodeObject(otherPods, {
     metadata: { name, namespace: "kube-system", uid: `uid-of-${name}`, resourceVersion, creationTimestamp: "2030-01-01T10:00:00Z", annotations: { secret: "s3cret" } },
-    spec: { nodeName, containers: [{ name: "c", env: [{ name: "TOKEN", value: "s3cret" }], resources: { requests: { cpu: "100m", memory } } }] },
+    spec: { nodeName, containers: [{ name: "c", env: [{ name: "TOKEN", value: "s3cret" }], resources: { requests: { cpu: "100m", memory } }, ports }] },
     status: { phase: "Running" },
   });
 }
@@ -26,6 +27,19 @@ describe("OtherRequests", () => {
     cluster.otherPods.remove(aPod("late", "5", { memory: "1Mi" }));
     cluster.otherPods.remove(aPod("early", "6"));
     expect(requests.on("node1")).to.deep.equal({ cpuMillicores: 0, memoryBytes: 0 });
+  });
+
+  it("knows which UDP ports of a node pods take, while one of them is there", () => {
+    const cluster = createCluster();
+    const requests = new OtherRequests(cluster);
+    cluster.otherPods.upsert(aPod("a", "1", { hostPort: 20_000 }));
+    cluster.otherPods.upsert(aPod("b", "2", { hostPort: 20_000 }));
+    expect([...requests.udpPortsOn("node1")]).to.deep.equal([20_000]);
+    expect([...requests.udpPortsOn("node2")]).to.deep.equal([]);
+    cluster.otherPods.remove(aPod("a", "3", { hostPort: 20_000 }));
+    expect([...requests.udpPortsOn("node1")]).to.deep.equal([20_000]);
+    cluster.otherPods.upsert(aPod("b", "4"));
+    expect([...requests.udpPortsOn("node1")]).to.deep.equal([]);
   });
 
   it("keeps nothing of a pod that it does not count", () => {

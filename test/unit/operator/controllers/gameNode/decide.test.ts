@@ -8,8 +8,10 @@ import {
   differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeWorld,
 } from "#operator/controllers/gameNode/decide.ts";
 
-const rules = { gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpu: undefined, tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }], softwareSlots: 2 };
-const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), hasHeartbeat: true, health: "Healthy", used: 0, offered: undefined, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 }, hasPendingSave: false, rules, now: after(0), ...overrides });
+const rules = { gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpu: undefined, tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }], softwareSlots: 2,
+  architecture: "amd64", mediaPorts: { first: 20_000, last: 20_002 }, announceAddresses: [], relay: undefined, countsOtherPods: true,
+};
+const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), hasHeartbeat: true, health: "Healthy", used: 0, offered: undefined, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 }, hasPendingSave: false, takenPorts: new Set(), rules, now: after(0), ...overrides });
 const unlabelled = aNode("node1", { labels: { "nvidia.com/gpu.present": "false" } });
 
 describe("nodeActionFor", () => {
@@ -46,7 +48,8 @@ describe("statusOf a node", () => {
       const { capacity, conditions } = statusOf(world(given), action);
       expect(capacity?.schedulable).to.equal(schedulable);
       expect(conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([
-        `Ready ${ready}`, `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`, "Lost False Heard", "GpuNotShared False SoftwareRendering"]);
+        `Ready ${ready}`, `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`, "Lost False Heard", "GpuNotShared False SoftwareRendering",
+        "ArchitectureSupported Unknown NotReported", "PortsFree True Free", "Reachable True PublicAddress"]);
     });
   }
 
@@ -71,7 +74,7 @@ describe("statusOf a node", () => {
     const node = aNode("node1", { allocatable: { "nvidia.com/gpu": "4" } });
     const { capacity, conditions } = statusOf(world({ node, rules: { ...rules, gpu } }), "keep");
     expect(capacity?.slots).to.equal(2);
-    expect(conditions?.at(-1)).to.include({ type: "GpuNotShared", status: "False", reason: "Shared" });
+    expect(conditions?.find(({ type }) => type === "GpuNotShared")).to.include({ status: "False", reason: "Shared" });
   });
 
   it("has the IP addresses and leaves host names out", () => {

@@ -119,7 +119,7 @@ describe("Assignments", () => {
 
   it("counts what other pods leave", () => {
     addNode("node1", { allocatable: { cpu: "8", memory: "2Gi" } });
-    const other = { ...aNode("other"), nodeName: "node1", requests: { cpuMillicores: 0, memoryBytes: 2 ** 30 + 1 } };
+    const other = { ...aNode("other"), nodeName: "node1", requests: { cpuMillicores: 0, memoryBytes: 2 ** 30 + 1 }, udpPorts: [] };
     cluster.otherPods.upsert(other);
     expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "InsufficientResources" });
     cluster.otherPods.remove(other);

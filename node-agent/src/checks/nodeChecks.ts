@@ -1,0 +1,73 @@
+import { clockInStepReasons } from "#contracts/crd/reasons.ts";
+import { limits } from "#contracts/limits.ts";
+import type { ConditionUpdate } from "#kube/conditions.ts";
+import { slept, type Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { checkRoot } from "./rootChecks.ts";
+
+/** What the checks work with. */
+export interface NodeChecksOptions {
+  root: string;
+  intervalMs: number;
+  /** By how much this machine's clock differs from the API server's; undefined before that has told the time. */
+  clockOffsetMs: () => number | undefined;
+  clock: Clock;
+  logger: Logger;
+  /** Called when a check came out otherwise than before. */
+  onChange: () => void;
+}
+
+/** Proves again and again what only the node itself can prove: that games can be kept, started and saved there, and that its clock is right. */
+export class NodeChecks {
+  readonly #options: NodeChecksOptions;
+  readonly #stopping = new AbortController();
+  #ofRoot: readonly ConditionUpdate[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(options: NodeChecksOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when everything was checked for the first time; goes on until it is stopped. */
+  async start(): Promise<void> {
+    await this.#look();
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  /** Returns what was found, as conditions of the GameNode. */
+  findings(): ConditionUpdate[] {
+    return [...this.#ofRoot, clockFinding(this.#options.clockOffsetMs())];
+  }
+
+  async #run(): Promise<void> {
+    while (await slept(this.#options.clock, this.#options.intervalMs, this.#stopping.signal)) await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    const { root, logger, onChange } = this.#options;
+    const before = this.#ofRoot;
+    try {
+      this.#ofRoot = await checkRoot(root, before.find(({ type }) => type === "SpaceLeft")?.status !== "False");
+    } catch (error) {
+      logger.warn({ err: error, root }, "The folder of games and saves could not be checked; it is tried again.");
+      return;
+    }
+    const changed = this.#ofRoot.filter(({ type, status }) => before.find((former) => former.type === type)?.status !== status);
+    for (const { type, status, message } of changed) if (status !== "True") logger.warn({ check: type, reason: message }, "A check of the node fails: it takes no sessions until that is repaired.");
+    if (before.length > 0 && changed.length > 0) onChange();
+  }
+}
+
+function clockFinding(offsetMs: number | undefined): ConditionUpdate {
+  const type = "ClockInStep";
+  if (offsetMs === undefined) return { type, status: "Unknown", reason: clockInStepReasons.notCompared, message: "The API server has not told the time yet." };
+  const { clockToleranceSeconds: tolerance } = limits.node;
+  if (Math.abs(offsetMs) <= tolerance * 1000) return { type, status: "True", reason: clockInStepReasons.inStep, message: "The node's clock agrees with the API server's." };
+  const message = `The node's clock is more than ${tolerance} s ${offsetMs > 0 ? "ahead of" : "behind"} the API server's, so the object store would refuse its requests. Run a time service there, such as chrony.`;
+  return { type, status: "False", reason: clockInStepReasons.outOfStep, message };
+}

@@ -1,0 +1,64 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { rootExecutableReasons, rootWritableReasons, spaceLeftReasons } from "#contracts/crd/reasons.ts";
+import { limits } from "#contracts/limits.ts";
+import type { ConditionUpdate } from "#kube/conditions.ts";
+import { readDiskSpace } from "../cache/space.ts";
+
+/** The file by which the root is tried. One agent at a time holds the root, so it may have one name. */
+const probeName = ".check";
+const script = "#!/bin/sh\nexit 0\n";
+const runDeadlineMs = 10_000;
+const mebibyte = 2 ** 20;
+
+/** Returns what was found about the folder of games and saves: whether it can be written to, whether programs start there, and whether there is space. */
+export async function checkRoot(root: string, hadSpace: boolean): Promise<ConditionUpdate[]> {
+  const path = join(root, probeName);
+  try {
+    const writable = await checkWritable(root, path);
+    return [writable, writable.status === "True" ? await checkExecutable(root, path) : executableNotTried, await checkSpace(root, hadSpace)];
+  } finally {
+    await rm(path, { force: true }).catch(() => undefined); // On a file system that is read-only there is none.
+  }
+}
+
+async function checkWritable(root: string, path: string): Promise<ConditionUpdate> {
+  try {
+    await rm(path, { force: true });
+    await writeFile(path, script, { mode: 0o755, flush: true });
+    if (await readFile(path, "utf8") !== script) throw new Error("what was read is not what was written");
+    return { type: "RootWritable", status: "True", reason: rootWritableReasons.writable, message: `${root} can be written to.` };
+  } catch (error) {
+    const message = `${root} cannot be written to: ${error instanceof Error ? error.message : String(error)}. Repair the disk, or name a folder of another one in gameNodes.root.`;
+    return { type: "RootWritable", status: "False", reason: rootWritableReasons.notWritable, message: message.slice(0, 1024) };
+  }
+}
+
+const executableNotTried: ConditionUpdate = {
+  type: "RootExecutable", status: "Unknown", reason: rootExecutableReasons.notTried, message: "No program could be written there to be tried.",
+};
+
+/** The kernel refuses to start a program of a noexec file system, or its interpreter to take it, with EACCES; whatever else happens, it was let through. */
+async function checkExecutable(root: string, path: string): Promise<ConditionUpdate> {
+  const code = await once(spawn(path, { stdio: "ignore", timeout: runDeadlineMs }), "exit").then(() => "", codeOf);
+  if (code !== "EACCES" && code !== "EPERM") return { type: "RootExecutable", status: "True", reason: rootExecutableReasons.executable, message: `Programs in ${root} can be started.` };
+  const message = `${root} is on a file system that is mounted noexec, so no game would start. Name a folder of another one in gameNodes.root, or mount it with exec and restart the node's agent.`;
+  return { type: "RootExecutable", status: "False", reason: rootExecutableReasons.mountedNoexec, message };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** Between the two bounds it stays as it was, so that a few files do not turn it back and forth. */
+async function checkSpace(root: string, hadSpace: boolean): Promise<ConditionUpdate> {
+  const { freeBytes } = await readDiskSpace(root);
+  const { minFreeBytes, enoughFreeBytes } = limits.node;
+  if (freeBytes >= (hadSpace ? minFreeBytes : enoughFreeBytes)) {
+    return { type: "SpaceLeft", status: "True", reason: spaceLeftReasons.enoughSpace, message: `${minFreeBytes / mebibyte} MiB or more are free for saves.` };
+  }
+  const message = `Less than ${minFreeBytes / mebibyte} MiB were free at ${root}. Make room until there are ${enoughFreeBytes / mebibyte} MiB: what is not Joypod's there, or a lower gameNodes.cacheBudgetBytes.`;
+  return { type: "SpaceLeft", status: "False", reason: spaceLeftReasons.tooLittleSpace, message };
+}

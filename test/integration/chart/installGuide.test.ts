@@ -1,0 +1,64 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { parseAllDocuments } from "yaml";
+import { guideSettings, installGuide } from "#test/support/fixtures/installGuide.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+
+const run = promisify(execFile);
+const chart = join(repositoryRoot, "charts/joypod");
+
+interface Manifest { kind: string; metadata: { name: string }; spec?: { type?: string; tls?: object[]; rules?: { host: string }[] } }
+
+/** What the blocks are for that a shell runs; test/e2e/install.test.ts follows the first five of them. */
+const purposes = ["settings", "namespace", "install", "exposure nodeport", "check", "policies", "exposure ingress", "exposure loadbalancer", "images", "nat"];
+
+describe("docs/install.md", function () {
+  this.timeout(60_000);
+  const directory = mkdtempSync(join(tmpdir(), "joypod-guide-"));
+  after(() => rmSync(directory, { recursive: true }));
+
+  /** What Helm makes of the guide's values with a way of exposure: by the guide's own commands, but for the last, which is `helm template` here. */
+  async function rendered(exposure: string): Promise<Manifest[]> {
+    const blocks = installGuide();
+    const text = (purpose: string): string => blocks.filter((block) => block.purpose === purpose).map((block) => block.text).join("\n");
+    const values = blocks.filter(({ text: commands }) => commands.includes("helm upgrade --install")).map(({ text: commands }) => commands);
+    return template([text("settings"), `CHART=${chart}`, text(`exposure ${exposure}`), ...values].join("\n"));
+  }
+
+  /** Runs the commands with `helm template` in place of the installation. */
+  async function template(commands: string): Promise<Manifest[]> {
+    writeFileSync(join(directory, "images.yaml"), "images: {}\n");
+    const script = commands.replace("helm upgrade --install", "helm template --kube-version 1.35.4").replace(/--wait --wait-for-jobs --timeout \S+/, "");
+    const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], {
+      cwd: directory, maxBuffer: 64 * 2 ** 20, env: { PATH: [dirname(await programPath("helm")), process.env["PATH"]].join(delimiter), HOME: directory },
+    });
+    return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
+  }
+  const find = (manifests: Manifest[], kind: string): Manifest | undefined => manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === "joypod-api");
+
+  it("has commands of known purposes alone, so that none is left unread", () => {
+    const shell = installGuide().filter(({ language }) => language === "sh");
+    expect(new Set(shell.map(({ purpose }) => purpose))).to.deep.equal(new Set(purposes));
+    expect(guideSettings()).to.include.members(["CHART", "JOYPOD_URL", "DATABASE_URL", "S3_BUCKET", "S3_NODE_SECRET_KEY"]);
+  });
+
+  it("exposes the API by an Ingress, a load balancer or a port of the nodes", async () => {
+    const ingress = find(await rendered("ingress"), "Ingress");
+    expect(ingress?.spec?.rules?.[0]?.host).to.equal("play.example.com");
+    expect(ingress?.spec?.tls).to.have.length(1);
+    expect(find(await rendered("loadbalancer"), "Service")?.spec?.type).to.equal("LoadBalancer");
+    expect(find(await rendered("nodeport"), "Service")?.spec?.type).to.equal("NodePort");
+  });
+
+  it("is where the README leads, whose own command renders", async () => {
+    const [, section = ""] = /^## Install it on your cluster\n([^]*?)^## /m.exec(readFileSync(join(repositoryRoot, "README.md"), "utf8")) ?? [];
+    expect(section).to.contain("(docs/install.md)");
+    const [command = ""] = /^helm upgrade --install [^]*?(?=^```)/m.exec(section) ?? [];
+    const manifests = await template(command.replace(" charts/joypod ", ` ${chart} `));
+    expect(find(manifests, "Service")?.spec?.type).to.equal("NodePort");
+  });
+});

@@ -1,0 +1,72 @@
+import { expect } from "chai";
+import type { Condition } from "#contracts/crd/condition.ts";
+import { systemClock, type Clock } from "#runtime/clock.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+describe("Node agent: what a node proves before it takes players", function () {
+  this.timeout(60_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  /** The condition, once it has the reason. */
+  async function condition(type: string, reason: string): Promise<Condition> {
+    return eventually(async () => (await fixture.gameNode()).status?.conditions?.find((found) => found.type === type && found.reason === reason),
+      { timeoutMs: 30_000, what: `${type} with ${reason}` });
+  }
+
+  const soon = { CHECK_INTERVAL_SECONDS: "0.2" };
+  const broken: [what: string, mount: string, type: string, reason: string, repaired: string, healed: string, message: RegExp][] = [
+    ["programs can be started", "noexec,size=2g", "RootExecutable", "MountedNoexec", "exec", "Executable", /noexec.*gameNodes\.root/],
+    ["saves fit", "size=64m", "SpaceLeft", "TooLittleSpace", "size=2g", "EnoughSpace", /Less than 512 MiB were free/],
+  ];
+  for (const [what, mount, type, reason, repaired, healed, message] of broken) {
+    it(`says whether ${what}, and sees it repaired`, async () => {
+      fixture.startOnFileSystem(mount, soon);
+      const found = await condition(type, reason);
+      expect(found.status).to.equal("False");
+      expect(found.message).to.match(message);
+      fixture.remount(repaired);
+      expect((await condition(type, healed)).status).to.equal("True");
+    });
+  }
+
+  it("says whether its folder can be written to, and sees it repaired", async () => {
+    fixture.startOnFileSystem("size=2g", soon);
+    await condition("RootWritable", "Writable");
+    fixture.remount("ro");
+    expect((await condition("RootWritable", "NotWritable")).message).to.contain("read-only");
+    expect((await condition("RootExecutable", "NotTried")).status).to.equal("Unknown");
+    fixture.remount("rw");
+    await condition("RootWritable", "Writable");
+    await condition("RootExecutable", "Executable");
+  });
+
+  it("says whether its clock and the API server's agree, and sees it put right", async () => {
+    let aheadMs = -120_000;
+    const clock: Clock = {
+      now: () => new Date(systemClock.now().getTime() + aheadMs), monotonicMs: () => systemClock.monotonicMs(),
+      sleep: (ms, signal) => systemClock.sleep(ms, signal), setTimer: (ms, callback) => systemClock.setTimer(ms, callback),
+    };
+    await fixture.startAgent({}, clock);
+    const found = await condition("ClockInStep", "OutOfStep");
+    expect(found).to.include({ status: "False" });
+    expect(found.message).to.contain("more than 60 s behind");
+    aheadMs = 0;
+    await condition("ClockInStep", "InStep");
+  });
+
+  it("proves all of it with its first heartbeat", async () => {
+    await fixture.startAgent();
+    const { status } = await eventually(async () => {
+      const found = await fixture.gameNode();
+      return found.status?.heartbeat !== undefined && found;
+    }, { timeoutMs: 20_000, what: "the first heartbeat" });
+    const types = ["RootWritable", "RootExecutable", "SpaceLeft", "ClockInStep"];
+    expect(types.map((type) => status?.conditions?.find((found) => found.type === type)?.status)).to.deep.equal(["True", "True", "True", "True"]);
+  });
+});
