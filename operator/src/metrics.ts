@@ -38,6 +38,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300],
     registers: [registry],
   });
+  for (const stage of clusterLaunchStages) stages.zero({ stage });
   const failedLaunches = new Counter({
     name: "joypod_launches_failed_total",
     help: "Sessions that failed before they were ready, by the stage of the launch and the reason.",
