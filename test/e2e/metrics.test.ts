@@ -49,7 +49,7 @@ describe("the dashboards, by a Prometheus that reads the platform", () => {
     }, { timeoutMs: 45_000, intervalMs: 1_000, what: `all panels of the dashboard ${name} to show something` });
   }
 
-  it("show something in each panel: of a session while it is played, and of the platform after it", async () => {
+  it("show something in each panel while a session is played, and count its end", async () => {
     const { game } = await players.signIn();
     await game.openGame(`Seen ${id}`);
     await game.startNewGame(1);
