@@ -63,6 +63,8 @@ const rooms = {
     "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
     // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster; and
     // how streams are.
+    // What is shown to Prometheus of all that.
+    "figures",
     "networkProbe", "content", "relay", "nodes", "cluster", "streamers", "sessionPods",
     "throttle.ts", "metrics.ts", "config.ts",
     // What sessions take of GPUs, and what nodes offer.

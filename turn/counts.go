@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 )
 
 // counts is what Prometheus is told.
@@ -12,6 +13,8 @@ type counts struct {
 	refusedPeers, refusedPackets                      atomic.Int64
 	bytesToNodes, bytesFromNodes                      atomic.Int64
 	nodeAddresses                                     atomic.Int64
+	// Nil where there is no TLS.
+	certificate atomic.Pointer[certificateFile]
 }
 
 func (c *counts) write(out io.Writer) {
@@ -30,4 +33,21 @@ func (c *counts) write(out io.Writer) {
 	} {
 		fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %d\n", figure.name, figure.help, figure.name, figure.kind, figure.name, figure.value.Load())
 	}
+	if end, isKnown := c.certificateEnd(); isKnown {
+		const name = "joypod_turn_certificate_expiry_timestamp_seconds"
+		fmt.Fprintf(out, "# HELP %s When the certificate of TLS ends, in seconds since 1970.\n# TYPE %s gauge\n%s %d\n", name, name, name, end.Unix())
+	}
+}
+
+// certificateEnd looks at the file, for no client may have come since it was renewed.
+func (c *counts) certificateEnd() (time.Time, bool) {
+	file := c.certificate.Load()
+	if file == nil {
+		return time.Time{}, false
+	}
+	pair, err := file.current(nil)
+	if err != nil || pair.Leaf == nil {
+		return time.Time{}, false
+	}
+	return pair.Leaf.NotAfter, true
 }

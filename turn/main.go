@@ -7,12 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
 
 func main() {
-	logger := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: inOneForm})).With("program", "turn")
 	config, err := readConfig(os.Getenv)
 	if err != nil {
 		logger.Error("The relay's configuration is wrong.", "err", err.Error())
@@ -24,6 +25,20 @@ func main() {
 		logger.Error("The relay cannot go on.", "err", err.Error())
 		os.Exit(1)
 	}
+}
+
+// inOneForm has lines look like those of the other programs: levels in small letters, and times in UTC to the millisecond.
+func inOneForm(groups []string, attribute slog.Attr) slog.Attr {
+	if len(groups) > 0 {
+		return attribute
+	}
+	switch value := attribute.Value.Any().(type) {
+	case slog.Level:
+		attribute.Value = slog.StringValue(strings.ToLower(value.String()))
+	case time.Time:
+		attribute.Value = slog.StringValue(value.UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	return attribute
 }
 
 // run serves until it is told to stop or one of its servers fails.

@@ -22,7 +22,7 @@ func startRelay(config config, peers *peers, counts *counts, logger *slog.Logger
 	if err != nil {
 		return nil, fmt.Errorf("listening on UDP: %w", err)
 	}
-	listeners, err := listenStreams(config, logger)
+	listeners, err := listenStreams(config, counts, logger)
 	if err != nil {
 		return nil, err
 	}

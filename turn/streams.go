@@ -22,7 +22,7 @@ const (
 )
 
 // listenStreams listens for TCP and, where there is a certificate, for TLS.
-func listenStreams(config config, logger *slog.Logger) ([]net.Listener, error) {
+func listenStreams(config config, counts *counts, logger *slog.Logger) ([]net.Listener, error) {
 	slots := make(chan struct{}, config.connectionsMax)
 	plain, err := net.Listen("tcp", config.tcp)
 	if err != nil {
@@ -40,6 +40,7 @@ func listenStreams(config config, logger *slog.Logger) ([]net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on TLS: %w", err)
 	}
+	counts.certificate.Store(certificate)
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.current}
 	return append(listeners, tls.NewListener(&boundedListener{secure, slots}, settings)), nil
 }

@@ -40,9 +40,17 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
-  const cluster = connectCluster(config.cluster, logger);
+  const cluster = connectCluster(config.cluster, logger, metrics.kube);
   const gameSessionEvents = new GameSessionEvents({ postgres, cluster: cluster.cluster, clock, logger, config });
   metrics.gauge("joypod_event_streams", "Open streams of game session events.", () => gameSessionEvents.followers);
+  const readiness = createReadiness({
+    postgres, objectStore, redis: { connection: redisConnection, url: config.redis.url }, clock, logger, keptMs: config.http.readyKeptMs,
+  });
+  metrics.storesReady({
+    database: () => readiness.database.check(),
+    objectStore: () => readiness.objectStore.check(),
+    redis: () => readiness.redis.check(),
+  });
   return {
     config, logger, clock, metrics, postgres, redis, rateLimits, passwords, gameSessionEvents,
     ...cluster,
@@ -51,9 +59,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     streamTickets: new StreamTickets(signingKeys, clock),
     testResponders: config.connectionTest && new TestResponders(config.connectionTest, clock),
     objectStore,
-    readiness: createReadiness({
-      postgres, objectStore, redis: { connection: redisConnection, url: config.redis.url }, clock, logger, keptMs: config.http.readyKeptMs,
-    }),
+    readiness,
     knownPartnerKeys: new KnownPartnerKeys(),
     catalogCounts: new CatalogCounts(),
     saveUploads: new SaveUploads(8),

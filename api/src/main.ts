@@ -5,6 +5,7 @@ import { HealthServer } from "#runtime/healthServer.ts";
 import { lowerHelperThreads } from "#runtime/helperThreads.ts";
 import { logConsole } from "#runtime/logConsole.ts";
 import { orExit, runProgram } from "#runtime/program.ts";
+import { showLeader } from "#kube/metrics.ts";
 import { createApp } from "./app.ts";
 import { createBackground } from "./background/background.ts";
 import { createStoreWatch } from "./background/storeWatch.ts";
@@ -21,6 +22,7 @@ const deps = createDeps(config, logger);
 const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
 const background = createBackground(deps);
 const storeWatch = createStoreWatch(deps);
+showLeader(deps.metrics.registry, "api", () => background.isLeader);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
 // The kubelet asks here. No store has a say: while one is away it is this process that tells callers so, and not a Service without endpoints.
 const health = new HealthServer({ registry: deps.metrics.registry, unreadyBecause: () => unreadyBecause(server, deps.lifecycle) });

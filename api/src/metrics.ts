@@ -1,16 +1,33 @@
+import { KubeMetrics } from "#kube/metrics.ts";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+const mebibyte = 2 ** 20;
+/** From the smallest saves to the largest games. */
+const uploadBytes = [0.01, 0.1, 1, 10, 50, 100, 500, 1024, 5 * 1024, 20 * 1024].map((size) => size * mebibyte);
+
+const uploadKinds = ["game", "save"] as const;
+/** What is uploaded: a game's archive by its partner, or a save by its player. */
+export type UploadKind = (typeof uploadKinds)[number];
+
+const uploadOutcomes = ["stored", "refused", "failed"] as const;
+/** How an upload ended: refused for what the client did, failed for what the platform did. */
+export type UploadOutcome = (typeof uploadOutcomes)[number];
+
 /** What the API tells Prometheus. */
 export class Metrics {
   readonly registry = new Registry();
+  /** For what speaks to the Kubernetes API server. */
+  readonly kube = new KubeMetrics(this.registry);
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #signIns: Counter<"outcome">;
   readonly #saveConflicts: Counter;
   readonly #saveChecks: Counter<"found">;
   readonly #unreadableSaves: Gauge;
   readonly #refusedSaves: Counter;
+  readonly #uploads: Counter<"kind" | "outcome">;
+  readonly #uploadSizes: Histogram<"kind">;
 
   constructor() {
     const registers = [this.registry];
@@ -26,6 +43,13 @@ export class Metrics {
       name: "joypod_save_conflicts_total", help: "Saves that were kept as conflict copies, as their session did not own the slot any longer.", registers,
     });
     this.#refusedSaves = new Counter({ name: "joypod_refused_save_reports_total", help: "Looks at reported saves whose key is not one of their session's slot.", registers });
+    this.#uploads = new Counter({ name: "joypod_uploads_total", help: "Uploads by how they ended: refused for what the client sent, failed by the platform.", labelNames: ["kind", "outcome"], registers });
+    this.#uploadSizes = new Histogram({ name: "joypod_upload_size_bytes", help: "Packed size of archives and saves that were uploaded and stored.", labelNames: ["kind"], buckets: uploadBytes, registers });
+    // The first failure is an increase.
+    for (const kind of uploadKinds) {
+      for (const outcome of uploadOutcomes) this.#uploads.inc({ kind, outcome }, 0);
+      this.#uploadSizes.zero({ kind });
+    }
   }
 
   /** One answered request; `route` is the pattern, so that addresses do not multiply series. */
@@ -55,6 +79,25 @@ export class Metrics {
   /** A reported save that is not believed. */
   saveRefused(): void {
     this.#refusedSaves.inc();
+  }
+
+  /** One upload that has ended; `bytes` is the size of what was stored. */
+  uploadDone(kind: UploadKind, outcome: UploadOutcome, bytes?: number): void {
+    this.#uploads.inc({ kind, outcome });
+    if (bytes !== undefined) this.#uploadSizes.observe({ kind }, bytes);
+  }
+
+  /** Shows which stores answer, by looks that are taken when Prometheus asks; each look has a deadline of its own and rejects when the store does not. */
+  storesReady(looks: Readonly<Record<string, () => Promise<void>>>): void {
+    new Gauge({
+      name: "joypod_store_ready", help: "1 for each store that answers this replica, else 0.", labelNames: ["store"], registers: [this.registry],
+      async collect() {
+        await Promise.all(Object.entries(looks).map(async ([store, look]) => {
+          const isReady = await look().then(() => true, () => false);
+          this.set({ store }, isReady ? 1 : 0);
+        }));
+      },
+    });
   }
 
   /** A number that is read when Prometheus asks. */

@@ -75,7 +75,7 @@ export class Agent {
     this.#deps = deps;
     this.#paths = nodePaths(root);
     this.#clients = createNodeClients(transport);
-    this.#watches = watchNode(this.#clients, { node, namespace, clock, random, logger });
+    this.#watches = watchNode(this.#clients, { node, namespace, clock, random, logger, metrics: metrics.kube });
     this.#objectStore = createObjectStore(config.objectStore);
     this.#probe = new ObjectStoreProbe({
       objectStore: this.#objectStore, bucket: config.objectStore.bucket, clock, logger, onChange: () => this.#onObjectStoreChange(),
@@ -151,7 +151,7 @@ export class Agent {
         reporter: createSessionReporter(clients.gameSessions, clock),
         saveIntervalMs, onSaveStored: (outcome) => metrics.saveStored(outcome), onKept: (path, reason) => this.#onKept(path, reason),
       }),
-      logger, workers, timeoutMs: passTimeoutMs, backOff: passBackOff, clock, random,
+      logger, workers, timeoutMs: passTimeoutMs, backOff: passBackOff, clock, random, metrics: metrics.kube.controller("gameSession"),
     });
   }
 

@@ -14,8 +14,8 @@ process.umask(0o022);
 const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "node-agent", level: config.logLevel, bindings: { node: config.node } });
 logConsole(logger);
-const metrics = createMetrics();
-const transport = KubeTransport.fromDefault({ userAgent: "joypod-node-agent" });
+const metrics = createMetrics(config.node);
+const transport = KubeTransport.fromDefault({ userAgent: "joypod-node-agent", metrics: metrics.kube.requests });
 const agent = new Agent({ config, transport, clock: systemClock, random: Math.random, logger, metrics, onLockLost });
 const health = new HealthServer({ registry: metrics.registry, unreadyBecause: () => agent.unreadyBecause() });
 

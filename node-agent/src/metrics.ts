@@ -1,18 +1,26 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { CacheEntryState } from "#contracts/crd/gameNode.ts";
+import { contentReasons } from "#contracts/crd/reasons.ts";
+import { KubeMetrics } from "#kube/metrics.ts";
 import type { CacheMetrics } from "./cache/contentCache.ts";
 
 /** What the agent counts. */
 export interface Metrics extends CacheMetrics {
   registry: Registry;
-  saveStored(outcome: "stored" | "unchanged" | "failed"): void;
+  /** For the transport, the watches and the controller. */
+  kube: KubeMetrics;
+  saveStored(outcome: (typeof saveOutcomes)[number]): void;
   objectStoreReachable(isReachable: boolean): void;
   /** A session's folder was set aside. */
   sessionKept(): void;
 }
 
-/** Returns the agent's metrics, in a registry of their own. */
-export function createMetrics(): Metrics {
+const saveOutcomes = ["stored", "unchanged", "failed"] as const;
+
+/** Returns the agent's metrics, in a registry of their own; each says the node. */
+export function createMetrics(node: string): Metrics {
   const registry = new Registry();
+  registry.setDefaultLabels({ node });
   collectDefaultMetrics({ register: registry, prefix: "joypod_node_agent_" });
   const downloads = new Counter({
     name: "joypod_node_downloads_total", help: "Downloads of games by how they ended.", labelNames: ["outcome", "reason"], registers: [registry],
@@ -27,8 +35,25 @@ export function createMetrics(): Metrics {
   const saves = new Counter({ name: "joypod_node_saves_total", help: "Looks at a changed save directory by what came of them.", labelNames: ["outcome"], registers: [registry] });
   const reachable = new Gauge({ name: "joypod_node_store_reachable", help: "Whether the object store answered when last asked.", registers: [registry] });
   const kept = new Counter({ name: "joypod_node_sessions_kept_total", help: "Session folders set aside for an admin.", registers: [registry] });
+  const capacity = new Gauge({ name: "joypod_node_cache_capacity_bytes", help: "Bytes that unpacked games may take on the node.", registers: [registry] });
+  const free = new Gauge({ name: "joypod_node_cache_free_bytes", help: "Bytes left for games, in the budget and on the file system.", registers: [registry] });
+  const used = new Gauge({ name: "joypod_node_cache_used_bytes", help: "Bytes of unpacked games on the node.", registers: [registry] });
+  const versions = new Gauge({ name: "joypod_node_cache_versions", help: "Versions of games that are on the node or wanted there, by state.", labelNames: ["state"], registers: [registry] });
+  // The first of them is an increase.
+  for (const outcome of saveOutcomes) saves.inc({ outcome }, 0);
+  for (const reason of Object.values(contentReasons)) {
+    if (reason !== contentReasons.unpacked && reason !== contentReasons.downloading) downloads.inc({ outcome: "failed", reason }, 0);
+  }
+  for (const outcome of ["ready", "abandoned"]) downloads.inc({ outcome, reason: "" }, 0);
   return {
     registry,
+    kube: new KubeMetrics(registry),
+    reported({ capacityBytes, freeBytes, usedBytes, entries }) {
+      capacity.set(capacityBytes);
+      free.set(freeBytes);
+      used.set(usedBytes);
+      for (const state of CacheEntryState.options) versions.set({ state }, entries.filter((entry) => entry.state === state).length);
+    },
     downloaded(outcome, reason, took, packedBytes) {
       downloads.inc({ outcome, reason });
       if (outcome === "ready") seconds.observe(took);

@@ -6,7 +6,7 @@ import { HealthServer } from "#runtime/healthServer.ts";
 import { logConsole } from "#runtime/logConsole.ts";
 import { orExit, runProgram } from "#runtime/program.ts";
 import { LeaderElector } from "#kube/leaderElector.ts";
-import { KubeMetrics } from "#kube/metrics.ts";
+import { KubeMetrics, showLeader } from "#kube/metrics.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { readConfig } from "./config.ts";
 import { Operator } from "./operator.ts";
@@ -27,6 +27,7 @@ const elector = new LeaderElector({
   // Writes of a leader that is none any more could undo those of the next: nothing may be sent after this.
   onLost: () => process.exit(1),
 });
+showLeader(registry, "operator", () => elector.isLeader);
 
 async function start(stopping: AbortSignal): Promise<void> {
   const port = await health.start(config.httpPort);

@@ -1,9 +1,16 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { StopReason } from "#contracts/crd/gameSession.ts";
+import { clusterLaunchStages } from "#contracts/crd/launchStage.ts";
+import { acceleratedReasons, failureReasons } from "#contracts/crd/reasons.ts";
 
 /** What the operator counts about sessions. */
 export interface OperatorMetrics {
   /** Seconds from a session's creation to its first Ready. */
   sessionReady(seconds: number): void;
+  /** Seconds that a launch was in a stage which it has done with. */
+  launchStageDone(stage: string, seconds: number): void;
+  /** A session failed in that stage of its launch, before it was ever ready. */
+  launchFailed(stage: string, reason: string): void;
   /** A session ended, for that reason. */
   sessionFinished(reason: string): void;
   /** A session that was to have a GPU renders in software, for that reason. */
@@ -12,14 +19,30 @@ export interface OperatorMetrics {
   nodeLossBraked(isBraked: boolean): void;
   /** Whether the cluster was found to enforce NetworkPolicies. */
   networkPoliciesEnforced(isEnforced: boolean): void;
+  /** How many relays were told of the game nodes at the last try, and how many were not. */
+  relaysTold(counts: { told: number; untold: number }): void;
 }
 
-/** The operator's counters, in the registry that /metrics shows. */
+/** The operator's counters, in the registry that /metrics shows. Those by reason begin at 0 where the reason is known, so that the first one is an increase. */
 export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   const ready = new Histogram({
     name: "joypod_session_start_seconds",
     help: "Time from a session's creation to its stream being ready.",
     buckets: [0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120],
+    registers: [registry],
+  });
+  const stages = new Histogram({
+    name: "joypod_launch_stage_seconds",
+    help: "Time that launches were in a stage.",
+    labelNames: ["stage"],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300],
+    registers: [registry],
+  });
+  for (const stage of clusterLaunchStages) stages.zero({ stage });
+  const failedLaunches = new Counter({
+    name: "joypod_launches_failed_total",
+    help: "Sessions that failed before they were ready, by the stage of the launch and the reason.",
+    labelNames: ["stage", "reason"],
     registers: [registry],
   });
   const finished = new Counter({
@@ -39,10 +62,16 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     help: "1 while so many game nodes are silent together that none is declared lost, else 0.",
     registers: [registry],
   });
-  // It is created with its first value: until then the answer is not known, and 0 would say that it is.
+  for (const reason of [...StopReason.options, ...Object.values(failureReasons)]) finished.inc({ reason }, 0);
+  for (const reason of Object.values(failureReasons)) for (const stage of clusterLaunchStages) failedLaunches.inc({ stage, reason }, 0);
+  for (const reason of Object.values(acceleratedReasons)) if (reason !== acceleratedReasons.rendersOnGpu) unaccelerated.inc({ reason }, 0);
+  // These are created with their first value: until then the answer is not known, or there is no relay, and 0 would say that it is.
+  let relays: Gauge<"state"> | undefined;
   let enforced: Gauge | undefined;
   return {
     sessionReady: (seconds) => ready.observe(seconds),
+    launchStageDone: (stage, seconds) => stages.observe({ stage }, seconds),
+    launchFailed: (stage, reason) => failedLaunches.inc({ stage, reason }),
     sessionFinished: (reason) => finished.inc({ reason }),
     sessionUnaccelerated: (reason) => unaccelerated.inc({ reason }),
     nodeLossBraked: (isBraked) => braked.set(isBraked ? 1 : 0),
@@ -53,6 +82,14 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
         registers: [registry],
       });
       enforced.set(isEnforced ? 1 : 0);
+    },
+    relaysTold: ({ told, untold }) => {
+      relays ??= new Gauge({
+        name: "joypod_relays", help: "Relays that were told of the game nodes at the last try, and that were not; absent where there is no relay.",
+        labelNames: ["state"], registers: [registry],
+      });
+      relays.set({ state: "told" }, told);
+      relays.set({ state: "untold" }, untold);
     },
   };
 }

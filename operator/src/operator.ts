@@ -17,6 +17,8 @@ import { Assignments } from "./controllers/gameSession/assignments.ts";
 import { createSessionController, keysThatNeedInternet } from "./controllers/gameSession/controller.ts";
 import { StopTimes } from "./controllers/gameSession/stopTimes.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
+import { showClusterFigures } from "./figures/clusterFigures.ts";
+import { LaunchStages } from "./figures/launchStages.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
@@ -62,6 +64,9 @@ export class Operator {
   readonly #events: EventRecorder;
   readonly #networkProbe: NetworkProbe;
   readonly #streamFigures: RepeatedJob;
+  /** Begins to show what the leader alone shows. */
+  readonly #showFigures: () => void;
+  #isLeading = false;
   /** Undefined where there is no relay. */
   readonly #relays: RepeatedJob | undefined;
 
@@ -81,9 +86,13 @@ export class Operator {
     const tickets = createOperatorTickets(config.ticketSecret, clock);
     const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });
     this.#streamFigures = new RepeatedJob({ name: "streamFigures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
+    const launchStages = new LaunchStages({
+      gameSessions: cluster.gameSessions, clock, onStage: (stage, seconds) => { if (this.#isLeading) operatorMetrics.launchStageDone(stage, seconds); },
+    });
+    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, launchStages, clock, registry });
     const { relay, announceAddresses } = config;
     this.#relays = relay && new RepeatedJob({
-      name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay }, signal),
+      name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay, metrics: operatorMetrics }, signal),
     });
     const loads = new NodeLoads(cluster, config.podOverhead);
     const otherRequests = new OtherRequests(cluster);
@@ -122,6 +131,8 @@ export class Operator {
 
   /** Starts the controllers, and resolves when they run. */
   async lead(signal?: AbortSignal): Promise<void> {
+    this.#isLeading = true;
+    this.#showFigures();
     this.#networkProbe.start();
     this.#streamFigures.start();
     this.#relays?.start();

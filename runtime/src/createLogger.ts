@@ -17,13 +17,14 @@ export interface LoggerOptions {
 /** Keys whose values no program ever writes, wherever they turn up. */
 const secretKeysOfAll = ["password", "csrfToken", "token", "secret", "authorization", "cookie"];
 
-/** Returns a logger of JSON lines: a time, the program, keys, and a constant sentence. */
+/** Returns a logger of JSON lines: the level as a word, a time, the program, keys, and a constant sentence as `msg`. */
 export function createLogger({ program, level, bindings, secretKeys = [], destination }: LoggerOptions): Logger {
   const secrets = [...secretKeysOfAll, ...secretKeys].flatMap((name) => [name, `*.${name}`]);
   const options = {
     level,
     base: { program, ...bindings },
     timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: describeError },
     redact: { paths: [...secrets, "headers"], censor: "[redacted]" },
   };

@@ -18,7 +18,7 @@ async function writesOf(platform: Platform, component: string, port: number): Pr
 }
 
 function countOf(line: string): number {
-  const parts = /^kube_client_requests_total\{(.*)\} (\d+)$/.exec(line);
+  const parts = /^joypod_kube_client_requests_total\{(.*)\} (\d+)$/.exec(line);
   if (parts === null) return 0;
   const label = (name: string): string | undefined => new RegExp(`${name}="([^"]*)"`).exec(parts[1] ?? "")?.[1];
   return writeMethods.has(label("method") ?? "") && sessionResources.has(label("resource") ?? "") ? Number(parts[2]) : 0;

@@ -2,10 +2,18 @@ import type { BackgroundJob } from "#runtime/backgroundJob.ts";
 import { createPopularityRefresher, type PopularityDeps } from "../catalog/popularityRefresher.ts";
 import { LeaderWork, type LeaderWorkDeps } from "./leaderWork.ts";
 
+/** The background work of a replica. */
+export interface Background extends BackgroundJob {
+  /** Whether this replica does the part of it that one alone does. */
+  readonly isLeader: boolean;
+}
+
 /** All background work as one; started before the first request, stopped after the last. */
-export function createBackground(deps: PopularityDeps & LeaderWorkDeps): BackgroundJob {
-  const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, new LeaderWork(deps)];
+export function createBackground(deps: PopularityDeps & LeaderWorkDeps): Background {
+  const leaderWork = new LeaderWork(deps);
+  const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, leaderWork];
   return {
+    get isLeader() { return leaderWork.isLeader; },
     start: async () => {
       for (const job of jobs) await job.start();
     },

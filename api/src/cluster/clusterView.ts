@@ -2,6 +2,7 @@ import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Logger } from "#runtime/logger.ts";
+import type { KubeMetrics } from "#kube/metrics.ts";
 import { keyOfRef, type KubeObject, type Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -16,6 +17,7 @@ export interface ClusterViewOptions {
   transport: KubeTransport;
   sessionsNamespace: string;
   logger: Logger;
+  metrics: KubeMetrics;
 }
 
 /** Caches of the cluster's game sessions, game caches and game nodes, which follow its changes; reading them costs no request. */
@@ -27,13 +29,14 @@ export class ClusterView {
   readonly sessionLoads: SessionLoads;
   readonly #namespace: string;
 
-  constructor({ transport, sessionsNamespace, logger }: ClusterViewOptions) {
+  constructor({ transport, sessionsNamespace, logger, metrics }: ClusterViewOptions) {
     this.#namespace = sessionsNamespace;
     const reflect = <T extends KubeObject>(type: ResourceType<T>): Reflector<T> => new Reflector<T>({
       client: new ResourceClient(transport, type),
       cache: new ObjectCache<T>({ logger }),
       namespace: type.namespaced ? sessionsNamespace : undefined,
       logger,
+      metrics: metrics.reflector(type.plural),
     });
     this.gameSessions = reflect(gameSessions);
     this.gameCaches = reflect(gameCaches);

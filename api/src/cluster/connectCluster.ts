@@ -1,3 +1,4 @@
+import type { KubeMetrics } from "#kube/metrics.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { ClusterView } from "./clusterView.ts";
@@ -15,13 +16,13 @@ export interface ClusterConnection {
 
 /** Everything that speaks to the Kubernetes API server. Nothing is asked of it yet. */
 export function connectCluster(
-  { kubeconfig, sessionsNamespace }: { kubeconfig: string | undefined; sessionsNamespace: string }, logger: Logger,
+  { kubeconfig, sessionsNamespace }: { kubeconfig: string | undefined; sessionsNamespace: string }, logger: Logger, metrics: KubeMetrics,
 ): ClusterConnection {
-  const options = { userAgent: "joypod-api" };
+  const options = { userAgent: "joypod-api", metrics: metrics.requests };
   const kube = kubeconfig === undefined ? KubeTransport.fromDefault(options) : KubeTransport.fromFile(kubeconfig, options);
   return {
     kube,
-    cluster: new ClusterView({ transport: kube, sessionsNamespace, logger }),
+    cluster: new ClusterView({ transport: kube, sessionsNamespace, logger, metrics }),
     gameSessionWriter: new GameSessionWriter(kube, sessionsNamespace),
     gameCacheWriter: new GameCacheWriter(kube, sessionsNamespace),
   };

@@ -22,6 +22,7 @@ import type { Route } from "../http/route.ts";
 import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
 import { archiveBodyOf, archiveTooLarge } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
+import { countUpload } from "../archives/countUpload.ts";
 
 /** What these routes need. */
 type GamesDeps = PartnerDeps & RegisterGameDeps & UpdateGameDeps & DeleteGameDeps & RestoreGameDeps & UploadDeps & { cluster: ClusterView };
@@ -85,7 +86,9 @@ const upload = route({
     await applyRateLimits(ctx, ["upload"], partner.id);
     const { uploadMaxBytes } = deps.config.partner;
     const body = archiveBodyOf(ctx, uploadMaxBytes);
-    const archive = await uploadArchive(deps, partner, game, body, gamePreconditionOf(ctx)).catch(async (error: unknown) => {
+    const archive = await countUpload(
+      deps.metrics, "game", () => uploadArchive(deps, partner, game, body, gamePreconditionOf(ctx)), ({ sizeBytes }) => sizeBytes,
+    ).catch(async (error: unknown) => {
       await body.drain();
       throw error instanceof DomainError && error.code === "payload_too_large" ? archiveTooLarge(uploadMaxBytes) : error;
     });

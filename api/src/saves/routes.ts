@@ -4,6 +4,7 @@ import {
 import { limits as allLimits } from "#contracts/limits.ts";
 import { archiveBodyOf } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
+import { countUpload } from "../archives/countUpload.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
@@ -17,7 +18,8 @@ import { copySlot } from "./copySlot.ts";
 import { downloadName, downloadSave } from "./downloadSave.ts";
 import { presentSaves, presentSlot } from "./present.ts";
 import { saveAuditEvent } from "./saveAuditEvent.ts";
-import { findGameSaves, findSlotHistory } from "./slotHistory.ts";
+import { currentVersion } from "./saveVersion.ts";
+import { findGameSaves, findSlotHistory, type SlotHistory } from "./slotHistory.ts";
 import { packedBytesMaxOf, uploadSave, type UploadSaveDeps } from "./uploadSave.ts";
 
 /** What these routes need. */
@@ -48,7 +50,7 @@ const uploadNew = route({
   responses: { 201: json(SaveSlotHistory, "The new slot.") }, errors: [...uploadErrors, "no_empty_slot"],
   handle: async ({ ctx, deps, user, params: { slug } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
-    const slot = await uploadSave(deps, { userId: user.id, slug }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game)));
+    const slot = await countUpload(deps.metrics, "save", () => uploadSave(deps, { userId: user.id, slug }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game))), uploadedBytes);
     deps.audit.recordLater(saveAuditEvent("save.uploaded", { kind: "user", id: user.id }, slug, slot));
     ctx.status = 201;
     ctx.body = presentSlot(slot);
@@ -62,11 +64,15 @@ const upload = route({
   responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: [...uploadErrors, "slot_in_use"],
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
-    const slot = await uploadSave(deps, { userId: user.id, slug, slotId }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game)));
+    const slot = await countUpload(deps.metrics, "save", () => uploadSave(deps, { userId: user.id, slug, slotId }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game))), uploadedBytes);
     deps.audit.recordLater(saveAuditEvent("save.uploaded", { kind: "user", id: user.id }, slug, slot));
     ctx.body = presentSlot(slot);
   },
 });
+
+function uploadedBytes(slot: SlotHistory): number {
+  return currentVersion(slot)?.bytes ?? 0;
+}
 
 const restore = route({
   method: "POST", path: `${slotPath}/restore`, name: "restoreSave", summary: "Make an earlier version the slot's save again", limits, params: SaveSlotParams,

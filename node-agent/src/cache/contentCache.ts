@@ -23,6 +23,8 @@ export interface CacheMetrics {
   downloaded(outcome: "ready" | "failed" | "abandoned", reason: string, seconds: number, packedBytes: number): void;
   resumed(): void;
   evicted(): void;
+  /** What the cache was found to hold. */
+  reported(found: { capacityBytes: number; freeBytes: number; usedBytes: number; entries: readonly CacheEntry[] }): void;
 }
 
 /** What the cache works with. */
@@ -121,7 +123,9 @@ export class ContentCache {
     this.#disk = await this.#options.readDiskSpace();
     const capacityBytes = this.#budget();
     const freeBytes = Math.max(0, Math.min(capacityBytes - this.#usedBytes(), this.#disk.freeBytes));
-    return { capacityBytes, freeBytes, entries: this.#entries().slice(0, limits.node.cacheEntriesReported) };
+    const entries = this.#entries();
+    this.#options.metrics.reported({ capacityBytes, freeBytes, usedBytes: this.#unpacked.bytes, entries });
+    return { capacityBytes, freeBytes, entries: entries.slice(0, limits.node.cacheEntriesReported) };
   }
 
   /** Ends the downloads; what they wrote is removed at the next start if not now. */

@@ -5,6 +5,7 @@ import { pods, type Pod } from "#kube/builtin.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeMetrics } from "#kube/metrics.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -16,6 +17,7 @@ export interface WatchNodeOptions {
   clock: Clock;
   random: () => number;
   logger: Logger;
+  metrics: KubeMetrics;
 }
 
 /** Clients of what the agent reads and writes. */
@@ -35,13 +37,13 @@ export function createNodeClients(transport: KubeTransport) {
 export type NodeWatches = ReturnType<typeof watchNode>;
 
 /** Returns the watches of one node's sessions, pods and GameNode, not started yet. */
-export function watchNode(clients: NodeClients, { node, namespace, clock, random, logger }: WatchNodeOptions) {
-  const shared = { clock, random, logger };
+export function watchNode(clients: NodeClients, { node, namespace, clock, random, logger, metrics }: WatchNodeOptions) {
+  const shared = (resource: string) => ({ clock, random, logger, metrics: metrics.reflector(resource) });
   return {
     gameSessions: new Reflector<GameSession>({
-      client: clients.gameSessions, cache: new ObjectCache<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared,
+      client: clients.gameSessions, cache: new ObjectCache<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared("gamesessions"),
     }),
-    pods: new Reflector<Pod>({ client: clients.pods, cache: new ObjectCache<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared }),
-    gameNode: new Reflector<GameNode>({ client: clients.gameNodes, cache: new ObjectCache<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared }),
+    pods: new Reflector<Pod>({ client: clients.pods, cache: new ObjectCache<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared("pods") }),
+    gameNode: new Reflector<GameNode>({ client: clients.gameNodes, cache: new ObjectCache<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared("gamenodes") }),
   };
 }

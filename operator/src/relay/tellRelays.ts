@@ -15,14 +15,18 @@ export interface TellRelaysDeps {
   announceAddresses: readonly string[];
   /** Where the relays are told: a name that stands for all of them. */
   relay: { host: string; port: number; secret: string };
+  metrics: { relaysTold(counts: { told: number; untold: number }): void };
 }
 
 /** Tells each relay which addresses it may reach: those of the game nodes. Throws one error that names every relay that was not told. */
-export async function tellRelays({ cluster, clock, announceAddresses, relay }: TellRelaysDeps, signal: AbortSignal): Promise<void> {
+export async function tellRelays({ cluster, clock, announceAddresses, relay, metrics }: TellRelaysDeps, signal: AbortSignal): Promise<void> {
   const nodes = cluster.gameNodes.list().flatMap(({ metadata }) => cluster.nodes.get(metadata.name) ?? []);
   const addresses = nodes.flatMap((node) => announcedAddresses(announceAddresses, addressesOf(node)));
   const notice = gameNodesNotice(addresses, relay.secret, clock.now());
-  const relays = await lookup(relay.host, { all: true });
+  const relays = await lookup(relay.host, { all: true }).catch((error: unknown) => {
+    metrics.relaysTold({ told: 0, untold: 0 }); // The name stands for relays that are there.
+    throw error;
+  });
   const told = await Promise.allSettled(relays.map(async ({ address }) => {
     const response = await fetch(`http://${isIPv6(address) ? `[${address}]` : address}:${relay.port}/game-nodes`, {
       method: "PUT", ...notice, redirect: "error", signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
@@ -30,5 +34,6 @@ export async function tellRelays({ cluster, clock, announceAddresses, relay }: T
     if (!response.ok) throw new Error(`${address} responded with status ${response.status}.`);
   }));
   const failures = told.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+  metrics.relaysTold({ told: relays.length - failures.length, untold: failures.length });
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${relays.length} relays could not be told of the game nodes.`);
 }

@@ -12,6 +12,9 @@ import type { OperatorTickets } from "./operatorTickets.ts";
 /** Each that does not respond holds its place for a second. */
 const askedAtOnce = 16;
 
+/** Streams that have figures of their own; all count in their nodes'. */
+const sessionsShownMax = 500;
+
 /** What a stream is measured by: its value of a streamer's status, and which of two values is the worse one. */
 const figures = {
   joypod_stream_frames_per_second: { help: "Frames encoded a second.", worst: Math.min, of: ({ fps }) => fps },
@@ -31,14 +34,16 @@ export interface StreamFiguresDeps {
 }
 
 /**
- * The figures of all streams with a viewer, as gauges by node: the mean and the worst of its streams. A gauge by session would grow without
- * an end; which stream it is says the streamer's own status.
+ * The figures of all streams with a viewer, as gauges by node: the mean and the worst of its streams. Gauges by session hold those that run
+ * now, a bounded number of them.
  */
 export class StreamFigures {
   readonly #deps: StreamFiguresDeps;
   readonly #streams: Gauge;
   readonly #unanswered: Gauge;
   readonly #gauges: ReadonlyMap<string, Gauge>;
+  /** By the same names, which Prometheus is told otherwise. */
+  readonly #ofSessions: ReadonlyMap<string, Gauge>;
 
   constructor(deps: StreamFiguresDeps) {
     this.#deps = deps;
@@ -48,6 +53,10 @@ export class StreamFigures {
     this.#gauges = new Map(Object.entries(figures).map(([name, { help }]) => [
       name, new Gauge({ name, help: `${help} The mean and the worst of a node's streams with a viewer.`, labelNames: ["node", "statistic"], registers }),
     ]));
+    this.#ofSessions = new Map(Object.entries(figures).map(([name, { help }]) => {
+      const ofSession = name.replace("joypod_stream_", "joypod_session_stream_");
+      return [name, new Gauge({ name: ofSession, help: `${help} Of ${sessionsShownMax} sessions with a viewer at most.`, labelNames: ["session"], registers })];
+    }));
   }
 
   /** Asks every running streamer once, and sets the gauges to what they said; nodes without one have none. */
@@ -55,12 +64,20 @@ export class StreamFigures {
     const running = Map.groupBy(this.#deps.pods.list().filter(isStreaming), (pod) => nodeOfPod(pod) ?? "");
     const queue = new PQueue({ concurrency: askedAtOnce });
     const asked = [...running].map(async ([node, pods]) => ({
-      node, statuses: await Promise.all(pods.map((pod) => queue.add(() => this.#statusOf(pod, signal)))),
+      node, statuses: await Promise.all(pods.map((pod) => queue.add(async () => ({ session: pod.metadata.name, status: await this.#statusOf(pod, signal) })))),
     }));
     const nodes = await Promise.all(asked);
     signal.throwIfAborted();
-    for (const gauge of [this.#streams, this.#unanswered, ...this.#gauges.values()]) gauge.reset();
-    for (const { node, statuses } of nodes) this.#show(node, statuses);
+    for (const gauge of [this.#streams, this.#unanswered, ...this.#gauges.values(), ...this.#ofSessions.values()]) gauge.reset();
+    for (const { node, statuses } of nodes) this.#show(node, statuses.map(({ status }) => status));
+    for (const { session, status } of nodes.flatMap(({ statuses }) => statuses).filter(hasViewer).slice(0, sessionsShownMax)) this.#showSession(session, status);
+  }
+
+  #showSession(session: string, status: StreamerStatus): void {
+    for (const [name, { of }] of Object.entries(figures)) {
+      const value = of(status);
+      if (value !== undefined) this.#ofSessions.get(name)?.set({ session }, value);
+    }
   }
 
   #show(node: string, statuses: readonly (StreamerStatus | undefined)[]): void {
@@ -86,6 +103,10 @@ export class StreamFigures {
 
 function isStreaming(pod: Stored<Pod>): boolean {
   return isSessionPod(pod) && isReady(pod) && !isDeleting(pod);
+}
+
+function hasViewer(asked: { session: string; status: StreamerStatus | undefined }): asked is { session: string; status: StreamerStatus } {
+  return asked.status !== undefined && asked.status.viewers > 0;
 }
 
 function times(value: number | null | undefined, factor: number): number | undefined {

@@ -73,7 +73,7 @@ describe("the API withholds internal details", function () {
       expect(`${text} ${[...headers].join(" ")}`.replaceAll(api.url, ""), name).to.not.match(insides);
       expect(requestId, name).to.equal(headers.get("x-request-id"));
       if (status === 503) expect(Number(headers.get("retry-after")), name).to.be.at.least(1);
-      else expect(api.logLines.filter((line) => line.includes(`"requestId":"${requestId}"`) && line.includes('"level":50')), name).to.not.be.empty;
+      else expect(api.logLines.filter((line) => line.includes(`"requestId":"${requestId}"`) && line.includes('"level":"error"')), name).to.not.be.empty;
     }
   }
 

@@ -16,7 +16,7 @@ import { exchange } from "../../support/http/rawHttp.ts";
 /** In whatever a client sends that might be a secret, or be taken for a line of the log. */
 const canary = "canary";
 const fields = Object.fromEntries(["password", "email", "csrfToken", "token", "secret", "key", "code", "state", "callbackUrl"].map((name) => [name, `${canary}-${name}`]));
-const query = new URLSearchParams({ ...fields, access_token: `${canary}-token`, id_token: `${canary}\r\n{"level":50,"msg":"forged"}`, error_description: `${canary}\u001b[31m` }).toString();
+const query = new URLSearchParams({ ...fields, access_token: `${canary}-token`, id_token: `${canary}\r\n{"level":"error","msg":"forged"}`, error_description: `${canary}\u001b[31m` }).toString();
 /** What is in the place of a thing's name. */
 const names = Object.fromEntries(["slug", "gameSlug", "gameId", "sessionId", "saveSlotId", "connectionId", "developer"].map((name) => [name, `${canary}-name`]));
 const cookie = ["auth.session-token", "auth.csrf-token", "auth.oauth.0123456789abcdef"].map((name) => `${name}=${canary}`).join("; ");
@@ -121,7 +121,7 @@ describe("the API's log", function () {
     await comeBack((back) => {
       back.delete("code");
       back.set("error", `${canary}\u001b[31m`);
-      back.set("error_description", `${canary}\r\n{"level":50}`);
+      back.set("error_description", `${canary}\r\n{"level":"error"}`);
     });
     expect(written.output).to.contain("The API refused a sign-in through a provider.");
     expectNoSecrets();
@@ -150,7 +150,7 @@ describe("the API's log", function () {
         await api.deps.postgres.pool.query(`ALTER TABLE mislaid RENAME TO ${table}`);
       }
     }
-    expect(written.output.match(/"level":50/g)).to.have.length.above(30);
+    expect(written.output.match(/"level":"error"/g)).to.have.length.above(30);
     expect(written.output).to.contain("Something was written past the log.");
     expectNoSecrets();
   });

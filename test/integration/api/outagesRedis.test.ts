@@ -91,7 +91,7 @@ describe("when Redis", function () {
       await eventually(async () => Boolean(await api.deps.redis.ping()), { what: "Redis to be back" });
       await expectSafe();
       expect((await api.as(await aUser(api.deps)).get("/api/games")).status).to.equal(200);
-      expect(api.logLines.filter((line) => line.includes('"level":50'))).to.be.empty;
+      expect(api.logLines.filter((line) => line.includes('"level":"error"'))).to.be.empty;
     });
   }
 

@@ -14,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from "../../support/stores/post
 import { repositoryRoot } from "../../support/processes/programs.ts";
 import { exchange, RawClient } from "../../support/http/rawHttp.ts";
 import { sharedRedis } from "../../support/stores/redis.ts";
+import { expectDocumented } from "../../support/metrics/metricsDocument.ts";
 
 describe("serving", () => {
   let api: TestApi;
@@ -194,6 +195,9 @@ describe("serving", () => {
         await fetch(`http://127.0.0.1:${port}/api/games`);
         const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
         expect(metrics).to.contain('joypod_http_request_duration_seconds_count{method="GET",route="/api/games",status="401"} 1');
+        expectDocumented(metrics, ["API", "API, operator and node agent"]);
+        expect(metrics).to.contain('joypod_leader{program="api"} ').and.contain('joypod_store_ready{store="database"} 1').and.contain('joypod_store_ready{store="objectStore"} 0')
+          .and.contain('joypod_store_ready{store="redis"} 1').and.contain('joypod_uploads_total{kind="game",outcome="failed"} 0');
         expect(metrics).to.contain("joypod_password_queue 0").and.contain("process_cpu_seconds_total");
         expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).to.equal(404);
         expect((await fetch(`http://127.0.0.1:${metricsPort}/`)).status).to.equal(404);

@@ -2,6 +2,8 @@ import { writeFileSync } from "node:fs";
 import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
 
 describe("Node agent: another one on its node", function () {
   this.timeout(90_000);
@@ -13,7 +15,8 @@ describe("Node agent: another one on its node", function () {
   });
 
   it("is waited for, as when an upgrade moves the agents, and its session goes on without it", async () => {
-    fixture.startProcess();
+    const port = await freePort();
+    fixture.startProcess({ HTTP_PORT: String(port) });
     await eventually(async () => (await fixture.gameNode()).status?.heartbeat, { timeoutMs: 30_000, what: "the first agent to serve the node" });
     let hasTakenOver = false;
     const taken = fixture.startAgent().then(() => {
@@ -23,6 +26,11 @@ describe("Node agent: another one on its node", function () {
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.storedSave(name, 1);
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expectDocumented(metrics, ["Node agent", "API, operator and node agent"], { commonLabels: ["node"] });
+    expect(metrics).to.contain(`joypod_node_saves_total{node="${fixture.node}",outcome="stored"} 1\n`).and.contain(`joypod_node_cache_capacity_bytes{node="${fixture.node}"} ${2 ** 30}\n`)
+      .and.match(/^joypod_kube_reconciles_total\{node="[^"]*",controller="gameSession",outcome="done"\} [1-9]/m)
+      .and.match(/^joypod_kube_client_requests_total\{node="[^"]*",method="PATCH",resource="gamenodes\/status",code="200"\} [1-9]/m);
     expect(hasTakenOver, "while the first one serves a session").to.equal(false);
     expect(fixture.unreadyBecause()).to.equal("The agent has not started: another one may still serve this node.");
 

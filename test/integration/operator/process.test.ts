@@ -9,6 +9,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
+import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
 
 interface Running {
   process: ChildProcess;
@@ -61,7 +62,13 @@ describe("The operator's process", function () {
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
     expect((await fetch(`${first.url}/healthz`)).status).to.equal(200);
     const metrics = await (await fetch(`${first.url}/metrics`)).text();
-    expect(metrics).to.match(/joypod_session_start_seconds_count 1/).and.match(/kube_client_requests_total\{method="PATCH",resource="gamesessions\/status",code="200"\}/);
+    expect(metrics).to.match(/joypod_session_start_seconds_count 1/).and.match(/joypod_kube_client_requests_total\{method="PATCH",resource="gamesessions\/status",code="200"\}/);
+    expectDocumented(metrics, ["Operator", "API, operator and node agent"], { absent: ["joypod_operator_network_policies_enforced", "joypod_relays"] });
+    expect(metrics).to.contain('joypod_leader{program="operator"} 1\n').and.contain(`joypod_sessions{phase="Running",node="${fixture.nodeNames[0]}"} 1\n`)
+      .and.contain(`joypod_game_node_slots_free{node="${fixture.nodeNames[0]}"} 1\n`).and.contain('joypod_launch_stage_seconds_count{stage="booting"} 1\n')
+      .and.contain('joypod_launches_failed_total{stage="booting",reason="StartTimedOut"} 0\n').and.contain(`joypod_session_info{session="${metadata.name}",phase="Running",`);
+    const standby = await (await fetch(`${second.url}/metrics`)).text();
+    expect(standby, "of a standby").to.contain('joypod_leader{program="operator"} 0\n').and.not.contain("joypod_sessions{").and.not.contain('joypod_launch_stage_seconds_count{stage="booting"} 1');
 
     first.process.kill("SIGTERM");
     const [exitCode] = await once(first.process, "exit") as [number | null];
@@ -69,7 +76,7 @@ describe("The operator's process", function () {
     await eventually(async () => await holder() === "operator-2", { what: "operator-2 to lead" });
     await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
-    expect(second.log()).to.not.include("\"level\":50");
+    expect(second.log()).to.not.include('"level":"error"');
   });
 
   it("is replaced by a standby when it is killed", async () => {

@@ -1,11 +1,15 @@
 import { expect } from "chai";
+import { X509Certificate } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { tellRelays } from "#operator/relay/tellRelays.ts";
 import { systemClock } from "#runtime/clock.ts";
 import { aGameNode, aNode } from "../../factories/gameNode.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
+import { CertificateAuthority, type KeyPair } from "../../support/http/certificates.ts";
+import { expectDocumented } from "../../support/metrics/metricsDocument.ts";
 import { TestNetwork } from "../../support/network/namespaces.ts";
 import { TurnClient } from "../../support/network/turnClient.ts";
 import { relayPorts, TurnRelay } from "../../support/network/turnRelay.ts";
@@ -147,10 +151,14 @@ describe("the operator and a relay", function () {
   this.timeout(30_000);
   let network: TestNetwork;
   let relay: TurnRelay;
+  let certificate: KeyPair;
+  let told: { told: number; untold: number }[];
 
   before(async () => {
     network = await TestNetwork.create();
-    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" });
+    certificate = await (await CertificateAuthority.create()).server("relay", ["DNS:relay"]);
+    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate });
+    told = [];
   });
   after(async () => {
     await relay.stop();
@@ -158,7 +166,7 @@ describe("the operator and a relay", function () {
   });
 
   const tell = (cluster: Cluster, secret = relay.secret): Promise<void> => tellRelays(
-    { cluster, clock: systemClock, announceAddresses: [], relay: { host: relay.address, port: relayPorts.control, secret } }, new AbortController().signal,
+    { cluster, clock: systemClock, announceAddresses: [], relay: { host: relay.address, port: relayPorts.control, secret }, metrics: { relaysTold: (counts) => told.push(counts) } }, new AbortController().signal,
   );
 
   it("agree on the addresses of game nodes, and of no other nodes", async () => {
@@ -183,6 +191,29 @@ describe("the operator and a relay", function () {
   it("say when one was not told", async () => {
     const error: unknown = await tell(createCluster(), "another secret of this length").then(() => undefined, (reason: unknown) => reason);
     expect(error).to.be.instanceOf(AggregateError).with.property("message", "1 of 1 relays could not be told of the game nodes.");
+  });
+
+  it("count the relays that were told, and those that were not", async () => {
+    told = [];
+    await tell(createCluster());
+    await tell(createCluster(), "another secret of this length").catch(() => undefined);
+    expect(told).to.deep.equal([{ told: 1, untold: 0 }, { told: 0, untold: 1 }]);
+  });
+
+  it("show when the certificate ends, beside all that docs/metrics.md says of the relay", async () => {
+    expectDocumented(await relay.metrics(), ["Relay"]);
+    const { validToDate } = new X509Certificate(readFileSync(certificate.certificateFile));
+    expect(await relay.metric("joypod_turn_certificate_expiry_timestamp_seconds")).to.equal(validToDate.getTime() / 1_000);
+  });
+
+  it("write lines of the same form", async () => {
+    await tell(createCluster(), "another secret of this length").catch(() => undefined);
+    const lines = relay.logLines().map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const line of lines) {
+      expect(line).to.include({ program: "turn" }).and.to.have.property("msg");
+      expect(line.time).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    }
+    expect(lines.map(({ level }) => level)).to.include.members(["info", "warn"]);
   });
 });
 

@@ -69,7 +69,7 @@ describe("runProgram", function () {
   it("ends with 1, and says why in its log, when nothing handles an error", async () => {
     const { code, output } = await run("runProgram({ logger, start: started, stop: async () => {}, stopDeadlineMs: 5000 }); Promise.reject(new Error('Lost.'));");
     expect(code, output).to.equal(1);
-    expect(JSON.parse(output.trim().split("\n").at(-1) ?? "")).to.include({ level: 50, program: "test" });
+    expect(JSON.parse(output.trim().split("\n").at(-1) ?? "")).to.include({ level: "error", program: "test" });
     expect(output).to.contain("Lost.");
   });
 

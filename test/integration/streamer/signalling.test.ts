@@ -6,6 +6,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 import { bearing, TestTickets } from "#test/support/session/tickets.ts";
+import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
 
 const offerLines = [
   "v=0", "o=- 1 2 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE 0",
@@ -189,6 +190,8 @@ describe("signalling of a session", () => {
     expect((await fetch(`${pair.signalUrl}/healthz`)).status).to.equal(200);
     expect((await fetch(`${pair.signalUrl}/readyz`)).status).to.equal(200);
     await eventually(async () => (await pair.status()).game === "running");
-    expect(await pair.metrics()).to.match(/^joypod_streamer_viewers 0$/m);
+    const metrics = await pair.metrics();
+    expect(metrics).to.match(/^joypod_streamer_viewers 0$/m);
+    expectDocumented(metrics, ["Streamer"]);
   });
 });

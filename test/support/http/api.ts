@@ -144,7 +144,7 @@ interface Parts {
 /** Faults show up at once beside the failing test. */
 function keepLine(lines: string[], line: string, isExpected = false): void {
   lines.push(line);
-  if (!isExpected && line.includes('"level":50')) process.stderr.write(line);
+  if (!isExpected && line.includes('"level":"error"')) process.stderr.write(line);
 }
 
 const defaults = {

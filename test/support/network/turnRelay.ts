@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { iceServersFor } from "#api/stream/iceServers.ts";
@@ -62,8 +62,17 @@ export class TurnRelay {
 
   /** A figure of its metrics. */
   async metric(name: string): Promise<number> {
-    const text = await (await fetch(`http://${this.address}:${relayPorts.control}/metrics`)).text();
-    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(await this.metrics())?.[1]);
+  }
+
+  /** All of them, as Prometheus reads them. */
+  async metrics(): Promise<string> {
+    return (await fetch(`http://${this.address}:${relayPorts.control}/metrics`)).text();
+  }
+
+  /** What it has written so far, line by line. */
+  logLines(): string[] {
+    return readFileSync(this.#program.logFile, "utf8").trim().split("\n");
   }
 
   /** As the API, makes credentials for a player, at a time that may be long ago. */

@@ -15,8 +15,15 @@ describe("createLogger", () => {
   it("writes a line of JSON with the program, its bindings, the keys and the sentence", () => {
     aLogger().info({ gameSession: "gs-1" }, "A session ended.");
     const line = JSON.parse(written) as Record<string, unknown>;
-    expect(line).to.include({ level: 30, program: "operator", node: "node-a", gameSession: "gs-1", msg: "A session ended." });
+    expect(line).to.include({ level: "info", program: "operator", node: "node-a", gameSession: "gs-1", msg: "A session ended." });
     expect(line.time).to.match(/^\d{4}-\d\d-\d\dT.*Z$/);
+  });
+
+  it("says how grave a line is by a word, in lines of its children too", () => {
+    const log = createLogger({ program: "operator", level: "debug", destination: { write: (line) => void (written += line) } });
+    for (const level of ["debug", "info", "warn", "error", "fatal"] as const) log.child({ node: "node-a" })[level]({}, "It happened.");
+    const levels = written.trim().split("\n").map((line) => (JSON.parse(line) as { level: unknown }).level);
+    expect(levels).to.deep.equal(["debug", "info", "warn", "error", "fatal"]);
   });
 
   it("writes no secret, and no key that the program calls one", () => {

@@ -25,6 +25,7 @@ export class Recorder {
       workers: 4,
       timeoutMs: 20_000,
       backOff: { baseMs: 100, maxMs: 15_000 },
+      metrics: deps.metrics.kube.controller("recorder"),
     });
   }
 

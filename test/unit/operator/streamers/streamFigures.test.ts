@@ -43,6 +43,7 @@ describe("StreamFigures", () => {
     await figures.refresh(signal);
     return (await registry.metrics()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   }
+  const byNode = async (): Promise<string[]> => (await shown()).filter((line) => !line.startsWith("joypod_session_"));
 
   it("shows the mean and the worst of each node's streams that somebody sees", async () => {
     pod("gs-a", "node1", viewed);
@@ -50,7 +51,7 @@ describe("StreamFigures", () => {
     pod("gs-c", "node1", { ...viewed, viewers: 0, fps: 0, kbps: 0 });
     pod("gs-d", "node2", { ...viewed, connection: { ...viewed.connection!, roundTripMs: null } });
     pod("gs-e", "node2");
-    expect(await shown()).to.have.members([
+    expect(await byNode()).to.have.members([
       'joypod_streams{node="node1"} 2', 'joypod_streams{node="node2"} 1', 'joypod_streamers_unanswered{node="node1"} 0', 'joypod_streamers_unanswered{node="node2"} 1',
       ...both("joypod_stream_frames_per_second", "node1", 45, 30), ...both("joypod_stream_bits_per_second", "node1", 2_500_000, 1_000_000),
       ...both("joypod_stream_target_bits_per_second", "node1", 3_000_000, 1_000_000), ...both("joypod_stream_round_trip_seconds", "node1", 0.12, 0.22),
@@ -71,9 +72,23 @@ describe("StreamFigures", () => {
     expect(tickets).to.deep.equal(["to gs-a"]);
   });
 
-  it("has the same labels however many sessions there are", async () => {
-    for (let index = 0; index < 100; index++) pod(`gs-${index}`, `node${index % 2}`, viewed);
-    expect(await shown()).to.have.length(2 * (2 + 6 * 2));
+  it("shows each session that somebody sees, and forgets it with its viewer", async () => {
+    const ofSessions = async (): Promise<string[]> => (await shown()).filter((line) => line.startsWith("joypod_session_"));
+    pod("gs-a", "node1", viewed);
+    pod("gs-b", "node2", { ...viewed, viewers: 0, fps: 0, kbps: 0 });
+    expect(await ofSessions()).to.have.members([
+      'joypod_session_stream_frames_per_second{session="gs-a"} 60', 'joypod_session_stream_bits_per_second{session="gs-a"} 4000000',
+      'joypod_session_stream_target_bits_per_second{session="gs-a"} 5000000', 'joypod_session_stream_round_trip_seconds{session="gs-a"} 0.02',
+      'joypod_session_stream_queue_delay_seconds{session="gs-a"} 0.002', 'joypod_session_stream_loss_ratio{session="gs-a"} 0',
+    ]);
+    statuses.set("10.0.0.0", { ...viewed, viewers: 0 });
+    expect(await ofSessions()).to.deep.equal([]);
+  });
+
+  it("has the same labels of nodes however many sessions there are, and those of five hundred sessions at most", async () => {
+    for (let index = 0; index < 600; index++) pod(`gs-${index}`, `node${index % 2}`, viewed);
+    expect(await byNode()).to.have.length(2 * (2 + 6 * 2));
+    expect((await shown()).length - (await byNode()).length).to.equal(500 * 6);
   });
 });
 

@@ -2,6 +2,7 @@ import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting } from "#kube/finalizers.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
+import { clusterLaunchStageOf } from "#contracts/crd/launchStage.ts";
 import { failureReasons, gameSessionEventReasons, readyReasons, unsetReasons } from "#contracts/crd/reasons.ts";
 import type { StopCause } from "../stopCauses.ts";
 import { hasGameRun, isGameOver } from "../../../sessionPods/podState.ts";
@@ -83,6 +84,8 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   draft.setFinished(reason, message);
   draft.event(status.failure ? "Warning" : "Normal", gameSessionEventReasons.finished, "Stop", status.failure ? `${reason}: ${message}` : `The session ended: ${reason}.`);
   deps.metrics.sessionFinished(reason);
+  const stage = clusterLaunchStageOf(session);
+  if (status.failure !== undefined && stage !== undefined) deps.metrics.launchFailed(stage, reason);
   return "wait";
 };
 

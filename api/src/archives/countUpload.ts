@@ -1,0 +1,15 @@
+import { DomainError } from "../errors.ts";
+import type { Metrics, UploadKind } from "../metrics.ts";
+
+/** Runs an upload, counts how it ended and how large what was stored is, and returns or throws what it did. */
+export async function countUpload<T>(metrics: Pick<Metrics, "uploadDone">, kind: UploadKind, upload: () => Promise<T>, bytesOf: (stored: T) => number): Promise<T> {
+  try {
+    const stored = await upload();
+    metrics.uploadDone(kind, "stored", bytesOf(stored));
+    return stored;
+  } catch (error) {
+    const isOurs = !(error instanceof DomainError) || error.code === "unavailable";
+    metrics.uploadDone(kind, isOurs ? "failed" : "refused");
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { parse, stringify } from "yaml";
+import { alertCases } from "./alertCases.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
+
+const run = promisify(execFile);
+const rulesFile = join(repositoryRoot, "charts/joypod/files/alerts.yaml");
+
+interface Rule { alert: string; labels: { severity: string }; annotations: Record<string, string> }
+
+const { groups } = parse(readFileSync(rulesFile, "utf8")) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+
+describe("the chart's alerts", function () {
+  this.timeout(60_000);
+  let folder: string;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "joypod-alerts-"));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Runs promtool, which is in the Debian package of Prometheus; returns what it says, also of failures. */
+  async function promtool(...args: string[]): Promise<string> {
+    return run("promtool", args).then(({ stdout }) => stdout, (error: unknown) => {
+      const { code, stdout = "", stderr = "" } = error as { code?: string; stdout?: string; stderr?: string };
+      if (code === "ENOENT") throw new Error("promtool is missing: install the Debian package prometheus.");
+      return `${stdout}${stderr}`;
+    });
+  }
+
+  async function testRules(tests: object[]): Promise<string> {
+    const file = join(folder, "tests.yaml");
+    writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: "1m", tests }));
+    return promtool("test", "rules", file);
+  }
+
+  const aTest = (alert: string, series: Readonly<Record<string, string>>, isFiring: boolean, atMinutes = 45): object => ({
+    name: `${alert} ${isFiring ? "fires" : "is quiet"}`, interval: "1m",
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values: values.trim() })),
+    promql_expr_test: [{
+      expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"})`, eval_time: `${atMinutes}m`,
+      exp_samples: isFiring ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
+    }],
+  });
+
+  it("fire when they should, and not before", async () => {
+    const said = await testRules(alertCases.flatMap(({ alert, fires, isQuiet, atMinutes }) => [aTest(alert, fires, true, atMinutes), aTest(alert, isQuiet, false, atMinutes)]));
+    expect(said, said).to.match(/SUCCESS/).and.not.match(/FAILED/);
+  });
+
+  it("have a test each, once", () => {
+    expect(alertCases.map(({ alert }) => alert)).to.have.members(rules.map(({ alert }) => alert));
+    expect(new Set(rules.map(({ alert }) => alert)).size).to.equal(rules.length);
+  });
+
+  it("are rules that Prometheus takes, and say how grave they are and what happened", async () => {
+    expect(await promtool("check", "rules", rulesFile)).to.contain(`SUCCESS: ${rules.length} rules found`);
+    for (const { alert, labels, annotations } of rules) {
+      expect(labels.severity, alert).to.be.oneOf(["critical", "warning"]);
+      expect(annotations, alert).to.have.all.keys("summary", "description", "runbook_url");
+    }
+  });
+
+  it("would be found out by these tests if one never fired", async () => {
+    expect(await testRules([aTest("JoypodNodeSilent", { 'joypod_game_node_silent{node="n1"}': "0x60" }, true)])).to.contain("FAILED");
+  });
+});
