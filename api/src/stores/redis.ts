@@ -90,7 +90,11 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
   };
   let isAnswered = false;
   client.on("connect", () => isAnswered = false);
-  client.on("error", (error: Error) => fail(!isAnswered && isClosed(error) ? new ClosedAtOnce(error) : error));
+  client.on("error", (error: Error) => {
+    // The client hears of a connection's first error alone. One that was refused for its certificate has a second, which would end the process.
+    client.stream?.on("error", () => undefined);
+    fail(!isAnswered && isClosed(error) ? new ClosedAtOnce(error) : error);
+  });
   client.on("close", () => {
     if (!isAnswered && failure === undefined) fail(new ClosedAtOnce());
   });
