@@ -67,6 +67,8 @@ describe("a release in a registry", function () {
       timeout: slowMs, maxBuffer: 16 * 2 ** 20,
     });
     await run("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: join(folder, "release") });
+    const { stdout: help } = await run(process.execPath, [join(folder, "release/joypod"), "--help"], { env: { XDG_CACHE_HOME: join(folder, "cache") } });
+    expect(help).to.contain("Joypod's administration").and.contain("partner");
     expect([await registry.status(false), await registry.status(true)], "without and with the password").to.deep.equal([401, 200]);
   });
 

@@ -22,7 +22,7 @@ export async function packCommand(root: string, folder: string, { name, entry, f
   const contents: Record<string, string> = {};
   for (const path of [...paths].sort()) contents[path] = (await readFile(join(root, path))).toString("base64");
   const packed = brotliCompressSync(JSON.stringify(contents), { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
-  const starter = await readFile(join(import.meta.dirname, "starter.cjs"), "utf8");
+  const starter = await readFile(join(import.meta.dirname, "starter.js"), "utf8");
   const target = join(folder, name);
   await writeFile(target, starter.replaceAll("@NAME@", name).replace("@VERSION@", version).replace("@ENTRY@", join(programs, entry)).replace("@CONTENTS@", packed.toString("base64")));
   await chmod(target, 0o755);

@@ -268,6 +268,7 @@ describe("the chart's network policies, where they are enforced", function () {
       "joypod-operator": [{ from: stranger, to: program("operator"), port: 8081 }, true],
       "joypod-node-agent-egress": [{ from: program("node-agent"), to: { ip: "192.0.2.40" }, port: 5432 }, true],
       "joypod-node-agent": [{ from: stranger, to: program("node-agent"), port: 8082 }, true],
+      "joypod-pre-pull": [{ from: program("pre-pull"), to: program("api"), port: 8080 }, true],
       "joypod-postgres": [{ from: stranger, to: program("postgres"), port: 5432 }, true],
       "joypod-redis": [{ from: stranger, to: program("redis"), port: 6379 }, true],
       "joypod-minio": [{ from: stranger, to: program("minio"), port: 9000 }, true],
@@ -289,7 +290,7 @@ describe("the chart's network policies, where they are enforced", function () {
       const body = { ...policy, metadata: { ...policy.metadata, namespace } };
       await server.admin.request({ method: "POST", path: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`, query: { dryRun: "All", fieldValidation: "Strict" }, body });
     }
-    expect(policies).to.have.length(12);
+    expect(policies).to.have.length(13);
   });
 
   it("are all covered by these tests", async () => {

@@ -5,12 +5,13 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
   console.error(`@NAME@ needs Node.js 24 or later; this is ${process.versions.node}.`);
   process.exit(1);
 }
-const { createHash } = require("node:crypto");
-const { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } = require("node:fs");
-const { homedir } = require("node:os");
-const { dirname, join } = require("node:path");
-const { pathToFileURL } = require("node:url");
-const { brotliDecompressSync } = require("node:zlib");
+// Without an ending to its name, Node takes this file for a module of either kind, by the folder that it lies in.
+const { createHash } = process.getBuiltinModule("node:crypto");
+const { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
+const { homedir } = process.getBuiltinModule("node:os");
+const { dirname, join } = process.getBuiltinModule("node:path");
+const { pathToFileURL } = process.getBuiltinModule("node:url");
+const { brotliDecompressSync } = process.getBuiltinModule("node:zlib");
 
 /** The folder that has the files of this version; it appears whole, by one rename. */
 function unpacked(contents) {
