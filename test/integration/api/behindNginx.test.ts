@@ -23,7 +23,7 @@ const podIp = "127.77.0.9";
 const uploadBytes = 200 * 2 ** 20;
 
 describe("behind Debian's nginx, as the install guide configures it", function () {
-  this.timeout(120_000);
+  this.timeout(180_000);
   const directory = mkdtempSync(join(tmpdir(), "joypod-behind-nginx-"));
   const agents: Agent[] = [];
   let api: TestApi;
@@ -57,7 +57,7 @@ describe("behind Debian's nginx, as the install guide configures it", function (
 
   /** Connections of a client with this address. */
   function from(localAddress: string): Agent {
-    const agent = new Agent({ connect: { ca, localAddress } });
+    const agent = new Agent({ localAddress, connect: { ca } });
     agents.push(agent);
     return agent;
   }
@@ -111,7 +111,7 @@ describe("behind Debian's nginx, as the install guide configures it", function (
     expect(lines).to.not.include(`event: ${gameSessionEvents.running}`);
     await operator.makeReady(id, { podIp });
     await eventually(() => lines.includes(`event: ${gameSessionEvents.running}`), { what: "the event that the session runs" });
-    body.destroy();
+    body.on("error", () => undefined).destroy(); // Which it tells as an error.
   });
 
   it("a WHEP player connects and hangs up", async () => {
