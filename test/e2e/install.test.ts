@@ -17,17 +17,18 @@ const followed = ["settings", "namespace", "install", "exposure nodeport", "chec
 describe("the install guide", function () {
   this.timeout(9 * 60_000);
   let cluster: SmallCluster;
+  let created: SmallCluster | undefined;
   let settings: Record<string, string>;
   const directory = mkdtempSync(join(tmpdir(), "joypod-install-"));
 
   before(async () => {
-    cluster = await SmallCluster.create("install");
+    cluster = created = await SmallCluster.create("install");
     const images = await cluster.loadImages(["turn"]);
     settings = settingsFor(cluster, images, await startOwnStores(cluster, images));
   });
   after(async () => {
     rmSync(directory, { recursive: true });
-    await cluster.delete();
+    await created?.delete();
   });
 
   /** Runs commands of the guide as the admin, in a shell of their own. */

@@ -22,6 +22,8 @@ export class NodeChecks {
   readonly #options: NodeChecksOptions;
   readonly #stopping = new AbortController();
   #ofRoot: readonly ConditionUpdate[] = [];
+  /** What was found the last time, by the condition's type. */
+  #known = new Map<string, ConditionUpdate["status"]>();
   #running: Promise<void> | undefined;
 
   constructor(options: NodeChecksOptions) {
@@ -50,16 +52,18 @@ export class NodeChecks {
 
   async #look(): Promise<void> {
     const { root, logger, onChange } = this.#options;
-    const before = this.#ofRoot;
     try {
-      this.#ofRoot = await checkRoot(root, before.find(({ type }) => type === "SpaceLeft")?.status !== "False");
+      this.#ofRoot = await checkRoot(root, this.#known.get("SpaceLeft") !== "False");
     } catch (error) {
       logger.warn({ err: error, root }, "The folder of games and saves could not be checked; it is tried again.");
-      return;
     }
-    const changed = this.#ofRoot.filter(({ type, status }) => before.find((former) => former.type === type)?.status !== status);
-    for (const { type, status, message } of changed) if (status !== "True") logger.warn({ check: type, reason: message }, "A check of the node fails: it takes no sessions until that is repaired.");
-    if (before.length > 0 && changed.length > 0) onChange();
+    const isFirst = this.#known.size === 0;
+    const changed = this.findings().filter(({ type, status }) => this.#known.get(type) !== status);
+    for (const { type, status, message } of changed) {
+      this.#known.set(type, status);
+      if (status === "False") logger.warn({ check: type, reason: message }, "A check of the node fails: it takes no sessions until that is repaired.");
+    }
+    if (!isFirst && changed.length > 0) onChange();
   }
 }
 

@@ -30,18 +30,18 @@ describe("Node agent: what a node proves before it takes players", function () {
       const found = await condition(type, reason);
       expect(found.status).to.equal("False");
       expect(found.message).to.match(message);
-      fixture.remount(repaired);
+      fixture.onFileSystem(`mount -o remount,${repaired} "$NODE_ROOT"`);
       expect((await condition(type, healed)).status).to.equal("True");
     });
   }
 
   it("says whether its folder can be written to, and sees it repaired", async () => {
-    fixture.startOnFileSystem("size=2g", soon);
+    fixture.startOnFileSystem("size=16m", soon);
     await condition("RootWritable", "Writable");
-    fixture.remount("ro");
-    expect((await condition("RootWritable", "NotWritable")).message).to.contain("read-only");
+    fixture.onFileSystem('cat /dev/zero >"$NODE_ROOT/filler" || true');
+    expect((await condition("RootWritable", "NotWritable")).message).to.contain("no space left");
     expect((await condition("RootExecutable", "NotTried")).status).to.equal("Unknown");
-    fixture.remount("rw");
+    fixture.onFileSystem('rm "$NODE_ROOT/filler"');
     await condition("RootWritable", "Writable");
     await condition("RootExecutable", "Executable");
   });
@@ -52,7 +52,7 @@ describe("Node agent: what a node proves before it takes players", function () {
       now: () => new Date(systemClock.now().getTime() + aheadMs), monotonicMs: () => systemClock.monotonicMs(),
       sleep: (ms, signal) => systemClock.sleep(ms, signal), setTimer: (ms, callback) => systemClock.setTimer(ms, callback),
     };
-    await fixture.startAgent({}, clock);
+    await fixture.startAgent(soon, clock);
     const found = await condition("ClockInStep", "OutOfStep");
     expect(found).to.include({ status: "False" });
     expect(found.message).to.contain("more than 60 s behind");

@@ -27,9 +27,13 @@ export class SmallCluster {
   /** Makes the cluster that serves the purpose; removes before what a killed run left of it. */
   static async create(purpose: string): Promise<SmallCluster> {
     const name = `${mainCluster}-${purpose}`;
-    await script(name, "tools/cluster/delete.sh", "--keep-state");
-    const webPort = valueIn(await script(name, "tools/cluster/up.sh"), "WEB_PORT");
-    return new SmallCluster(name, webPort);
+    await remove(name);
+    try {
+      return new SmallCluster(name, valueIn(await script(name, "tools/cluster/up.sh"), "WEB_PORT"));
+    } catch (error) {
+      await remove(name);
+      throw error;
+    }
   }
 
   /** Puts the images of `make up` on the nodes, but for those left out by their value; returns the file of references that Helm reads. */
@@ -50,9 +54,13 @@ export class SmallCluster {
 
   /** Removes the cluster with all that is in it. */
   async delete(): Promise<void> {
-    await script(this.name, "tools/cluster/delete.sh", "--keep-state");
-    await rm(stateFolderOf(this.name), { recursive: true, force: true });
+    await remove(this.name);
   }
+}
+
+async function remove(name: string): Promise<void> {
+  await script(name, "tools/cluster/delete.sh", "--keep-state");
+  await rm(stateFolderOf(name), { recursive: true, force: true });
 }
 
 function stateFolderOf(name: string): string {

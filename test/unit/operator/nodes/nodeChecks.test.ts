@@ -10,6 +10,12 @@ function withAddresses(...addresses: [type: string, address: string][]): Stored<
   return aNode("node1", { addresses: addresses.map(([type, address]) => ({ type, address })) });
 }
 
+function withArchitecture(architecture: string): Stored<Node> {
+  const node = aNode();
+  const others = { bootID: "", containerRuntimeVersion: "", kernelVersion: "", kubeProxyVersion: "", kubeletVersion: "", machineID: "", operatingSystem: "linux", osImage: "", systemUUID: "" };
+  return { ...node, status: { ...node.status, nodeInfo: { ...others, architecture } } };
+}
+
 function found(type: string, node: Node, takenPorts: number[] = [], changed: Partial<CheckRules> = {}): string | undefined {
   const check = checksOf(node, new Set(takenPorts), { ...rules, ...changed }).find((finding) => finding.type === type);
   return check && `${check.status} ${check.reason}`;
@@ -28,6 +34,13 @@ describe("checksOf a node", () => {
   ];
   for (const [what, node, changed, expected] of addresses) {
     it(`says ${expected} of one with ${what}`, () => expect(found("Reachable", node, [], changed)).to.equal(expected));
+  }
+
+  const architectures: [string, string, string][] = [["amd64", "amd64", "True Supported"], ["arm64", "amd64", "False OtherArchitecture"], ["arm64", "arm64", "True Supported"], ["", "amd64", "Unknown NotReported"]];
+  for (const [architecture, wanted, expected] of architectures) {
+    it(`says ${expected} of one with processors of "${architecture}" where games are for ${wanted}`, () => {
+      expect(found("ArchitectureSupported", withArchitecture(architecture), [], { architecture: wanted })).to.equal(expected);
+    });
   }
 
   const ports: [string, number[], Partial<CheckRules>, string][] = [

@@ -53,6 +53,16 @@ describe("statusOf a node", () => {
     });
   }
 
+  it("tells why a node takes no sessions: its own state first, then a check that fails, the agent's or the operator's", () => {
+    const gameNode = aGameNode("node1", { status: { conditions: [{ type: "ClockInStep", status: "False", reason: "OutOfStep", message: "Late.", lastTransitionTime: "2030-01-01T10:00:00Z" }] } });
+    const why = (given: Partial<NodeWorld>) => statusOf(world(given), "keep").capacity?.unschedulable;
+    expect(why({})).to.equal(undefined);
+    expect(why({ gameNode })).to.deep.equal({ reason: "OutOfStep", message: "Late." });
+    expect(why({ takenPorts: new Set([20_000, 20_001, 20_002]) })?.reason).to.equal("AllTaken");
+    expect(why({ gameNode, node: aNode("node1", { isCordoned: true }) })?.reason).to.equal("NodeCordoned");
+    expect(statusOf(world({ used: 1 }), "drain").capacity?.unschedulable?.reason).to.equal("LabelRemoved");
+  });
+
   const silent = { node: aNode("node1", { isReady: false }), hasHeartbeat: false };
   const losses: [string, Partial<NodeWorld>, string][] = [
     ["silent", { ...silent, health: "Lost" }, "True Silent"],

@@ -117,6 +117,23 @@ describe("Assignments", () => {
     expect(places.map((place) => ("nodeName" in place ? place.nodeName : place.reason))).to.deep.equal(["node1", "node1", "node2", "InsufficientResources"]);
   });
 
+  it("chooses no node whose check fails, and says which", () => {
+    addNode("node1");
+    const gameNode = cluster.gameNodes.get("node1");
+    const failed = { type: "RootExecutable", status: "False" as const, reason: "MountedNoexec", message: "No game would start.", lastTransitionTime: "2030-01-01T10:00:00Z" };
+    const capacity = { slots: 2, used: 0, schedulable: false, unschedulable: { reason: failed.reason, message: failed.message } };
+    if (gameNode) cluster.gameNodes.upsert({ ...gameNode, metadata: { ...gameNode.metadata, resourceVersion: "2" }, status: { ...gameNode.status, conditions: [failed], capacity } });
+    expect(assignments.assign(addSession("a"))).to.deep.equal({
+      reason: "NoGameNodes", message: "No game node is schedulable. node1: MountedNoexec: No game would start.",
+    });
+  });
+
+  it("gives sessions no port that another pod has", () => {
+    addNode("node1");
+    cluster.otherPods.upsert({ ...aNode("other"), nodeName: "node1", requests: { cpuMillicores: 0, memoryBytes: 0 }, udpPorts: [config.mediaPorts.first] });
+    expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: config.mediaPorts.first + 1 });
+  });
+
   it("counts what other pods leave", () => {
     addNode("node1", { allocatable: { cpu: "8", memory: "2Gi" } });
     const other = { ...aNode("other"), nodeName: "node1", requests: { cpuMillicores: 0, memoryBytes: 2 ** 30 + 1 }, udpPorts: [] };
