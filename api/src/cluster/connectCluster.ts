@@ -15,13 +15,13 @@ export interface ClusterConnection {
 
 /** Everything that speaks to the Kubernetes API server. Nothing is asked of it yet. */
 export function connectCluster(
-  { kubeconfig, sessionsNamespace }: { kubeconfig: string | undefined; sessionsNamespace: string }, logger: Logger,
+  { kubeconfig, sessionsNamespace, installation }: { kubeconfig: string | undefined; sessionsNamespace: string; installation: string }, logger: Logger,
 ): ClusterConnection {
   const options = { userAgent: "joypod-api" };
   const kube = kubeconfig === undefined ? KubeTransport.fromDefault(options) : KubeTransport.fromFile(kubeconfig, options);
   return {
     kube,
-    cluster: new ClusterView({ transport: kube, sessionsNamespace, logger }),
+    cluster: new ClusterView({ transport: kube, sessionsNamespace, installation, logger }),
     gameSessionWriter: new GameSessionWriter(kube, sessionsNamespace),
     gameCacheWriter: new GameCacheWriter(kube, sessionsNamespace),
   };

@@ -52,6 +52,12 @@ helm.sh/hook-weight: {{ . | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end }}
 
+{{/* The name of a Job: a Job cannot be changed, so that one of other values, or of another chart, is another one. */}}
+{{- define "joypod.jobName" -}}
+{{- $root := .root -}}
+{{ include "joypod.name" . }}-{{ printf "%s %s %s" $root.Chart.Version $root.Chart.AppVersion (toJson $root.Values) | sha256sum | trunc 8 }}
+{{- end }}
+
 {{- define "joypod.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 10000
