@@ -47,10 +47,17 @@ podSelector:
 
 {{/* Annotations of what runs before everything else of an installation or upgrade and is removed afterwards, by its weight. */}}
 {{- define "joypod.hookBeforeAll" -}}
+{{- if include "joypod.helmHooks" .root }}
 helm.sh/hook: pre-install,pre-upgrade
-helm.sh/hook-weight: {{ . | quote }}
+helm.sh/hook-weight: {{ .weight | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- else }}
+{}
 {{- end }}
+{{- end }}
+
+{{/* "yes" where what runs before the rest does so by Helm's hooks; also with values of an earlier release. */}}
+{{- define "joypod.helmHooks" -}}{{- if ne (toString .Values.helmHooks) "false" }}yes{{ end }}{{- end }}
 
 {{/* The name of a Job: a Job cannot be changed, so that one of other values, or of another chart, is another one. */}}
 {{- define "joypod.jobName" -}}
