@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
+import { installationName } from "#contracts/crd/installation.ts";
 import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { ticketSigningKey } from "#contracts/streamTicket.ts";
@@ -127,6 +128,7 @@ const Variables = z.object({
   AUTH_PROVIDERS_FILE: providersFile,
   SIGN_IN_PAGE_URL: z.union([z.literal(""), z.url({ protocol: /^https?$/, error: "must be an http or https address" })]).default(""),
   SESSIONS_NAMESPACE: words("joypod-sessions"),
+  INSTALLATION: z.string().trim().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
   POD_NAMESPACE: words("joypod"),
   POD_NAME: words("api"),
   KUBECONFIG: z.string().trim().default(""),
@@ -239,6 +241,7 @@ export function readConfig(environment: Environment) {
     },
     cluster: {
       sessionsNamespace: env.SESSIONS_NAMESPACE,
+      installation: env.INSTALLATION,
       releaseNamespace: env.POD_NAMESPACE,
       identity: env.POD_NAME,
       kubeconfig: env.KUBECONFIG === "" ? undefined : env.KUBECONFIG,

@@ -1,3 +1,4 @@
+import { foreignBecause } from "#contracts/crd/installation.ts";
 import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
 import { Controller } from "#kube/controller.ts";
 import { EventRecorder } from "#kube/eventRecorder.ts";
@@ -120,6 +121,8 @@ export class Agent {
     if (!this.#isStarted) return "The agent has not started: another one may still serve this node.";
     const watches = Object.values(this.#watches);
     if (watches.some(({ hasSynced }) => !hasSynced)) return "The state of the cluster has not been read yet.";
+    const taken = this.#takenBecause();
+    if (taken !== undefined) return taken;
     const isSilent = watches.every(({ silentForMs }) => (silentForMs ?? 0) > silenceMs);
     return isSilent ? "The API server has not been heard for five minutes." : undefined;
   }
@@ -155,8 +158,16 @@ export class Agent {
     });
   }
 
+  /** Undefined also while another installation has the node: then there is nothing to do here, and nothing to say. */
   #gameNode() {
-    return this.#watches.gameNode.cache.get(this.#deps.config.node);
+    return this.#takenBecause() === undefined ? this.#watches.gameNode.cache.get(this.#deps.config.node) : undefined;
+  }
+
+  /** Why another installation has the node; undefined when none has. */
+  #takenBecause(): string | undefined {
+    const { node, installation } = this.#deps.config;
+    const gameNode = this.#watches.gameNode.cache.get(node);
+    return gameNode && foreignBecause(gameNode, installation);
   }
 
   #holdRoot(signal: AbortSignal): Promise<RootLock> {
@@ -169,7 +180,8 @@ export class Agent {
   #onGameNodeChange(): void {
     this.#takeDesired();
     // The first heartbeat need not wait for the next turn.
-    if (this.#gameNode()?.status?.heartbeat === undefined) this.#reporter.changed();
+    if (!this.#reporter.hasReported || this.#gameNode()?.status?.heartbeat === undefined) this.#reporter.changed();
+
   }
 
   /** Fills wait until it is known what is in use: making room for them must not evict that. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { installationName } from "#contracts/crd/installation.ts";
 import { objectName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
@@ -7,6 +8,7 @@ import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 const Variables = z.object({
   NODE_NAME: z.string().min(1),
   SESSIONS_NAMESPACE: objectName.default("joypod-sessions"),
+  INSTALLATION: z.string().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
   NODE_ROOT: z.string().regex(/^\/[^\0]*[^/\0]$/, "must be an absolute path without a trailing slash").default("/var/lib/joypod"),
   CACHE_BUDGET_BYTES: z.coerce.number().int().min(0).default(0),
   CHECK_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(30),
@@ -27,6 +29,8 @@ export function readConfig(environment: Environment) {
   return {
     node: env.NODE_NAME,
     sessionsNamespace: env.SESSIONS_NAMESPACE,
+    /** What tells this installation's GameNode from that of others in the cluster. */
+    installation: { name: env.INSTALLATION, sessionsNamespace: env.SESSIONS_NAMESPACE },
     root: env.NODE_ROOT,
     cacheBudgetBytes: env.CACHE_BUDGET_BYTES,
     checkIntervalMs: env.CHECK_INTERVAL_SECONDS * 1000,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { installationName } from "#contracts/crd/installation.ts";
 import { nodeName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
@@ -60,6 +61,7 @@ const tolerationList = z.string().default("[]").transform((text, context): unkno
 
 const Variables = z.object({
   SESSIONS_NAMESPACE: words("joypod-sessions"),
+  INSTALLATION: z.string().trim().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
   GAME_NODE_SELECTOR: labelPairs,
   GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
   GPU_GAME_RESOURCE_NAME: z.string().trim().default(""),
@@ -137,6 +139,8 @@ export function readConfig(environment: Environment) {
     gpu,
     tolerations,
     softwareSlots: env.SOFTWARE_SLOTS,
+    /** What tells this installation's objects from those of others in the cluster. */
+    installation: { name: env.INSTALLATION, sessionsNamespace: env.SESSIONS_NAMESPACE },
     /** Off where session pods have a priority class, too: they may push other pods off their node, and only the scheduler knows which. */
     countsOtherPods: env.COUNT_OTHER_PODS === "on" && env.SESSION_POD_PRIORITY_CLASS === "",
     /** What a session's pod requests beside what its game asks for. */

@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { foreignBecause, type Installation } from "#contracts/crd/installation.ts";
 import { nodes, pods } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Controller } from "#kube/controller.ts";
@@ -59,6 +60,7 @@ export interface OperatorOptions {
 
 /** The three controllers over one set of watches. Only a leader may start the controllers; anybody may watch. */
 export class Operator {
+  readonly #installation: Installation;
   readonly #reflectors: Reflectors;
   readonly #controllers: Controller[];
   readonly #events: EventRecorder;
@@ -71,10 +73,11 @@ export class Operator {
   readonly #relays: RepeatedJob | undefined;
 
   constructor({ transport, config, clock, logger, registry, kubeMetrics }: OperatorOptions) {
+    this.#installation = config.installation;
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
     const cluster = createCluster();
     const heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
-    this.#reflectors = createReflectors({ transport, cluster, sessionsNamespace: config.sessionsNamespace, countsOtherPods: config.countsOtherPods, clock, logger, metrics });
+    this.#reflectors = createReflectors({ transport, cluster, sessionsNamespace: config.sessionsNamespace, installation: config.installation, countsOtherPods: config.countsOtherPods, clock, logger, metrics });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
     const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger });
@@ -101,7 +104,7 @@ export class Operator {
     this.#controllers = [
       createNodeController({
         ...common, nodeLosses, fillPlan: new FillPlan(common), nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
-        gameSessions: new ResourceClient(transport, gameSessions), sessionsNamespace: config.sessionsNamespace, rules: config, podOverhead: config.podOverhead, usedThrottle: new Throttle(clock, unimportantWriteMs),
+        gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, usedThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
         ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),
@@ -129,8 +132,12 @@ export class Operator {
     await Promise.all(reflectors.map((reflector) => reflector.waitForSync(signal)));
   }
 
-  /** Starts the controllers, and resolves when they run. */
+  /** Starts the controllers, and resolves when they run. Throws, before anything is written, when another installation has GameNodes under this one's name. */
   async lead(signal?: AbortSignal): Promise<void> {
+    for (const gameNode of this.#reflectors.gameNodes.cache.list()) {
+      const reason = foreignBecause(gameNode, this.#installation);
+      if (reason !== undefined) throw new Error(reason);
+    }
     this.#isLeading = true;
     this.#showFigures();
     this.#networkProbe.start();

@@ -24,7 +24,7 @@ const kinds: readonly { kind: Kind; reasons: readonly string[] }[] = [
       "failureReasons", "gameSessionEventReasons",
     ],
   },
-  { kind: gameCacheKind, reasons: ["cacheReadyReasons", "cacheProgressReasons"] },
+  { kind: gameCacheKind, reasons: ["cacheReadyReasons", "cacheProgressReasons", "cacheStalledReasons"] },
   { kind: gameNodeKind, reasons: ["nodeReadyReasons", "drainingReasons", "lostReasons", "gpuNotSharedReasons", "architectureSupportedReasons", "rootExecutableReasons", "rootWritableReasons", "spaceLeftReasons",
     "clockInStepReasons", "portsFreeReasons", "reachableReasons", "storeReachableReasons", "diskPressureReasons", "sessionsSetAsideReasons", "gameNodeEventReasons"] },
 ];

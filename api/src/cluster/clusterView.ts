@@ -1,6 +1,7 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { gameNodeSelectorOf } from "#contracts/crd/installation.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { KubeMetrics } from "#kube/metrics.ts";
 import { keyOfRef, type KubeObject, type Stored } from "#kube/object.ts";
@@ -16,6 +17,8 @@ import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts
 export interface ClusterViewOptions {
   transport: KubeTransport;
   sessionsNamespace: string;
+  /** Name of the installation whose game nodes are followed. */
+  installation: string;
   logger: Logger;
   metrics: KubeMetrics;
 }
@@ -29,18 +32,19 @@ export class ClusterView {
   readonly sessionLoads: SessionLoads;
   readonly #namespace: string;
 
-  constructor({ transport, sessionsNamespace, logger, metrics }: ClusterViewOptions) {
+  constructor({ transport, sessionsNamespace, installation, logger, metrics }: ClusterViewOptions) {
     this.#namespace = sessionsNamespace;
-    const reflect = <T extends KubeObject>(type: ResourceType<T>): Reflector<T> => new Reflector<T>({
+    const reflect = <T extends KubeObject>(type: ResourceType<T>, labelSelector?: string): Reflector<T> => new Reflector<T>({
       client: new ResourceClient(transport, type),
       cache: new ObjectCache<T>({ logger }),
       namespace: type.namespaced ? sessionsNamespace : undefined,
+      labelSelector,
       logger,
       metrics: metrics.reflector(type.plural),
     });
     this.gameSessions = reflect(gameSessions);
     this.gameCaches = reflect(gameCaches);
-    this.gameNodes = reflect(gameNodes);
+    this.gameNodes = reflect(gameNodes, gameNodeSelectorOf({ name: installation }));
     this.sessionLoads = new SessionLoads(this.gameSessions.cache);
   }
 

@@ -16,13 +16,14 @@ export interface ClusterConnection {
 
 /** Everything that speaks to the Kubernetes API server. Nothing is asked of it yet. */
 export function connectCluster(
-  { kubeconfig, sessionsNamespace }: { kubeconfig: string | undefined; sessionsNamespace: string }, logger: Logger, metrics: KubeMetrics,
+  { kubeconfig, sessionsNamespace, installation }: { kubeconfig: string | undefined; sessionsNamespace: string; installation: string },
+  logger: Logger, metrics: KubeMetrics,
 ): ClusterConnection {
   const options = { userAgent: "joypod-api", metrics: metrics.requests };
   const kube = kubeconfig === undefined ? KubeTransport.fromDefault(options) : KubeTransport.fromFile(kubeconfig, options);
   return {
     kube,
-    cluster: new ClusterView({ transport: kube, sessionsNamespace, logger, metrics }),
+    cluster: new ClusterView({ transport: kube, sessionsNamespace, installation, logger, metrics }),
     gameSessionWriter: new GameSessionWriter(kube, sessionsNamespace),
     gameCacheWriter: new GameCacheWriter(kube, sessionsNamespace),
   };

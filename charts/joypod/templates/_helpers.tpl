@@ -47,9 +47,22 @@ podSelector:
 
 {{/* Annotations of what runs before everything else of an installation or upgrade and is removed afterwards, by its weight. */}}
 {{- define "joypod.hookBeforeAll" -}}
+{{- if include "joypod.helmHooks" .root }}
 helm.sh/hook: pre-install,pre-upgrade
-helm.sh/hook-weight: {{ . | quote }}
+helm.sh/hook-weight: {{ .weight | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- else }}
+{}
+{{- end }}
+{{- end }}
+
+{{/* "yes" where what runs before the rest does so by Helm's hooks; also with values of an earlier release. */}}
+{{- define "joypod.helmHooks" -}}{{- if ne (toString .Values.helmHooks) "false" }}yes{{ end }}{{- end }}
+
+{{/* The name of a Job: a Job cannot be changed, so that one of other values, or of another chart, is another one. */}}
+{{- define "joypod.jobName" -}}
+{{- $root := .root -}}
+{{ include "joypod.name" . }}-{{ printf "%s %s %s" $root.Chart.Version $root.Chart.AppVersion (toJson $root.Values) | sha256sum | trunc 8 }}
 {{- end }}
 
 {{- define "joypod.podSecurity" -}}

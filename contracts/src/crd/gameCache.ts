@@ -61,8 +61,8 @@ export type GameCacheStatus = z.infer<typeof GameCacheStatus>;
 
 export type GameCache = KindObject<GameCacheSpec, GameCacheStatus>;
 
-/** Conditions of a GameCache; the operator writes both. */
-export type GameCacheConditionType = "Ready" | "Progressing";
+/** Conditions of a GameCache; the operator writes all of them. Stalled is the one by which kstatus tells a failure from work that goes on. */
+export type GameCacheConditionType = "Ready" | "Progressing" | "Stalled";
 
 export const gameCacheKind: Kind = {
   group, version, kind: "GameCache", plural: "gamecaches", singular: "gamecache", shortNames: ["gcache"], namespaced: true,

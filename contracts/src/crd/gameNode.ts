@@ -96,6 +96,7 @@ export const gameNodeKind: Kind = {
     { name: "Draining", type: "string", jsonPath: ".status.conditions[?(@.type==\"Draining\")].status", description: "No game node any more, with sessions or saves left." },
     { name: "GpuNotShared", type: "string", jsonPath: ".status.conditions[?(@.type==\"GpuNotShared\")].reason", description: "Whether both containers of a session reach the GPU, or what keeps one from it.", priority: 1 },
     { name: "Free", type: "integer", jsonPath: ".status.cache.freeBytes", description: "Bytes left for games.", priority: 1 },
+    { name: "Installation", type: "string", jsonPath: ".metadata.labels.joypod\\.dev/installation", description: "Installation that it belongs to; empty for the one without a name.", priority: 1 },
     { name: "Heartbeat", type: "date", jsonPath: ".status.heartbeat.renewedAt", description: "Last word of the agent." },
     { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the node was first seen." },
   ],

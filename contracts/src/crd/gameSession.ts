@@ -191,6 +191,7 @@ export const gameSessionKind: Kind = {
     { name: "Node", type: "string", jsonPath: ".status.nodeName", description: "Game node." },
     { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Whether the stream can be opened." },
     { name: "Reason", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].reason", description: "Why it is, or is not, ready." },
+    { name: "Ended", type: "string", jsonPath: ".status.stopReason", description: "Why it ended or is ending." },
     { name: "Accelerated", type: "string", jsonPath: ".status.conditions[?(@.type==\"Accelerated\")].status", description: "Whether the GPU that it was to have renders it; empty without one." },
     { name: "Renderer", type: "string", jsonPath: ".status.stream.renderer", description: "What renders.", priority: 1 },
     { name: "Encoder", type: "string", jsonPath: ".status.stream.encoder", description: "What encodes the video.", priority: 1 },

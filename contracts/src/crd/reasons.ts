@@ -167,7 +167,7 @@ export const unsetReasons = {
   nodeAgentSilent: "NodeAgentSilent",
   /** `Unknown`, by the node agent: it has not come so far. */
   notYet: "NotYet",
-  /** `False`, by the operator, in PodReady, StreamReady and Ready: the session is over. */
+  /** `False`, by the operator, in PodReady and StreamReady: the session is over. Ready is there no more. */
   finished: "Finished",
 } as const;
 
@@ -262,6 +262,14 @@ export const cacheProgressReasons = {
   nodesFailed: "NodesFailed",
   /** `False`, by the operator: there is nothing left to fetch. */
   settled: "Settled",
+} as const;
+
+/** Condition Stalled of a GameCache, which tools that wait for objects read as a failure. */
+export const cacheStalledReasons = {
+  /** `True`, by the operator: some nodes could not fetch the current version, and no other node fetches it. The failed ones try again by themselves. */
+  nodesFailed: "NodesFailed",
+  /** `False`, by the operator: nodes hold the version, fetch it, or wait for their turn. */
+  noFailure: "NoFailure",
 } as const;
 
 /** Condition Ready of a GameNode. */
@@ -414,6 +422,8 @@ export const sessionsSetAsideReasons = {
 
 /** Events on a GameNode. */
 export const gameNodeEventReasons = {
+  /** By the operator, on the Node: another installation has it as a game node, so that this one leaves it alone. */
+  nodeTaken: "NodeTaken",
   /** By the node agent: it has stored the save of a session that is gone from the cluster; no slot may point to it. */
   orphanedSave: "OrphanedSave",
   /** By the node agent: it has set a session's folder aside, which cannot be read. */
@@ -432,4 +442,5 @@ export type UnsetReason = ValueOf<typeof unsetReasons>;
 export type OwnFailureReason = ValueOf<typeof failureReasons>;
 export type CacheReadyReason = ValueOf<typeof cacheReadyReasons>;
 export type CacheProgressReason = ValueOf<typeof cacheProgressReasons>;
+export type CacheStalledReason = ValueOf<typeof cacheStalledReasons>;
 export type NodeReadyReason = ValueOf<typeof nodeReadyReasons>;

@@ -49,6 +49,11 @@ export class NodeReporter {
     this.#options = options;
   }
 
+  /** Whether the status was written by this process. */
+  get hasReported(): boolean {
+    return this.#conditions !== undefined;
+  }
+
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -95,7 +100,9 @@ export class NodeReporter {
   }
 
   async #write(): Promise<void> {
-    const { node, client, cache, agentVersion, clock } = this.#options;
+    const { node, client, cache, agentVersion, clock, gameNode } = this.#options;
+    // Not yet made, or not this installation's.
+    if (gameNode() === undefined) return;
     const now = clock.now();
     const conditions = this.#conditionsNow(now, await this.#options.keptFolders());
     const status = { conditions, cache: await cache.report(), heartbeat: { renewedAt: toApiTime(now), agentVersion } };

@@ -1,3 +1,4 @@
+import { gameNodeSelectorOf, type Installation } from "#contracts/crd/installation.ts";
 import { labels } from "#contracts/crd/names.ts";
 import { nodes, pods } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -19,6 +20,8 @@ export interface ReflectorsDeps {
   transport: KubeTransport;
   cluster: Cluster;
   sessionsNamespace: string;
+  /** Whose GameNodes are watched. */
+  installation: Installation;
   /** Whether what other pods request is counted: it takes the right to list all pods. */
   countsOtherPods: boolean;
   clock: Clock;
@@ -30,7 +33,7 @@ export interface ReflectorsDeps {
 export type Reflectors = ReturnType<typeof createReflectors>;
 
 /** Creates one reflector per kind, not yet started; of pods it watches those of sessions, and counts what others request. */
-export function createReflectors({ transport, cluster, sessionsNamespace, countsOtherPods, clock, logger, metrics }: ReflectorsDeps) {
+export function createReflectors({ transport, cluster, sessionsNamespace, installation, countsOtherPods, clock, logger, metrics }: ReflectorsDeps) {
   const reflect = <T extends KubeObject, I extends string>(type: ResourceType<T>, cache: ObjectCache<T, I>, selection: Selection) =>
     new Reflector({
       client: new ResourceClient(transport, type), cache, ...selection, clock, logger, metrics: metrics.reflector(type.plural),
@@ -39,7 +42,7 @@ export function createReflectors({ transport, cluster, sessionsNamespace, counts
   return {
     gameSessions: reflect(gameSessions, cluster.gameSessions, inSessions),
     gameCaches: reflect(gameCaches, cluster.gameCaches, inSessions),
-    gameNodes: reflect(gameNodes, cluster.gameNodes, {}),
+    gameNodes: reflect(gameNodes, cluster.gameNodes, { labelSelector: gameNodeSelectorOf(installation) }),
     nodes: reflect(nodes, cluster.nodes, {}),
     pods: reflect(pods, cluster.pods, { ...inSessions, labelSelector: labels.gameSession }),
     ...(countsOtherPods ? { otherPods: reflect(otherPods, cluster.otherPods, { fieldSelector: otherPodsSelector(sessionsNamespace) }) } : {}),

@@ -8,6 +8,7 @@ const Variables = z.object({
   POD_NAMESPACE: z.string().trim().min(1),
   DEPLOYMENTS: names,
   DRAIN_SECONDS: z.coerce.number().int().min(0).max(3600),
+  JOB_NAME: z.string().trim().default(""),
 }).transform((variables) => ({
   sessionsNamespace: variables.SESSIONS_NAMESPACE,
   releaseNamespace: variables.POD_NAMESPACE,
@@ -15,6 +16,8 @@ const Variables = z.object({
   deployments: variables.DEPLOYMENTS,
   /** How long sessions have for a graceful end. */
   drainSeconds: variables.DRAIN_SECONDS,
+  /** The Job that runs this; undefined where it need not be asked whether a hook made it. */
+  jobName: variables.JOB_NAME === "" ? undefined : variables.JOB_NAME,
 }));
 
 export type DrainConfig = z.infer<typeof Variables>;

@@ -12,6 +12,7 @@ import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { DrainConfig } from "./config.ts";
 import { allowNewSessions, refuseNewSessions } from "./sessionQuota.ts";
+import { isAppliedAsText } from "./ownJob.ts";
 import { haveNoPods, scaleToZero } from "./stopDeployments.ts";
 
 /** What draining works with. */
@@ -30,9 +31,14 @@ const programsEndMs = 25_000;
  * Leaves nothing behind that only a running Joypod could finish, so that the release and its namespaces can be removed. New sessions are
  * refused, those that play end as if they were deleted, with their saves stored; then the programs are stopped, and what still waits for
  * them, after `drainSeconds`, is released. Each session whose last save was not stored is named in the log: it stays on its node's disk.
+ * A Job that came with the rest of the chart's text, by a tool that knows no hooks, does nothing.
  */
 export async function drainRelease(deps: DrainDeps): Promise<void> {
   const { transport, config, logger } = deps;
+  if (config.jobName !== undefined && await isAppliedAsText(transport, config.releaseNamespace, config.jobName)) {
+    logger.warn({ job: config.jobName }, "This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow.");
+    return;
+  }
   await refuseNewSessions(transport, config.sessionsNamespace);
   const hasEnded = await waitUntil(deps, config.drainSeconds * 1000, () => deleteSessions(deps));
   logger.info({ hasEnded }, hasEnded ? "All game sessions have ended." : "Some game sessions did not end in time; they are released.");

@@ -17,4 +17,6 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
 export const releaseNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: ["apps"], resources: ["deployments/scale"], resourceNames: ["{{ .Release.Name }}-api", "{{ .Release.Name }}-operator"], verbs: ["get", "patch"] },
   { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+  // Its own Job, which says who made it.
+  { apiGroups: ["batch"], resources: ["jobs"], resourceNames: ['{{ include "joypod.jobName" (dict "root" . "component" "drain") }}'], verbs: ["get"] },
 ];

@@ -18,6 +18,7 @@ describe("the chart's policy on nodes", function () {
     expect(await chart.errorOf(operator, patch(labels({ [nodeAgentLabel]: "true" })))).to.equal(undefined);
     const refused: KubeRequest[] = [
       patch(labels({ zone: "b" })), patch(labels({ zone: null })), patch(labels({ [nodeAgentLabel]: "true", other: "1" })),
+      patch(labels({ [nodeAgentLabel]: "staging" })),
       patch({ metadata: { annotations: { kept: "no" } } }), patch({ metadata: { finalizers: ["joypod.dev/test"] } }),
       patch({ spec: { unschedulable: true } }), patch({ spec: { taints: [{ key: "a", effect: "NoExecute" }] } }),
       patch({ status: { allocatable: { cpu: "1" } } }, "/status"),

@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
@@ -102,7 +103,7 @@ describe("the chart", () => {
   });
 
   it("makes secrets before all else, with rights that end with it", async () => {
-    const hooks = (await render(...values("bundled"))).filter(({ metadata }) => metadata.name === "joypod-make-secrets");
+    const hooks = (await render(...values("bundled"))).filter(({ metadata }) => metadata.name.startsWith("joypod-make-secrets"));
     expect(hooks.map(({ kind }) => kind)).to.have.members(["ServiceAccount", "Role", "RoleBinding", "Job"]);
     for (const { kind, metadata: { annotations } } of hooks) {
       expect(annotations, kind).to.deep.equal({
@@ -166,10 +167,13 @@ describe("the chart", () => {
     expect(annotationsOf(await render(...values("bundled")))).to.deep.equal(["keep", "keep", "keep"]);
     expect(annotationsOf(await render(...values("bundled"), "--set", "crds.keep=false"))).to.deep.equal([undefined, undefined, undefined]);
     expect(annotationsOf(await render(...values("bundled"), "--set", "crds.install=false"))).to.be.empty;
+    const { version } = parse(await readFile(join(chart, "Chart.yaml"), "utf8")) as { version: string };
+    const definitions = (await render(...values("bundled"))).filter(({ kind }) => kind === "CustomResourceDefinition");
+    for (const { metadata } of definitions) expect(metadata.annotations?.["joypod.dev/definitions-version"], metadata.name).to.equal(version);
   });
 
   it("migrates by a hook with external stores and before the API starts with bundled ones", async () => {
-    const hooks = (await render(...values("external"))).filter(({ kind, metadata }) => kind === "Job" && metadata.name === "joypod-migrate");
+    const hooks = (await render(...values("external"))).filter(({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-migrate-"));
     expect(hooks[0]?.metadata.annotations?.["helm.sh/hook"]).to.equal("pre-install,pre-upgrade");
     const api = (await render(...values("bundled"))).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api");
     expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { installationLabel } from "#contracts/crd/installation.ts";
 import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
@@ -24,6 +25,24 @@ describe("Node agent: status of its node", function () {
     expect(status?.cache?.freeBytes).to.be.within(1, 2 ** 30);
     expect(Date.now() - Date.parse(status?.heartbeat?.renewedAt ?? "")).to.be.below(20_000);
     expect(status?.conditions?.find(({ type }) => type === "DiskPressure")?.status).to.equal("False");
+  });
+
+  it("leaves a node alone that another installation has, says so, and serves it when that is gone", async () => {
+    const source = await fixture.createGame();
+    await fixture.nodes.create({
+      metadata: { name: fixture.node, labels: { [installationLabel]: "staging" } }, spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned: false, hold: false }] },
+    });
+    await fixture.startAgent();
+    await eventually(() => fixture.unreadyBecause()?.includes("belongs to the installation staging"), { timeoutMs: 20_000, what: "the agent to say whose the node is" });
+    expect((await fixture.gameNode()).status).to.equal(undefined);
+    await fixture.nodes.delete({ name: fixture.node });
+    await fixture.createGameNode();
+    const { status } = await eventually(async () => {
+      const gameNode = await fixture.gameNode();
+      return gameNode.status?.heartbeat !== undefined && gameNode;
+    }, { timeoutMs: 5_000, what: "the first report, without waiting for the next heartbeat" });
+    expect(status?.cache?.entries).to.deep.equal([]);
+    expect(fixture.unreadyBecause()).to.equal(undefined);
   });
 
   it("downloads what the operator desires there, and shows each state", async () => {

@@ -13,6 +13,7 @@ import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const release = "drained";
+const jobNameOf = (manager: string): string => `${release}-drain-${manager}`;
 
 describe("draining a release", function () {
   this.timeout(90_000);
@@ -29,10 +30,10 @@ describe("draining a release", function () {
   });
 
   /** Drains as the chart's job does, with its rights; the fixture's namespace is both of the release's. */
-  async function drain(drainSeconds: number): Promise<string[]> {
+  async function drain(drainSeconds: number, jobName?: string): Promise<string[]> {
     const sentences: string[] = [];
     const note: LogLine = (_, sentence) => void sentences.push(sentence);
-    const config = { sessionsNamespace: fixture.namespace, releaseNamespace: fixture.namespace, deployments: [`${release}-api`, `${release}-operator`], drainSeconds };
+    const config = { sessionsNamespace: fixture.namespace, releaseNamespace: fixture.namespace, deployments: [`${release}-api`, `${release}-operator`], drainSeconds, jobName };
     await drainRelease({ transport, config, clock: systemClock, logger: { ...silentLogger, info: note, warn: note } });
     return sentences;
   }
@@ -45,6 +46,24 @@ describe("draining a release", function () {
     expect(sentences).to.include("All game sessions have ended.");
     expect(await fixture.sessions.find({ name, namespace: fixture.namespace })).to.equal(undefined);
     await fixture.launch();
+  });
+
+  it("does nothing when its Job was applied with the chart's text, and drains when Helm has made it", async () => {
+    await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch();
+    await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
+    const { admin } = await sharedKubeApiServer();
+    const makeJob = (fieldManager: string): Promise<unknown> => admin.request({
+      method: "PATCH", path: `/apis/batch/v1/namespaces/${fixture.namespace}/jobs/${jobNameOf(fieldManager)}`, query: { fieldManager, force: true }, contentType: "application/apply-patch+yaml",
+      body: {
+        apiVersion: "batch/v1", kind: "Job", metadata: { name: jobNameOf(fieldManager) },
+        spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "drain", image: "drain" }] } } },
+      },
+    });
+    for (const manager of ["kubectl", "helm"]) await makeJob(manager);
+    expect(await drain(30, jobNameOf("kubectl"))).to.deep.equal(["This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow."]);
+    expect((await fixture.sessions.get({ name, namespace: fixture.namespace })).metadata.deletionTimestamp).to.equal(undefined);
+    expect(await drain(30, jobNameOf("helm"))).to.include("All game sessions have ended.");
   });
 
   it("refuses new sessions while it waits", async () => {
@@ -125,7 +144,7 @@ async function drainTransport(namespace: string): Promise<KubeTransport> {
   const server = await sharedKubeApiServer();
   const account = { namespace, name: "drain" };
   const rules = [...clusterRules, ...sessionsNamespaceRules, ...releaseNamespaceRules].map((rule) => ({
-    ...rule, ...(rule.resourceNames && { resourceNames: rule.resourceNames.map((name) => name.replace("{{ .Release.Name }}", release)) }),
+    ...rule, ...(rule.resourceNames && { resourceNames: rule.resourceNames.flatMap((name) => (name.includes("jobName") ? ["kubectl", "helm"].map(jobNameOf) : [name.replace("{{ .Release.Name }}", release)])) }),
   }));
   return KubeTransport.fromFile((await server.asServiceAccount(account, rules, { roleNamespace: namespace })).kubeconfigPath);
 }

@@ -7,6 +7,7 @@ import { anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aDigest } from "#test/factories/gameSession.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { kstatusOf } from "#test/support/cluster/kstatus.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const slug = "the-question";
@@ -55,6 +56,7 @@ describe("GameCache controller", function () {
     const downloading = await cache(({ status }) => status?.nodes?.[0]?.state === "Downloading", "a download");
     expect(downloading.status?.nodes?.[0]).to.include({ progressPercent: 40 });
     expect(ready(downloading)).to.equal("Filling");
+    expect(kstatusOf(downloading)).to.equal("InProgress");
 
     await report(0, aCacheEntry());
     await desired((all) => turns(all).join() === "false,false,true", "the second node's turn");
@@ -63,9 +65,12 @@ describe("GameCache controller", function () {
     await report(2, aCacheEntry());
     const failed = await cache(({ status }) => status?.failedNodes === 1 && status.cachedNodes === 2, "one failed node");
     expect(ready(failed)).to.equal("NodesFailed");
+    expect(kstatusOf(failed)).to.equal("Failed");
     expect(failed.status?.nodes?.find(({ state }) => state === "Failed")?.reason).to.equal("entry ../x is refused");
     await report(1, aCacheEntry());
-    expect(ready(await cache(({ status }) => status?.cachedNodes === 3, "three filled nodes"))).to.equal("AllNodesCached");
+    const filled = await cache(({ status }) => status?.cachedNodes === 3, "three filled nodes");
+    expect(ready(filled)).to.equal("AllNodesCached");
+    expect(kstatusOf(filled)).to.equal("Current");
     expect(await eventually(async () => (await fixture.eventsOf(slug)).includes("AllNodesCached"), { what: "an event" })).to.equal(true);
   });
 
@@ -96,7 +101,9 @@ describe("GameCache controller", function () {
     const [node = ""] = fixture.nodeNames;
     fixture.components.behaviour.nodesWithoutContent.add(node);
     await fixture.createCache(slug, { placement: { policy: "OnDemand" } });
-    expect(ready(await cache((found) => found.status !== undefined, "a status"))).to.equal("OnDemand");
+    const onDemand = await cache((found) => found.status !== undefined, "a status");
+    expect(ready(onDemand)).to.equal("OnDemand");
+    expect(kstatusOf(onDemand)).to.equal("Current");
     const { metadata } = await fixture.launch();
     const [list = []] = await desired((all) => all[0]?.length === 1, "the session's version");
     expect(list[0]).to.deep.include({ digest: aDigest, priority: 1000, hold: false, source: anArchiveSource() });

@@ -6,6 +6,7 @@ import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/object.ts";
 import type { Operator } from "#operator/operator.ts";
 import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { kstatusOf } from "#test/support/cluster/kstatus.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
@@ -46,6 +47,14 @@ describe("GameNode controller", function () {
     await set({ GPU_RESOURCE_NAME: "nvidia.com/gpu" });
     await fixture.nodes.mergePatchStatus({ name }, { status: { allocatable: { "nvidia.com/gpu": "4" }, capacity: { "nvidia.com/gpu": "4" } } });
     await gameNode(({ status }) => status?.capacity?.slots === 4, "four slots");
+  });
+
+  it("is current for kstatus, also after what it shall hold has changed", async () => {
+    await set();
+    await fixture.createCache("the-question");
+    await eventually(async () => (await fixture.gameNodes.get({ name })).spec.desired.length === 1, { what: "the cache's version to be asked for" });
+    fixture.clock.jump(2000);
+    await gameNode((found) => (found.metadata.generation ?? 0) > 1 && kstatusOf(found) === "Current", "a node that is current again");
   });
 
   it("offers sessions what pods of other namespaces leave of the node", async () => {

@@ -76,8 +76,8 @@ export class FakeOperator {
   /** The session has ended, with all that belongs to it. */
   async finish(id: string, status: GameSessionStatus = {}): Promise<void> {
     const before = (await this.session(id)).status;
-    const news = [aCondition("Ready", { status: "False" }), ...(status.conditions ?? [aCondition("SavePersisted")]), aCondition("Finished")];
-    const kept = (before?.conditions ?? []).filter(({ type }) => !news.some((condition) => condition.type === type));
+    const news = [...(status.conditions ?? [aCondition("SavePersisted")]), aCondition("Finished")];
+    const kept = (before?.conditions ?? []).filter(({ type }) => type !== "Ready" && !news.some((condition) => condition.type === type));
     await this.report(id, {
       phase: "Finished", finishedAt: new Date().toISOString(),
       ...status,

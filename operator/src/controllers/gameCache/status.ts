@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
 import type { GameCache, GameCacheConditionType, GameCacheNodeState, GameCacheStatus } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
-import { cacheProgressReasons, cacheReadyReasons, type CacheProgressReason, type CacheReadyReason } from "#contracts/crd/reasons.ts";
+import {
+  cacheProgressReasons, cacheReadyReasons, cacheStalledReasons, type CacheProgressReason, type CacheReadyReason, type CacheStalledReason,
+} from "#contracts/crd/reasons.ts";
 import { setCondition } from "#kube/conditions.ts";
 import { fillOf, type FillNode } from "../../content/fill.ts";
 
@@ -70,8 +72,9 @@ interface Counts {
 type Finding<T extends GameCacheConditionType, R> = Pick<Condition, "status" | "message"> & { type: T; reason: R };
 type Readiness = Finding<"Ready", CacheReadyReason>;
 type Progress = Finding<"Progressing", CacheProgressReason>;
+type Stall = Finding<"Stalled", CacheStalledReason>;
 
-function findingsOf({ spec }: GameCache, counts: Counts): (Readiness | Progress)[] {
+function findingsOf({ spec }: GameCache, counts: Counts): (Readiness | Progress | Stall)[] {
   const { totalNodes, cachedNodes, pendingNodes, failedNodes } = counts;
   const summary = `${cachedNodes} of ${totalNodes} nodes hold the current version.`;
   const isProgressing = pendingNodes > 0 && !spec.suspend;
@@ -83,6 +86,9 @@ function findingsOf({ spec }: GameCache, counts: Counts): (Readiness | Progress)
       reason: progressReason(spec, isProgressing, failedNodes),
       message: summary,
     },
+    failedNodes > 0 && !isProgressing
+      ? { type: "Stalled", status: "True", reason: cacheStalledReasons.nodesFailed, message: `${summary} ${failedNodes} could not get it.` }
+      : { type: "Stalled", status: "False", reason: cacheStalledReasons.noFailure, message: summary },
   ];
 }
 

@@ -106,7 +106,7 @@ function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
   return { type: "GpuNotShared", ...gpuSharingOf(node, gpu) };
 }
 
-/** Returns whether the status differs from the GameNode's; `used`: only in what sessions take, or other pods leave to them. */
+/** Returns whether the status differs from the GameNode's; `used`: only in what sessions take, or other pods leave to them, or in the spec that was seen. */
 export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "major" {
   const before = gameNode?.status;
   const essence = (status: GameNodeStatus | undefined) => {
@@ -114,7 +114,8 @@ export function differenceOf(gameNode: GameNode | undefined, after: OperatorNode
     return { conditions: conditions.map((condition) => [condition?.status, condition?.reason]), capacity: { ...status?.capacity, used: 0, offered: undefined }, addresses: status?.addresses };
   };
   if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
-  const isSame = before?.capacity?.used === after.capacity?.used && isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered);
+  const isSame = before?.capacity?.used === after.capacity?.used && isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered)
+    && before?.observedGeneration === after.observedGeneration;
   return isSame ? "none" : "used";
 }
 

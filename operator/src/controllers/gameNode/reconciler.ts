@@ -2,13 +2,16 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import { agentLabelValueOf, foreignBecause, marksOf, sessionsNamespaceAnnotation, type Installation } from "#contracts/crd/installation.ts";
 import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
+import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
-import { isConflict, isNotFound } from "#kube/errors.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
+import type { EventSink } from "#kube/eventRecorder.ts";
 import { isDeleting } from "#kube/finalizers.ts";
-import { ownedBy, type Stored } from "#kube/object.ts";
+import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
@@ -28,7 +31,8 @@ export interface NodeDeps {
   gameNodes: ResourceClient<GameNode>;
   nodes: ResourceClient<Node>;
   gameSessions: ResourceClient<GameSession>;
-  sessionsNamespace: string;
+  installation: Installation;
+  events: EventSink;
   heartbeats: Heartbeats;
   nodeLosses: NodeLosses;
   fillPlan: FillPlan;
@@ -43,11 +47,15 @@ export interface NodeDeps {
 
 /** A node that is silent is looked at again at least this often: whether it counts as lost depends on the others. */
 const silentRetryMs = 5_000;
+/** A node that another installation has is looked at again at least this often. */
+const takenRetryMs = 60_000;
 
 /** Returns a reconcile that keeps one GameNode per game node: what it shall hold, its slots, whether it takes sessions, and whether it has an agent. */
 export function createNodeReconciler(deps: NodeDeps) {
   return async (name: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const node = deps.cluster.nodes.get(name);
+    const known = deps.cluster.gameNodes.get(name);
+    if (known && foreignBecause(known, deps.installation) !== undefined) return leaveAlone(node, known, deps);
     const world = observe(name, node, deps);
     const action = nodeActionFor(world);
     if (action === "remove" || !node) {
@@ -61,11 +69,19 @@ export function createNodeReconciler(deps: NodeDeps) {
       return undefined;
     }
     const gameNode = await applyDesired(node, deps, signal);
+    if (foreignBecause(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
     const waitMs = await reportStatus({ ...world, gameNode }, action, deps, signal);
-    await labelForAgent(node, "true", deps, signal);
+    await labelForAgent(node, agentLabelValueOf(deps.installation), deps, signal);
     const silentMs = deps.nodeLosses.isSilent(name) ? silentRetryMs : 0;
     return requeue([waitMs, deps.heartbeats.staleInMs(name), silentMs]);
   };
+}
+
+/** Says on the Node that another installation has it. */
+function leaveAlone(node: Stored<Node> | undefined, gameNode: Stored<GameNode>, { events, installation }: NodeDeps): ReconcileResult {
+  const note = foreignBecause(gameNode, installation);
+  if (node && note !== undefined) events.record(node, { type: "Warning", reason: gameNodeEventReasons.nodeTaken, action: "Take", note });
+  return { requeueAfterMs: takenRetryMs };
 }
 
 function observe(name: string, node: Node | undefined, { cluster, heartbeats, nodeLosses, loads, otherRequests, podOverhead, rules, clock }: NodeDeps): NodeWorld {
@@ -96,8 +112,8 @@ async function removeGameNode(gameNode: Stored<GameNode>, { gameNodes, heartbeat
  * Asks the API server whether a node with an agent has sessions or saves that the cache does not show: without its agent they would be lost.
  * What is found goes into the cache, which brings the next pass.
  */
-async function isStillNeeded({ metadata }: Stored<Node>, { cluster, gameSessions, sessionsNamespace }: NodeDeps, signal: AbortSignal): Promise<boolean> {
-  if (metadata.labels?.[nodeAgentLabel] === undefined) return false;
+async function isStillNeeded({ metadata }: Stored<Node>, { cluster, gameSessions, installation: { sessionsNamespace, ...installation } }: NodeDeps, signal: AbortSignal): Promise<boolean> {
+  if (metadata.labels?.[nodeAgentLabel] !== agentLabelValueOf(installation)) return false;
   const { items } = await gameSessions.listAll({ namespace: sessionsNamespace, fieldSelector: `status.nodeName=${metadata.name}`, signal });
   const needing = items.filter((session) => !isFinished(session) || isSavePending(session));
   for (const session of needing) cluster.gameSessions.upsert(session);
@@ -106,11 +122,12 @@ async function isStillNeeded({ metadata }: Stored<Node>, { cluster, gameSessions
 
 /**
  * Sets the label that the node agents' DaemonSet selects by, or takes it off. A node that an admin makes no game node any more keeps it until its
- * last session and save are gone: by the admin's own label alone the agent would go first.
+ * last session and save are gone: by the admin's own label alone the agent would go first. Another installation's label is left alone.
  */
-async function labelForAgent(node: Stored<Node>, value: "true" | undefined, { cluster, nodes }: NodeDeps, signal: AbortSignal): Promise<void> {
+async function labelForAgent(node: Stored<Node>, value: string | undefined, { cluster, nodes, installation }: NodeDeps, signal: AbortSignal): Promise<void> {
   const { name, labels } = node.metadata;
-  if (labels?.[nodeAgentLabel] === value) return;
+  const current = labels?.[nodeAgentLabel];
+  if (current === value || (current !== undefined && current !== agentLabelValueOf(installation))) return;
   try {
     cluster.nodes.upsert(await nodes.mergePatch({ name }, { metadata: { labels: { [nodeAgentLabel]: value ?? null } } }, { fieldManager: fieldManagers.operator, signal }));
   } catch (error) {
@@ -118,21 +135,31 @@ async function labelForAgent(node: Stored<Node>, value: "true" | undefined, { cl
   }
 }
 
-/** Creates the GameNode, or changes what it shall hold. */
+/** Creates the GameNode, or changes what it shall hold and says whose it is. Returns it as it is when another installation has made it. */
 async function applyDesired(node: Stored<Node>, deps: NodeDeps, signal: AbortSignal): Promise<Stored<GameNode>> {
-  const { cluster, gameNodes, fillPlan } = deps;
+  const { cluster, gameNodes, fillPlan, installation } = deps;
   const { name } = node.metadata;
   const known = cluster.gameNodes.get(name);
   const desired = fillPlan.desiredOn(name);
-  if (known && isSameDesired(known.spec.desired, desired)) return known;
+  const isMarked = known?.metadata.annotations?.[sessionsNamespaceAnnotation] !== undefined;
+  if (known && isMarked && isSameDesired(known.spec.desired, desired)) return known;
+  const marks = marksOf(installation);
   const written = known
     // This is no apply: to apply an empty list in place of a full one makes the API server drop the whole spec.
-    ? await gameNodes.mergePatch({ name }, { spec: { desired } }, { fieldManager: fieldManagers.operator, signal })
-    : await gameNodes.create({
-      metadata: { name, ownerReferences: [{ ...ownedBy(node), blockOwnerDeletion: false }] }, spec: { desired },
-    }, { fieldManager: fieldManagers.operator, signal });
-  cluster.gameNodes.upsert(written);
+    ? await gameNodes.mergePatch({ name }, { ...(isMarked ? {} : { metadata: marks }), spec: { desired } }, { fieldManager: fieldManagers.operator, signal })
+    : await createOrFind(gameNodes, { metadata: { name, ...marks, ownerReferences: [{ ...ownedBy(node), blockOwnerDeletion: false }] }, spec: { desired } }, signal);
+  if (foreignBecause(written, installation) === undefined) cluster.gameNodes.upsert(written);
   return written;
+}
+
+/** Another installation's GameNode of the name is not in the cache. */
+async function createOrFind(gameNodes: ResourceClient<GameNode>, draft: Draft<GameNode>, signal: AbortSignal): Promise<Stored<GameNode>> {
+  try {
+    return await gameNodes.create(draft, { fieldManager: fieldManagers.operator, signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return gameNodes.get(draft.metadata, { signal });
+  }
 }
 
 /** Writes what changed; returns the milliseconds to wait when only the count changed and was written a moment ago. */

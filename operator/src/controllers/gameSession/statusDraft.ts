@@ -6,6 +6,7 @@ import {
   type OperatorConditionType,
 } from "#contracts/crd/gameSession.ts";
 import { unsetReasons } from "#contracts/crd/reasons.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { findCondition, isConditionTrue, setCondition } from "#kube/conditions.ts";
 import type { EventNote } from "#kube/eventSeries.ts";
 import type { Stored } from "#kube/object.ts";
@@ -30,6 +31,8 @@ export class StatusDraft {
   /** Returns a draft of what the operator wrote before; conditions that nobody has set yet become Unknown. */
   static from(session: Stored<GameSession>, now: Date): StatusDraft {
     const draft = new StatusDraft(session, now);
+    // Nothing comes to what is over any more.
+    if (isFinished(session)) return draft;
     draft.status.startedAt ??= now.toISOString();
     for (const type of gameSessionConditions.operator) {
       // Of no meaning for a session without a GPU.
@@ -46,9 +49,14 @@ export class StatusDraft {
     return this.#set({ type, status, reason, message });
   }
 
-  /** Sets Finished. Its reason is the one that the status has for the end, which an operator of another release may have written. */
+  /**
+   * Sets Finished, and takes Ready away: by Kubernetes' convention what has ended is complete and not unready, and tools that wait for all
+   * objects to be current take a Ready that is False for work that goes on. The reason is the one that the status has for the end, which an
+   * operator of another release may have written.
+   */
   setFinished(reason: string, message: string): void {
     this.#set({ type: "Finished", status: "True", reason, message });
+    this.status.conditions = this.status.conditions?.filter(({ type }) => type !== "Ready");
   }
 
   /** Sets the node agent's conditions back to Unknown, as the agent of another node has to set them anew. */
@@ -62,12 +70,19 @@ export class StatusDraft {
   }
 
   /**
-   * Returns the whole status to apply, or undefined when nothing changed that is worth a write. Phase and observedGeneration alone are
-   * not: every keepalive that moves expiresAt would cost a write.
+   * Returns the whole status to apply, or undefined when nothing changed that is worth a write. A changed phase alone is not. A changed
+   * generation is for a session that runs or is over, which would else look as if work on it went on; while it starts or stops that is
+   * so, and the next step's write says it.
    */
   close(): OperatorStatus | undefined {
-    if (isDeepStrictEqual(essence(this.status), essence(ownPart(this.#session.status)))) return undefined;
-    return { ...this.status, phase: phaseOf(this.status, this.#session), observedGeneration: this.#session.metadata.generation ?? 0 };
+    const isSame = isDeepStrictEqual(essence(this.status), essence(ownPart(this.#session.status)));
+    if (isSame && (this.#generation === this.status.observedGeneration || !isSettled(this.status, this.#session))) return undefined;
+    const conditions = this.status.conditions?.map((condition) => ({ ...condition, observedGeneration: this.#generation }));
+    return { ...this.status, ...(conditions && { conditions }), phase: phaseOf(this.status, this.#session), observedGeneration: this.#generation };
+  }
+
+  get #generation(): number {
+    return this.#session.metadata.generation ?? 0;
   }
 
   #standIn(type: NodeAgentConditionType, message: string): void {
@@ -78,8 +93,7 @@ export class StatusDraft {
     const previous = findCondition(this.status.conditions, update.type);
     const message = update.message.slice(0, 1024);
     if (previous?.status === update.status && previous.reason === update.reason && previous.message === message) return false;
-    const observedGeneration = this.#session.metadata.generation ?? 0;
-    this.status.conditions = setCondition<Condition>(this.status.conditions, { ...update, message, observedGeneration }, this.#now);
+    this.status.conditions = setCondition<Condition>(this.status.conditions, { ...update, message, observedGeneration: this.#generation }, this.#now);
     return true;
   }
 }
@@ -87,11 +101,19 @@ export class StatusDraft {
 /** Returns the summary for printing; no decision uses it. */
 function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase {
   if (isConditionTrue(status.conditions, "Finished")) return "Finished";
-  const isStopping = status.stoppingAt !== undefined || session.spec.desiredState === "Stopped" || session.metadata.deletionTimestamp !== undefined;
-  if (isStopping) return "Stopping";
+  if (isStopping(status, session)) return "Stopping";
   if (isConditionTrue(status.conditions, "Ready")) return "Running";
   if (status.nodeName === undefined) return "Pending";
   return isConditionTrue(session.status?.conditions, "ContentReady") ? "Starting" : "Preparing";
+}
+
+/** Returns whether nothing is to be done but what the session's spec may ask for next. */
+function isSettled(status: OperatorStatus, session: GameSession): boolean {
+  return isConditionTrue(status.conditions, "Finished") || (isConditionTrue(status.conditions, "Ready") && !isStopping(status, session));
+}
+
+function isStopping(status: OperatorStatus, session: GameSession): boolean {
+  return status.stoppingAt !== undefined || session.spec.desiredState === "Stopped" || session.metadata.deletionTimestamp !== undefined;
 }
 
 function ownPart(status: GameSessionStatus | undefined): OperatorStatus {

@@ -80,7 +80,7 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   if (usage) status.usage = usage;
   const reason = status.failure?.reason ?? status.stopReason;
   const message = status.failure?.message ?? "The session ended in good order.";
-  for (const type of ["PodReady", "StreamReady", "Ready"] as const) draft.set(type, "False", unsetReasons.finished, message);
+  for (const type of ["PodReady", "StreamReady"] as const) draft.set(type, "False", unsetReasons.finished, message);
   draft.setFinished(reason, message);
   draft.event(status.failure ? "Warning" : "Normal", gameSessionEventReasons.finished, "Stop", status.failure ? `${reason}: ${message}` : `The session ended: ${reason}.`);
   deps.metrics.sessionFinished(reason);

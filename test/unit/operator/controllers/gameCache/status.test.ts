@@ -10,21 +10,22 @@ import { differenceOf, statusOf } from "#operator/controllers/gameCache/status.t
 const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({ nodeName, labels: {}, isHealthy: true, entries: entry ? [aCacheEntry(entry)] : [] });
 
 describe("statusOf a GameCache", () => {
-  const cases: [string, Partial<GameCacheSpec>, FillNode[], string, string][] = [
+  const cases: [string, Partial<GameCacheSpec>, FillNode[], string, string, string?][] = [
     ["all nodes hold it", {}, [node("a", {}), node("b", {})], "True AllNodesCached", "False Settled"],
     ["one node fetches it", {}, [node("a", {}), node("b", { state: "Downloading" })], "False Filling", "True Filling"],
     ["one node has not begun", {}, [node("a", {}), node("b")], "False Filling", "True Filling"],
-    ["one node failed", {}, [node("a", {}), node("b", { state: "Failed" })], "False NodesFailed", "False NodesFailed"],
+    ["one node failed", {}, [node("a", {}), node("b", { state: "Failed" })], "False NodesFailed", "False NodesFailed", "True NodesFailed"],
+    ["one node failed and another fetches it", {}, [node("a", { state: "Downloading" }), node("b", { state: "Failed" })], "False NodesFailed", "True Filling"],
     ["it is suspended", { suspend: true }, [node("a")], "False Filling", "False Suspended"],
     ["there are no nodes", {}, [], "False NoGameNodes", "False Settled"],
     ["it is on demand and no node holds it", { placement: { policy: "OnDemand" } }, [node("a")], "True OnDemand", "False Settled"],
     ["it is on demand and one node holds it", { placement: { policy: "OnDemand" } }, [node("a", {}), node("b")], "True AllNodesCached", "False Settled"],
   ];
-  for (const [what, spec, nodes, ready, progressing] of cases) {
+  for (const [what, spec, nodes, ready, progressing, stalled = "False NoFailure"] of cases) {
     it(`has the right conditions when ${what}`, () => {
       const { conditions } = statusOf(aGameCache({ spec }), nodes, after(0));
       const said = conditions?.map(({ type, status, reason }) => `${type}: ${status} ${reason}`);
-      expect(said).to.deep.equal([`Ready: ${ready}`, `Progressing: ${progressing}`]);
+      expect(said).to.deep.equal([`Ready: ${ready}`, `Progressing: ${progressing}`, `Stalled: ${stalled}`]);
     });
   }
 

@@ -7,7 +7,7 @@ const allTypes = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "Stre
 /** A status as it is after the first pass: every condition is there. */
 const settled = (status = aRunningStatus()) => {
   const known = status.conditions ?? [];
-  return { ...status, conditions: allTypes.map((type) => known.find((condition) => condition.type === type) ?? aCondition(type, { status: "Unknown" })) };
+  return { observedGeneration: 1, ...status, conditions: allTypes.map((type) => known.find((condition) => condition.type === type) ?? aCondition(type, { status: "Unknown" })) };
 };
 
 describe("StatusDraft", () => {
@@ -21,9 +21,28 @@ describe("StatusDraft", () => {
     expect(StatusDraft.from(aGameSession({ status: settled() }), after(60)).close()).to.equal(undefined);
   });
 
-  it("is no write when only the generation has changed, as by a keepalive", () => {
-    const session = aGameSession({ metadata: { generation: 7 }, spec: { expiresAt: after(999).toISOString() }, status: settled() });
-    expect(StatusDraft.from(session, after(60)).close()).to.equal(undefined);
+  const generations: [string, boolean, Parameters<typeof aGameSession>[0]][] = [
+    ["starts", false, { status: settled(aPlacedStatus()) }],
+    ["runs, as after a keepalive", true, { status: settled() }],
+    ["is asked to stop", false, { spec: { desiredState: "Stopped" }, status: settled() }],
+    ["is being deleted", false, { metadata: { deletionTimestamp: createdAt }, status: settled() }],
+    ["is over", true, { status: settled(aRunningStatus({ conditions: [aCondition("Finished")] })) }],
+  ];
+  for (const [what, isWritten, { metadata, spec, status }] of generations) {
+    it(`is ${isWritten ? "a" : "no"} write when only the generation of a session has changed that ${what}`, () => {
+      const session = aGameSession({ metadata: { ...metadata, generation: 7 }, ...(spec && { spec }), status: { ...status, observedGeneration: 6 } });
+      const written = StatusDraft.from(session, after(60)).close();
+      expect(written?.observedGeneration).to.equal(isWritten ? 7 : undefined);
+      for (const { type, observedGeneration } of written?.conditions ?? []) expect(observedGeneration, type).to.equal(7);
+    });
+  }
+
+  it("takes Ready away at the end, and does not bring it back", () => {
+    const draft = StatusDraft.from(aGameSession({ status: settled() }), after(60));
+    draft.setFinished("UserRequested", "The session ended in good order.");
+    const written = draft.close();
+    expect(written?.conditions?.map(({ type }) => type)).to.include("Finished").and.not.include("Ready");
+    expect(StatusDraft.from(aGameSession({ status: written ?? {} }), after(61)).close(), "no second write").to.equal(undefined);
   });
 
   it("leaves the node agent's part out of what it writes", () => {

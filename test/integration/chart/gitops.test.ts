@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { parseAllDocuments } from "yaml";
+import { namespaces } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+
+const run = promisify(execFile);
+const chart = join(repositoryRoot, "charts/joypod");
+const maxBuffer = 64 * 2 ** 20;
+
+interface LiveObject {
+  kind: string;
+  metadata: { name: string; resourceVersion: string };
+}
+
+describe("the chart's text, applied by another tool than Helm", function () {
+  this.timeout(120_000);
+  let server: KubeApiServer;
+  let folder: string;
+
+  before(async () => {
+    server = await sharedKubeApiServer();
+    folder = await mkdtemp(join(tmpdir(), "joypod-gitops-"));
+  });
+  after(async () => rm(folder, { recursive: true }));
+
+  async function kubectl(...args: string[]): Promise<string> {
+    const { stdout } = await run(await programPath("kubectl"), args, { env: { KUBECONFIG: server.kubeconfigPath, HOME: folder }, maxBuffer });
+    return stdout;
+  }
+
+  /** A file of what the chart renders, without a cluster. */
+  async function render(namespace: string, values: string, ...args: string[]): Promise<string> {
+    const own = ["sessions", "nodeAgent", "turn"].map((part) => `${part}.namespace=${namespace}-${part.toLowerCase()}`);
+    const { stdout } = await run(await programPath("helm"), [
+      "template", "joypod", chart, "--namespace", namespace, "--skip-tests", "--values", join(chart, `ci/${values}-values.yaml`),
+      "--set", ["turn.enabled=true,turn.host=turn.example.com", ...own].join(","), ...args,
+    ], { env: { HOME: folder, KUBECONFIG: "/nonexistent" }, maxBuffer });
+    const path = join(folder, `${namespace}.yaml`);
+    await writeFile(path, stdout);
+    return path;
+  }
+
+  async function apply(namespace: string, path: string): Promise<Map<string, string>> {
+    await kubectl("apply", "--server-side", "--namespace", namespace, "-f", path);
+    const { items } = JSON.parse(await kubectl("get", "--namespace", namespace, "-f", path, "-o", "json")) as { items: LiveObject[] };
+    return new Map(items.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.resourceVersion]));
+  }
+
+  for (const [values, ...options] of [["bundled"], ["external"], ["external", "--set", "helmHooks=false"]] as const) {
+    it(`is applied twice without a conflict or a difference, and once more with other images, with the ${values} values ${options.join(" ")}`.trim(), async () => {
+      const namespace = await server.createNamespace("gitops");
+      const path = await render(namespace, values, ...options);
+      const first = await apply(namespace, path);
+      expect([...first.keys()].filter((name) => name.startsWith("CustomResourceDefinition"))).to.have.length(3);
+      expect([...(await apply(namespace, path)).entries()]).to.deep.equal([...first.entries()]);
+      const other = await render(namespace, values, ...options, "--set", "images.controlPlane=joypod/control-plane:0.2.0");
+      const second = await apply(namespace, other);
+      expect([...second.keys()].filter((name) => name.startsWith("Job")), "a Job cannot be changed").to.not.be.empty.and.not.have.any.members([...first.keys()].filter((name) => name.startsWith("Job")));
+      for (const name of ["sessions", "nodeagent", "turn"]) await new ResourceClient(server.admin, namespaces).delete({ name: `${namespace}-${name}` });
+    });
+  }
+
+  it("has no hooks where it is told that there are none: the API migrates before it starts, and nothing drains the release", async () => {
+    const text = await readFile(await render("joypod", "external", "--set", "helmHooks=false,api.existingSecret="), "utf8");
+    expect(text).to.not.contain("helm.sh/hook").and.not.contain("drain.js");
+    const manifests = parseAllDocuments(text).map((document) => document.toJS() as { kind: string; metadata: { name: string }; spec?: { template?: { spec: { initContainers?: { name: string }[] } } } } | null);
+    const api = manifests.find((manifest) => manifest?.kind === "Deployment" && manifest.metadata.name === "joypod-api");
+    expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);
+    expect(text).to.contain("makeSecrets.js").and.to.contain("giveStoreKeys.js");
+    expect(await readFile(await render("joypod", "external", "--set", "helmHooks=false,uninstall.drainNow=true"), "utf8")).to.contain("drain.js");
+  });
+});
