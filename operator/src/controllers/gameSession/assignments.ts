@@ -8,7 +8,7 @@ import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
-import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
+import { isGameNode, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
 import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { portsOn } from "../../nodes/occupancy.ts";
@@ -34,7 +34,7 @@ export interface NoPlace {
 
 export interface AssignmentsDeps {
   cluster: Cluster;
-  config: Pick<Config, "gameNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddresses" | "podOverhead" | "timing">;
+  config: Pick<Config, "gameNodeSelector" | "sessionNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddresses" | "podOverhead" | "timing">;
   loads: NodeLoads;
   otherRequests: OtherRequests;
   heartbeats: Heartbeats;
@@ -138,7 +138,7 @@ export class Assignments {
   #isSchedulable(nodeName: string): boolean {
     const { cluster, config, heartbeats } = this.#deps;
     const node = cluster.nodes.get(nodeName);
-    return node !== undefined && hasLabels(node, config.gameNodeSelector)
+    return node !== undefined && isGameNode(node, config)
       && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined;
   }
 

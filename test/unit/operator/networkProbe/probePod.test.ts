@@ -3,7 +3,7 @@ import type { Pod } from "#kube/builtin.ts";
 import { isSessionPod } from "#operator/sessionPods/podState.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
-const config = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", nodeSelector: { gpu: "true" }, target: { host: "10.0.0.9", port: 8081 } } as const;
+const config = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", gameNodeSelector: [{ key: "gpu", operator: "In", values: ["true"] }], target: { host: "10.0.0.9", port: 8081 } } as const;
 const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config);
 
 function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"): Pod {
@@ -23,6 +23,12 @@ describe("buildProbePod", () => {
       expect(isSessionPod({ ...build(role), apiVersion: "v1", kind: "Pod", metadata })).to.be.false;
     });
   }
+
+  it("goes to game nodes, whatever selects them", () => {
+    expect(build("covered").spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
+      .to.deep.equal([{ matchExpressions: [{ key: "gpu", operator: "In", values: ["true"] }] }]);
+    expect(buildProbePod("covered", "joypod-sessions", { ...config, gameNodeSelector: [] }).spec).to.not.have.property("affinity");
+  });
 
   it("makes only the covered one look like a session with internet", () => {
     expect(build("covered").metadata.labels).to.include({ "app.kubernetes.io/component": "game-session", "joypod.dev/network": "internet", "joypod.dev/network-probe": "covered" });
