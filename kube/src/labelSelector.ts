@@ -11,7 +11,7 @@ export const labelKey = new RegExp(`^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)
 /** A label's value, which may be empty. */
 export const labelValue = new RegExp(`^(?:${name})?$`);
 
-const inSet = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/;
+const inSet = /^(\S+)\s+(in|notin)\s*\(([^()]*[^()\s][^()]*)\)$/;
 const equality = /^([^\s=!]+)\s*(==?|!=)\s*(\S*)$/;
 
 /**

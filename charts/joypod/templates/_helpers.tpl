@@ -108,12 +108,12 @@ other does.
 {{- $equality := printf "^(%s)\\s*(==?|!=)\\s*(%s)$" $key $value }}
 {{- /* A key has three groups inside of its own, so the operator is the fifth group, and what follows it the sixth. */}}
 {{- $terms := regexFindAll "[^,(]*(\\([^)]*\\)[^,]*)?(,|$)" $text -1 }}
-{{- if or (ne (join "" $terms) $text) (hasSuffix "," $text) }}
-{{- $terms = list $text }}
+{{- if or (ne (join "" $terms) $text) (hasSuffix "," (trim $text)) }}
+{{- $terms = list (printf "%s," $text) }}
 {{- end }}
 {{- range $terms }}
 {{- $term := trimSuffix "," . | trim }}
-{{- if regexMatch $set $term }}
+{{- if and (regexMatch $set $term) (not (regexMatch "\\(\\s*\\)$" $term)) }}
 {{- $values := list }}
 {{- range splitList "," (regexReplaceAll $set $term "${6}") }}
 {{- $values = append $values (trim .) }}
