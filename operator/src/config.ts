@@ -4,7 +4,7 @@ import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuC
 import { parseLabelSelector } from "#kube/labelSelector.ts";
 import { parseQuantity } from "#kube/quantity.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
-import { AddedAnnotations, AddedLabels, NodeLabels } from "./sessionPods/addedMetadata.ts";
+import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);

@@ -28,7 +28,7 @@ const key = createHash("sha256").update("a key of the tests").digest();
 /** What the secrets hold, by key. */
 const secrets: Environment = {
   signingKeys: `a:${key.toString("base64")}`, passwordPepper: key.toString("hex"), ticketSecret: key.toString("base64"), signingKey: key.toString("base64"),
-  publicKey: "A".repeat(43), secret: "s".repeat(32), urls: "turn:relay.example.com:3478", endpoint: "https://s3.example.com", region: "us-east-1", bucket: "joypod",
+  publicKey: "A".repeat(43), secret: key.toString("base64url"), urls: "turn:relay.example.com:3478", endpoint: "https://s3.example.com", region: "us-east-1", bucket: "joypod",
   accessKey: "access", secretKey: "secret", password: "secret",
 };
 const urls: Environment = { DATABASE_URL: "postgres://joypod:secret@postgres.example.com/joypod", REDIS_URL: "redis://:secret@redis.example.com" };
@@ -37,9 +37,12 @@ const fields: Environment = {
   "spec.nodeName": "node-a", "status.podIP": "10.0.0.9", "status.hostIP": "192.0.2.1", "status.hostIPs": "192.0.2.1,2001:db8::1", "metadata.name": "pod-a", "metadata.namespace": "joypod",
 };
 
+/** Names of files that only a pod has mounted. */
+const mountedFiles = ["AUTH_PROVIDERS_FILE"];
+
 /** Returns what the container's program finds in its environment. Throws for a secret's key or a field that nobody fills. */
 function environmentOf({ env = [] }: Container): Environment {
-  return Object.fromEntries(env.map(({ name, value, valueFrom }): [string, string] => {
+  return Object.fromEntries(env.filter(({ name }) => !mountedFiles.includes(name)).map(({ name, value, valueFrom }): [string, string] => {
     const secretKey = valueFrom?.secretKeyRef?.key;
     const found = value ?? (valueFrom?.fieldRef ? fields[valueFrom.fieldRef.fieldPath] : secretKey === "url" ? urls[name] : secrets[secretKey ?? ""]);
     if (found === undefined) throw new Error(`Nothing fills the variable ${name}.`);

@@ -49,7 +49,9 @@ const samples: Record<string, unknown[]> = {
     { type: "LoadBalancer", externalTrafficPolicy: "Local", loadBalancerClass: "a.example/lb", loadBalancerSourceRanges: ["0.0.0.0/0"] },
   ],
   "turn.external.existingSecret": [""],
-  "networkPolicies.enabled": [false, true],
+  // Games have the internet where there are nameservers and policies, of which the first class has none.
+  "games.network": ["none", "internet", "internet", "internet", "internet"],
+  "networkPolicies.enabled": [false, true, true, true, true],
   "ingress.enabled": [false, true],
   "httpRoute.enabled": [false, true],
   cpus: [0.25, "1.5", 64],
@@ -68,8 +70,6 @@ const samples: Record<string, unknown[]> = {
   "media.portFirst": [1024, 20_000],
   "media.portLast": [65_535, 20_999],
   "media.connectionTestPort": [0, 1023],
-  "media.announceAddress": ["", "203.0.113.7", "2001:db8::7, 203.0.113.7"],
-  "games.internetNameservers": [["192.0.2.53"], ["192.0.2.53", "2001:db8::53"]],
   "httpRoute.parentRefs": [[{ name: "public" }], [{ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "gateways", name: "public", sectionName: "https", port: 443 }]],
   metricsFrom: [[], [{ podSelector: { matchLabels: { app: "prometheus" } } }]],
   baseUrl: ["http://localhost:8080", "https://play.example.com", "https://play.example.com:8443", "http://192.0.2.1"],
@@ -116,8 +116,9 @@ function validOf(schema: Schema, resolve: (schema: Schema) => Schema, seed: numb
       case "integer": return [schema.minimum ?? 0, schema.maximum ?? 10 ** 12];
       case "number": return [schema.minimum ?? 0, schema.maximum ?? 10 ** 6];
       case "string": return textsOf(schema, seed);
-      case "array": return [[], schema.items ? validOf(resolve(schema.items), resolve, seed).slice(0, 1) : []];
-      default: return [{}, entryOf(schema, resolve, seed)];
+      // None, and one of each of some forms of an item.
+      case "array": return [[], ...schema.items ? validOf(resolve(schema.items), resolve, seed).map((item) => [item]) : []];
+      default: return schema.properties ? [partsOf(schema.properties, resolve, seed)] : [{}, entryOf(schema, resolve, seed)];
     }
   });
 }
@@ -126,6 +127,10 @@ function textsOf({ pattern, minLength = 0, maxLength = 253, not }: Schema, seed:
   if (pattern === undefined) return [...minLength === 0 ? [""] : [], "joypod-sample"];
   const fits = (text: string): boolean => text.length >= minLength && text.length <= maxLength && !(not?.pattern !== undefined && new RegExp(not.pattern).test(text)) && !(not?.enum?.includes(text) ?? false);
   return [...new Set(fc.sample(fc.stringMatching(new RegExp(pattern)).filter(fits), { seed, numRuns: 4 }))];
+}
+
+function partsOf(properties: Record<string, Schema>, resolve: (schema: Schema) => Schema, seed: number): object {
+  return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, validOf(resolve(property), resolve, seed).at(-1)]));
 }
 
 /** An object of one entry, where names and values have a form. */
