@@ -58,8 +58,8 @@ soak: ready built prerequisites ## what takes many minutes by its nature: the lo
 	@npm run --silent soak
 
 .PHONY: test-long
-test-long: ready prerequisites ## what `make test` leaves out: hundreds of histories of saves; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json
-	@tools/fromSource/programs/build.sh etcd kube-apiserver minio turn
+test-long: ready prerequisites ## what `make test` leaves out: hundreds of histories of saves; many combinations of the chart's values; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json
+	@tools/fromSource/programs/build.sh etcd kube-apiserver helm minio turn
 	@npm run --silent test:long
 
 .PHONY: e2e

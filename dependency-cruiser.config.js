@@ -67,8 +67,8 @@ const rooms = {
     "figures",
     "networkProbe", "content", "relay", "nodes", "cluster", "streamers", "sessionPods",
     "throttle.ts", "metrics.ts", "config.ts",
-    // What sessions take of GPUs, and what nodes offer.
-    "gpu", "rbac.ts",
+    // What sessions take of GPUs, what nodes offer, and what the site adds to session pods.
+    "gpu", "addedMetadata.ts", "rbac.ts",
   ],
   kube: [
     "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",
@@ -79,7 +79,7 @@ const rooms = {
     // Requests.
     "transport.ts", "authentication.ts", "responseError.ts", "retry.ts", "request.ts", "lines.ts",
     // The conventions of the Kubernetes API.
-    "decode.ts", "callOptions.ts", "builtin.ts", "quantity.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts", "time.ts",
+    "decode.ts", "callOptions.ts", "builtin.ts", "quantity.ts", "labelSelector.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts", "time.ts",
   ],
 };
 

@@ -3,8 +3,10 @@ import { installationName } from "#contracts/crd/installation.ts";
 import { nodeName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
+import { parseLabelSelector } from "#kube/labelSelector.ts";
 import { parseQuantity } from "#kube/quantity.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
@@ -22,17 +24,13 @@ const base64Secret = z.string().trim().default("").transform((text, context) => 
   context.addIssue("must be at least 32 random bytes in base64: make them with 'openssl rand -base64 32'");
   return z.NEVER;
 });
-const labelPairs = z.string().default("nvidia.com/gpu.present=true").transform((text, context) => {
-  const labels: Record<string, string> = {};
-  for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
-    const [name = "", value, ...rest] = pair.split("=");
-    if (name === "" || value === undefined || rest.length > 0) {
-      context.addIssue(`"${pair}" is no label: write name=value, several separated by commas`);
-      return z.NEVER;
-    }
-    labels[name] = value;
+const labelSelector = z.string().default("nvidia.com/gpu.present=true").transform((text, context) => {
+  try {
+    return parseLabelSelector(text);
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : String(error));
+    return z.NEVER;
   }
-  return labels;
 });
 
 const addressList = (most: number) => z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
@@ -57,12 +55,12 @@ const tolerationList = z.string().default("[]").transform((text, context): unkno
     context.addIssue("is no JSON: write a list of tolerations, such as [{\"key\": \"games\", \"operator\": \"Exists\"}]");
     return z.NEVER;
   }
-}).pipe(z.array(Toleration).max(32));
+}).pipe(z.array(Toleration).max(64));
 
 const Variables = z.object({
   SESSIONS_NAMESPACE: words("joypod-sessions"),
   INSTALLATION: z.string().trim().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
-  GAME_NODE_SELECTOR: labelPairs,
+  GAME_NODE_SELECTOR: labelSelector,
   GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
   GPU_GAME_RESOURCE_NAME: z.string().trim().default(""),
   GPU_GAME_COUNT: whole(1, 0, 64),
@@ -90,6 +88,9 @@ const Variables = z.object({
   IMAGE_PULL_SECRETS: nameList,
   SESSION_POD_PRIORITY_CLASS: z.string().trim().default(""),
   SESSION_RUNTIME_CLASS: z.string().trim().default(""),
+  SESSION_POD_LABELS: AddedLabels,
+  SESSION_POD_ANNOTATIONS: AddedAnnotations,
+  SESSION_POD_NODE_SELECTOR: NodeLabels,
   SESSION_GRACE_SECONDS: whole(120, 15, 900),
   GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
   INTERNET_NAMESERVERS: addressList(3),
@@ -135,6 +136,8 @@ export function readConfig(environment: Environment) {
   return {
     sessionsNamespace: env.SESSIONS_NAMESPACE,
     gameNodeSelector: env.GAME_NODE_SELECTOR,
+    /** Of the game nodes, those that sessions are placed on; the others keep their games. */
+    sessionNodeSelector: env.SESSION_POD_NODE_SELECTOR,
     /** Undefined: sessions render in software. */
     gpu,
     tolerations,
@@ -163,6 +166,10 @@ export function readConfig(environment: Environment) {
       runtimeClass: gpu?.runtimeClass ?? (env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS),
       gpu,
       tolerations,
+      /** Beside Joypod's own, which they do not name. */
+      labels: env.SESSION_POD_LABELS,
+      annotations: env.SESSION_POD_ANNOTATIONS,
+      nodeSelector: env.SESSION_POD_NODE_SELECTOR,
       displayServer: env.DISPLAY_SERVER,
       graceSeconds: env.SESSION_GRACE_SECONDS,
       streamer: { cpu: env.STREAMER_CPU, memory: env.STREAMER_MEMORY, memoryLimitBytes: env.STREAMER_MEMORY_LIMIT },
@@ -172,7 +179,7 @@ export function readConfig(environment: Environment) {
     },
     /** How enforcement of NetworkPolicies is found out; undefined where no game gets the internet. */
     networkProbe: env.GAME_NETWORK === "none" ? undefined : {
-      image: env.PROBE_IMAGE, imagePullPolicy: env.IMAGE_PULL_POLICY, imagePullSecrets: env.IMAGE_PULL_SECRETS, nodeSelector: env.GAME_NODE_SELECTOR, target: { host: env.POD_IP, port: env.HTTP_PORT },
+      image: env.PROBE_IMAGE, imagePullPolicy: env.IMAGE_PULL_POLICY, imagePullSecrets: env.IMAGE_PULL_SECRETS, gameNodeSelector: env.GAME_NODE_SELECTOR, target: { host: env.POD_IP, port: env.HTTP_PORT },
     },
     /** Above this share of silent game nodes none is declared lost. */
     nodeLossBrakePercent: env.NODE_LOSS_BRAKE_PERCENT,

@@ -6,6 +6,127 @@ app.kubernetes.io/part-of: joypod
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Labels of a workload's pods: `values` of the workload adds to them, and changes none that services, budgets and policies select by. */}}
+{{- define "joypod.podLabels" -}}
+{{- toYaml (merge (include "joypod.labels" . | fromYaml) ((.values | default dict).podLabels | default dict)) }}
+{{- end }}
+
+{{/* Annotations of a workload's pods: Joypod's `own`, and over them those of its `values`. */}}
+{{- define "joypod.podAnnotations" -}}
+{{- with merge (dict) ((.values | default dict).podAnnotations | default dict) (.own | default dict) }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Annotations of an object, where its values have some. */}}
+{{- define "joypod.annotations" -}}
+{{- with (. | default dict).annotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Priority of a workload's pods, by its values. */}}
+{{- define "joypod.priority" -}}
+{{- with (. | default dict).priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/*
+Where a workload's pods run, by its `values`; before their tolerations those of Joypod's own. `spread`: the component whose pods are spread over
+the nodes unless the values say otherwise.
+*/}}
+{{- define "joypod.placement" -}}
+{{- $values := .values | default dict }}
+{{- with $values.runtimeClassName }}
+runtimeClassName: {{ . }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with concat (.tolerations | default list) ($values.tolerations | default list) }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if kindIs "slice" $values.topologySpreadConstraints }}
+{{- with $values.topologySpreadConstraints }}
+topologySpreadConstraints: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- else if .spread }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "joypod.selector" .spread | nindent 8 }}
+{{- end }}
+{{- end }}
+
+{{/* Of a Service of type LoadBalancer: who takes it up, and whom it lets in. */}}
+{{- define "joypod.loadBalancer" -}}
+{{- with .loadBalancerClass }}
+loadBalancerClass: {{ . }}
+{{- end }}
+{{- with .loadBalancerSourceRanges }}
+loadBalancerSourceRanges: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Volumes and mounts that the values of a workload add to its own. */}}
+{{- define "joypod.extraVolumes" -}}
+{{- with (. | default dict).extraVolumes }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+{{- define "joypod.extraVolumeMounts" -}}
+{{- with (. | default dict).extraVolumeMounts }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Resources by the `values` of a workload; its `own` where they have none. */}}
+{{- define "joypod.resources" -}}
+{{- toYaml ((.values | default dict).resources | default .own) }}
+{{- end }}
+
+{{/*
+gameNodes.selector as requirements of a node affinity. The operator reads the same text (kube/src/labelSelector.ts), and both refuse what the
+other does.
+*/}}
+{{- define "joypod.gameNodeRequirements" -}}
+{{- $text := .Values.gameNodes.selector }}
+{{- $key := "([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?" }}
+{{- $value := "([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?" }}
+{{- $set := printf "^(%s)\\s+(in|notin)\\s*\\(\\s*(%s(\\s*,\\s*%s)*)\\s*\\)$" $key $value $value }}
+{{- $equality := printf "^(%s)\\s*(==?|!=)\\s*(%s)$" $key $value }}
+{{- /* A key has three groups inside of its own, so the operator is the fifth group, and what follows it the sixth. */}}
+{{- $terms := regexFindAll "[^,(]*(\\([^)]*\\)[^,]*)?(,|$)" $text -1 }}
+{{- if or (ne (join "" $terms) $text) (hasSuffix "," (trim $text)) }}
+{{- $terms = list (printf "%s," $text) }}
+{{- end }}
+{{- range $terms }}
+{{- $term := trimSuffix "," . | trim }}
+{{- if and (regexMatch $set $term) (not (regexMatch "\\(\\s*\\)$" $term)) }}
+{{- $values := list }}
+{{- range splitList "," (regexReplaceAll $set $term "${6}") }}
+{{- $values = append $values (trim .) }}
+{{- end }}
+- {{ dict "key" (regexReplaceAll $set $term "${1}") "operator" (ternary "In" "NotIn" (eq "in" (regexReplaceAll $set $term "${5}"))) "values" $values | toJson }}
+{{- else if regexMatch $equality $term }}
+- {{ dict "key" (regexReplaceAll $equality $term "${1}") "operator" (ternary "NotIn" "In" (eq "!=" (regexReplaceAll $equality $term "${5}"))) "values" (list (regexReplaceAll $equality $term "${6}")) | toJson }}
+{{- else if regexMatch (printf "^!?\\s*%s$" $key) $term }}
+- {{ dict "key" (trimPrefix "!" $term | trim) "operator" (ternary "DoesNotExist" "Exists" (hasPrefix "!" $term)) | toJson }}
+{{- else }}
+{{- fail (printf "gameNodes.selector: %q is no requirement of a label: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), several separated by commas." $term) }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "joypod.selector" -}}
@@ -151,13 +272,28 @@ capabilities: { drop: [ALL] }
 - { name: GPU_RUNTIME_CLASS, value: {{ dig "runtimeClassName" "" $gpu | quote }} }
 - { name: GPU_DRIVER_CAPABILITIES, value: {{ dig "driverCapabilities" "graphics,video,utility,display" $gpu | quote }} }
 - { name: GPU_GROUPS, value: {{ $groups := list }}{{ range dig "groups" list $gpu }}{{ $groups = append $groups (int64 . | toString) }}{{ end }}{{ join "," $groups | quote }} }
-- { name: GPU_TOLERATIONS, value: {{ dig "tolerations" list $gpu | toJson | quote }} }
+- { name: GPU_TOLERATIONS, value: {{ concat (dig "tolerations" list $gpu) (dig "pods" "tolerations" list .Values.sessions) | default list | toJson | quote }} }
 {{- end }}
 
 {{/* Gpu where a container of a session takes a device, else Software. */}}
 {{- define "joypod.streamProfile" -}}
 {{- $gpu := .Values.gpu }}
 {{- if or $gpu.resourceName (dig "claim" "" $gpu) (dig "game" "resourceName" "" $gpu) (dig "streamer" "resourceName" "" $gpu) }}Gpu{{ else }}Software{{ end }}
+{{- end }}
+
+{{/* What session pods get beside what Joypod gives them, as the operator's environment; what no value says is left to operator.env. */}}
+{{- define "joypod.sessionPodEnv" -}}
+{{- $pods := .Values.sessions.pods | default dict }}
+{{- range $name, $value := dict "SESSION_POD_LABELS" $pods.labels "SESSION_POD_ANNOTATIONS" $pods.annotations "SESSION_POD_NODE_SELECTOR" $pods.nodeSelector }}
+{{- with $value }}
+- { name: {{ $name }}, value: {{ toJson . | quote }} }
+{{- end }}
+{{- end }}
+{{- range $name, $value := dict "SESSION_POD_PRIORITY_CLASS" $pods.priorityClassName "SESSION_RUNTIME_CLASS" $pods.runtimeClassName }}
+{{- with $value }}
+- { name: {{ $name }}, value: {{ quote . }} }
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "joypod.databaseEnv" -}}
@@ -195,22 +331,18 @@ imagePullSecrets:
 
 {{/* A pod whose node is silent is made elsewhere after half a minute: Kubernetes' own five leave one replica for too long. */}}
 {{- define "joypod.leaveSilentNodes" -}}
-tolerations:
-  - { key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
-  - { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
-  {{- with .tolerations }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+- { key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
+- { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
 {{- end }}
 
-{{/* Where the bundled stores prefer to be, or may be. */}}
+{{/* Priority and place of a bundled `store`: by its own values, else by those of all stores. */}}
 {{- define "joypod.storePlacement" -}}
-{{- with .Values.stores.affinity }}
-affinity: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.stores.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- $stores := .root.Values.stores }}
+{{- $values := index $stores .store | default dict }}
+{{- $affinity := $values.affinity | default $stores.affinity }}
+{{- $tolerations := $values.tolerations | default $stores.tolerations }}
+{{- include "joypod.priority" $values }}
+{{- include "joypod.placement" (dict "values" (merge (dict "affinity" $affinity "tolerations" $tolerations) $values)) }}
 {{- end }}
 
 {{- define "joypod.probes" -}}

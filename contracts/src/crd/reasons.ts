@@ -286,6 +286,8 @@ export const nodeReadyReasons = {
   nodeCordoned: "NodeCordoned",
   /** The same, of a node with a taint that session pods do not tolerate. */
   nodeTainted: "NodeTainted",
+  /** The same, of a node without a label that session pods ask for (`sessions.pods.nodeSelector`). */
+  nodeNotSelected: "NodeNotSelected",
   /** `False`, by the operator: the cause is not known. */
   unknown: "Unknown",
 } as const;

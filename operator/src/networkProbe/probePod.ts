@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/builtin.ts";
+import type { LabelRequirement } from "#kube/labelSelector.ts";
 import type { Draft } from "#kube/object.ts";
 import { pullSecretsOf } from "../sessionPods/pullSecrets.ts";
 import { sessionPodLabels } from "../sessionPods/sessionPodLabels.ts";
@@ -14,7 +15,7 @@ export type ProbeRole = "control" | "covered";
 const longestSeconds = 60;
 
 /** Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
-export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, imagePullSecrets, nodeSelector, target }: ProbeConfig): Draft<Pod> {
+export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, imagePullSecrets, gameNodeSelector, target }: ProbeConfig): Draft<Pod> {
   return {
     metadata: { name: `network-probe-${role}-${randomBytes(4).toString("hex")}`, namespace, labels: labelsOf(role) },
     spec: {
@@ -25,7 +26,8 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
       enableServiceLinks: false,
       ...pullSecretsOf({ imagePullSecrets }),
       securityContext: { runAsNonRoot: true, runAsUser: 10_000, runAsGroup: 10_000, seccompProfile: { type: "RuntimeDefault" } },
-      nodeSelector,
+      // No terms would match no node.
+      ...(gameNodeSelector.length === 0 ? {} : { affinity: onNodes(gameNodeSelector) }),
       tolerations: [{ operator: "Exists", effect: "NoSchedule" }],
       containers: [{
         name: "probe",
@@ -37,6 +39,11 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
       }],
     },
   };
+}
+
+function onNodes(requirements: readonly LabelRequirement[]): NonNullable<NonNullable<Pod["spec"]>["affinity"]> {
+  const matchExpressions = requirements.map((requirement) => ({ ...requirement }));
+  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } } };
 }
 
 /** Leaves out the label that names a session, so that a probe is never taken for one. */

@@ -1,21 +1,24 @@
 import { nodeReadyReasons, type NodeReadyReason } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
+import { matchesLabels, type LabelRequirement } from "#kube/labelSelector.ts";
 import type { GpuConfig, Toleration } from "../gpu/gpuConfig.ts";
 import { gpuSlotsOf } from "../gpu/nodeDevices.ts";
 import { isNodeReady } from "./nodeHealth.ts";
 
 /** What makes a node a game node, and how many sessions fit on it. */
 export interface SlotRules {
-  gameNodeSelector: Record<string, string>;
+  gameNodeSelector: readonly LabelRequirement[];
+  /** Of the game nodes, those that sessions are placed on. */
+  sessionNodeSelector: Readonly<Record<string, string>>;
   gpu: GpuConfig | undefined;
   /** Of session pods. */
   tolerations: readonly Toleration[];
   softwareSlots: number;
 }
 
-/** Returns whether the node has all the labels of the selector. */
-export function hasLabels(node: Node, selector: Record<string, string>): boolean {
-  return Object.entries(selector).every(([name, value]) => node.metadata.labels?.[name] === value);
+/** Returns whether the node runs games, by its labels. */
+export function isGameNode(node: Node, { gameNodeSelector }: Pick<SlotRules, "gameNodeSelector">): boolean {
+  return matchesLabels(node.metadata.labels, gameNodeSelector);
 }
 
 /** Returns how many sessions fit on the node: by its GPUs, or the configured number when games render in software. */
@@ -45,12 +48,14 @@ function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): 
 export interface Unschedulable { reason: NodeReadyReason; message: string }
 
 /** Returns why the node takes no new session, its checks apart, or undefined when it does. */
-export function unschedulableBecause(node: Node, hasHeartbeat: boolean, { tolerations }: Pick<SlotRules, "tolerations">): Unschedulable | undefined {
+export function unschedulableBecause(node: Node, hasHeartbeat: boolean, { tolerations, sessionNodeSelector }: Pick<SlotRules, "tolerations" | "sessionNodeSelector">): Unschedulable | undefined {
   if (node.metadata.deletionTimestamp !== undefined) return { reason: nodeReadyReasons.nodeDeleting, message: "The node is being deleted." };
   if (!isNodeReady(node)) return { reason: nodeReadyReasons.nodeNotReady, message: "The kubelet does not report the node as ready." };
   if (!hasHeartbeat) return { reason: nodeReadyReasons.agentSilent, message: "The node agent has not been heard of lately." };
   if (node.spec?.unschedulable === true) return { reason: nodeReadyReasons.nodeCordoned, message: "The node is cordoned." };
   const taint = repellingTaint(node, tolerations);
   if (taint) return { reason: nodeReadyReasons.nodeTainted, message: `The node has taint ${taint.key}, which session pods do not tolerate.` };
+  const [label] = Object.entries(sessionNodeSelector).find(([name, value]) => node.metadata.labels?.[name] !== value) ?? [];
+  if (label !== undefined) return { reason: nodeReadyReasons.nodeNotSelected, message: `The node's label ${label} is not what the nodeSelector of session pods asks for.` };
   return undefined;
 }

@@ -16,6 +16,10 @@ const gpuConfigs = [
   { GPU_STREAMER_COUNT: "1", GPU_GROUPS: "44,105" },
   { GPU_CLAIM_TEMPLATE: "one-gpu", GPU_TOLERATIONS: '[{"operator":"Exists"}]' },
 ].map((environment) => readConfig({ ...images, ...environment }));
+/** What the values may add to session pods. */
+const addedConfig = readConfig({
+  ...images, SESSION_POD_LABELS: '{"team":"games"}', SESSION_POD_ANNOTATIONS: '{"sidecar.example.com/inject":"true"}', SESSION_POD_NODE_SELECTOR: '{"pool":"new"}', GPU_TOLERATIONS: '[{"operator":"Exists"}]',
+});
 const contentPath = `/var/lib/joypod/v1/objects/${"f".repeat(64)}/content`;
 
 /** Values by their place in the pod. */
@@ -142,8 +146,15 @@ describe("the chart's policies for session pods", function () {
       expect(await chart.errorOf(operator, createPod(sessionPod({}, spec)))).to.equal(undefined);
     }
     for (const gpuConfig of gpuConfigs) expect(await chart.errorOf(operator, createPod(sessionPod({}, { profile: "Gpu" }, gpuConfig)))).to.equal(undefined);
+    expect(await chart.errorOf(operator, createPod(sessionPod({}, {}, addedConfig))), "with what the values add").to.equal(undefined);
     expect(await chart.errorOf(operator, createPod(sessionPod({ [`${game}.image`]: "registry.example.com:5000/joypod/game:0.0.1" })))).to.equal(undefined);
     expect(await chart.errorOf(operator, createPod(sessionPod({ [`${game}.ports.0.hostPort`]: 20_999, [`${game}.ports.0.containerPort`]: 20_999 })))).to.equal(undefined);
+  });
+
+  it("refuse the same of a pod to which labels, annotations and tolerations were added", async () => {
+    for (const changes of [{ "spec.hostNetwork": true }, otherVolume({ hostPath: { path: "/etc" } }), { [`${game}.image`]: "joypod/elsewhere:0.1.0" }]) {
+      expect(await chart.errorOf(operator, createPod(sessionPod(changes, {}, addedConfig))), Object.keys(changes).join(" ")).to.be.a("string");
+    }
   });
 
   it("accept the operator's probe pods", async () => {

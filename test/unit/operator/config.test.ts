@@ -6,7 +6,7 @@ const required = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 describe("readConfig of the operator", () => {
   it("needs the two images only", () => {
     expect(readConfig(required)).to.deep.include({
-      sessionsNamespace: "joypod-sessions", gameNodeSelector: { "nvidia.com/gpu.present": "true" }, softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddresses: [], relay: undefined, httpPort: 8081,
+      sessionsNamespace: "joypod-sessions", gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In", values: ["true"] }], softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddresses: [], relay: undefined, httpPort: 8081,
     });
   });
 
@@ -54,8 +54,28 @@ describe("readConfig of the operator", () => {
     expect(readConfig({ ...required, STREAMER_CPU: "1.5", STREAMER_MEMORY: "512Mi" }).podOverhead).to.deep.equal({ cpuMillicores: 1500, memoryBytes: 2 ** 29 });
   });
 
-  it("reads a selector of several labels", () => {
-    expect(readConfig({ ...required, GAME_NODE_SELECTOR: "a=1, b.c/d=x" }).gameNodeSelector).to.deep.equal({ a: "1", "b.c/d": "x" });
+  it("reads every form of a requirement that game nodes may be selected by", () => {
+    const selector = "gpu, !spare , a=1,b.c/d==x,zone!=far, kind in (a,b ),kind notin ( c ),empty=";
+    expect(readConfig({ ...required, GAME_NODE_SELECTOR: selector }).gameNodeSelector).to.deep.equal([
+      { key: "gpu", operator: "Exists" },
+      { key: "spare", operator: "DoesNotExist" },
+      { key: "a", operator: "In", values: ["1"] },
+      { key: "b.c/d", operator: "In", values: ["x"] },
+      { key: "zone", operator: "NotIn", values: ["far"] },
+      { key: "kind", operator: "In", values: ["a", "b"] },
+      { key: "kind", operator: "NotIn", values: ["c"] },
+      { key: "empty", operator: "In", values: [""] },
+    ]);
+    expect(readConfig({ ...required, GAME_NODE_SELECTOR: "" }).gameNodeSelector, "every node").to.deep.equal([]);
+  });
+
+  it("reads what session pods get beside Joypod's own", () => {
+    const { sessionPod, sessionNodeSelector } = readConfig({
+      ...required, SESSION_POD_LABELS: '{"team": "games"}', SESSION_POD_ANNOTATIONS: '{"example.com/cost": "play"}', SESSION_POD_NODE_SELECTOR: '{"pool": "new"}',
+    });
+    expect(sessionPod).to.deep.include({ labels: { team: "games" }, annotations: { "example.com/cost": "play" }, nodeSelector: { pool: "new" } });
+    expect(sessionNodeSelector).to.deep.equal({ pool: "new" });
+    expect(readConfig(required).sessionPod).to.deep.include({ labels: {}, annotations: {}, nodeSelector: {} });
   });
 
   it("keeps the lease of its own namespace", () => {
@@ -81,7 +101,16 @@ describe("readConfig of the operator", () => {
 
   const wrong: [string, Record<string, string>, RegExp][] = [
     ["no image", { GAME_IMAGE: "game:1" }, /STREAMER_IMAGE/],
-    ["a label without value", { ...required, GAME_NODE_SELECTOR: "gpu" }, /write name=value/],
+    ["a selector that compares numbers", { ...required, GAME_NODE_SELECTOR: "gpus>2" }, /"gpus>2" is no requirement of a label[^]*GAME_NODE_SELECTOR/],
+    ["a selector that names no value", { ...required, GAME_NODE_SELECTOR: "kind in ()x" }, /write key, !key, key=value/],
+    ["a selector with a parenthesis left open", { ...required, GAME_NODE_SELECTOR: "kind in (a,b" }, /GAME_NODE_SELECTOR/],
+    ["a selector that ends in a comma", { ...required, GAME_NODE_SELECTOR: "gpu," }, /GAME_NODE_SELECTOR/],
+    ["labels that policies select session pods by", { ...required, SESSION_POD_LABELS: '{"joypod.dev/network": "internet"}' }, /joypod.dev\/network is Joypod's own[^]*SESSION_POD_LABELS/],
+    ["labels that say what a pod is", { ...required, SESSION_POD_LABELS: '{"app.kubernetes.io/component": "api"}' }, /SESSION_POD_LABELS/],
+    ["an annotation that loosens a container", { ...required, SESSION_POD_ANNOTATIONS: '{"container.apparmor.security.beta.kubernetes.io/game": "unconfined"}' }, /SESSION_POD_ANNOTATIONS/],
+    ["an annotation that lets a session be evicted", { ...required, SESSION_POD_ANNOTATIONS: '{"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}' }, /SESSION_POD_ANNOTATIONS/],
+    ["labels that are no JSON", { ...required, SESSION_POD_LABELS: "team=games" }, /SESSION_POD_LABELS/],
+    ["a label that is no label", { ...required, SESSION_POD_LABELS: '{"team": "two words"}' }, /SESSION_POD_LABELS/],
     ["ports the wrong way round", { ...required, MEDIA_PORT_FIRST: "3000", MEDIA_PORT_LAST: "2000" }, /MEDIA_PORT_FIRST is above/],
     ["a name for an address", { ...required, ANNOUNCE_ADDRESS: "play.example" }, /ANNOUNCE_ADDRESS/],
     ["a relay without its secret", { ...required, RELAY_CONTROL: "relay:8086" }, /TURN_SECRET/],

@@ -9,7 +9,7 @@ import { gpuSharingOf } from "../../gpu/nodeDevices.ts";
 import { healthOf, type NodeHealth } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
 import { checksOf, failedCheck, type CheckRules } from "../../nodes/nodeChecks.ts";
-import { hasLabels, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
+import { isGameNode, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
 
 /** Everything that is observed about one game node in a pass. */
 export interface NodeWorld {
@@ -41,7 +41,7 @@ export type NodeAction = "keep" | "drain" | "remove";
 /** Returns what is to be done about the node. */
 export function nodeActionFor({ node, used, hasPendingSave, rules }: NodeWorld): NodeAction {
   if (!node) return "remove";
-  if (hasLabels(node, rules.gameNodeSelector)) return "keep";
+  if (isGameNode(node, rules)) return "keep";
   return used > 0 || hasPendingSave ? "drain" : "remove";
 }
 

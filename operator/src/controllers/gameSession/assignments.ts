@@ -9,7 +9,7 @@ import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
 import { failedCheck } from "../../nodes/nodeChecks.ts";
-import { hasLabels, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
+import { isGameNode, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
 import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { portsOn } from "../../nodes/occupancy.ts";
@@ -35,7 +35,7 @@ export interface NoPlace {
 
 export interface AssignmentsDeps {
   cluster: Cluster;
-  config: Pick<Config, "gameNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddresses" | "podOverhead" | "timing">;
+  config: Pick<Config, "gameNodeSelector" | "sessionNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddresses" | "podOverhead" | "timing">;
   loads: NodeLoads;
   otherRequests: OtherRequests;
   heartbeats: Heartbeats;
@@ -139,7 +139,7 @@ export class Assignments {
   #isSchedulable(nodeName: string): boolean {
     const { cluster, config, heartbeats } = this.#deps;
     const node = cluster.nodes.get(nodeName);
-    return node !== undefined && hasLabels(node, config.gameNodeSelector)
+    return node !== undefined && isGameNode(node, config)
       && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined
       && failedCheck(cluster.gameNodes.get(nodeName)?.status?.conditions) === undefined;
   }

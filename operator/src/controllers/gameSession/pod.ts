@@ -35,10 +35,10 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
     metadata: {
       name,
       namespace,
-      labels: podLabels(session),
+      labels: { ...config.labels, ...podLabels(session) },
       finalizers: [finalizers.usage],
       ownerReferences: [ownedBy(session)],
-      annotations: { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" },
+      annotations: { ...config.annotations, "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" },
     },
     spec: {
       restartPolicy: "Never",
@@ -58,6 +58,7 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
       },
       ...(session.spec.network === "Internet" ? nameResolution(config) : {}),
       affinity: pinTo(place.nodeName),
+      ...(Object.keys(config.nodeSelector).length === 0 ? {} : { nodeSelector: config.nodeSelector }),
       tolerations: tolerations(config),
       ...resourceClaimsOf(config.gpu),
       volumes: volumes(session, config),

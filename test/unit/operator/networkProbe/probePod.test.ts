@@ -4,7 +4,7 @@ import { isSessionPod } from "#operator/sessionPods/podState.ts";
 import type { ProbeConfig } from "#operator/config.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
-const config: ProbeConfig = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", imagePullSecrets: ["pull"], nodeSelector: { gpu: "true" }, target: { host: "10.0.0.9", port: 8081 } };
+const config: ProbeConfig = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", imagePullSecrets: ["pull"], gameNodeSelector: [{ key: "gpu", operator: "In", values: ["true"] }], target: { host: "10.0.0.9", port: 8081 } };
 const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config);
 
 function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"): Pod {
@@ -25,6 +25,12 @@ describe("buildProbePod", () => {
       expect(isSessionPod({ ...build(role), apiVersion: "v1", kind: "Pod", metadata })).to.be.false;
     });
   }
+
+  it("goes to game nodes, whatever selects them", () => {
+    expect(build("covered").spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
+      .to.deep.equal([{ matchExpressions: [{ key: "gpu", operator: "In", values: ["true"] }] }]);
+    expect(buildProbePod("covered", "joypod-sessions", { ...config, gameNodeSelector: [] }).spec).to.not.have.property("affinity");
+  });
 
   it("makes only the covered one look like a session with internet", () => {
     expect(build("covered").metadata.labels).to.include({ "app.kubernetes.io/component": "game-session", "joypod.dev/network": "internet", "joypod.dev/network-probe": "covered" });

@@ -21,7 +21,15 @@ describe("unschedulableBecause", () => {
     it(`${isTaken ? "takes" : "leaves out"} a node with ${key}=${value ?? ""}:${effect} by ${JSON.stringify(tolerations)}`, () => {
       const node = aNode();
       const tainted = { ...node, spec: { ...node.spec, taints: [{ key, effect, ...(value === undefined ? {} : { value }) }] } };
-      expect(unschedulableBecause(tainted, true, { tolerations })?.reason).to.equal(isTaken ? undefined : "NodeTainted");
+      expect(unschedulableBecause(tainted, true, { tolerations, sessionNodeSelector: {} })?.reason).to.equal(isTaken ? undefined : "NodeTainted");
     });
   }
+
+  it("leaves out a node without a label that session pods ask for", () => {
+    const node = aNode();
+    const labelled = { ...node, metadata: { ...node.metadata, labels: { ...node.metadata.labels, pool: "new" } } };
+    const reasonOf = (pool: string) => unschedulableBecause(labelled, true, { tolerations: [], sessionNodeSelector: { pool } })?.reason;
+    expect(reasonOf("new")).to.equal(undefined);
+    expect(reasonOf("old")).to.equal("NodeNotSelected");
+  });
 });

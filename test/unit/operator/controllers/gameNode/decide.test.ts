@@ -8,7 +8,7 @@ import {
   differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeWorld,
 } from "#operator/controllers/gameNode/decide.ts";
 
-const rules = { gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpu: undefined, tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }], softwareSlots: 2,
+const rules = { gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }], sessionNodeSelector: {}, gpu: undefined, tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }], softwareSlots: 2,
   architecture: "amd64", mediaPorts: { first: 20_000, last: 20_002 }, announceAddresses: [], relay: undefined, countsOtherPods: true,
 };
 const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), hasHeartbeat: true, health: "Healthy", used: 0, offered: undefined, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 }, hasPendingSave: false, takenPorts: new Set(), rules, now: after(0), ...overrides });

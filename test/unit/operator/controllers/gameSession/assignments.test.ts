@@ -18,7 +18,7 @@ describe("Assignments", () => {
   let heartbeats: Heartbeats;
 
   const config = {
-    gameNodeSelector: { "nvidia.com/gpu.present": "true" }, gpu: undefined, tolerations: [], softwareSlots: 2,
+    gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }], sessionNodeSelector: {}, gpu: undefined, tolerations: [], softwareSlots: 2,
     mediaPorts: { first: 20_000, last: 20_003 }, announceAddresses: [], podOverhead: { cpuMillicores: 250, memoryBytes: 256 * 2 ** 20 },
     timing: { heartbeatStaleMs: 35_000, portQuarantineMs: 60_000, unschedulableMs: 10_000, saveGiveUpMs: 600_000 },
   };

@@ -85,6 +85,17 @@ describe("buildPod", () => {
     expect(spec.tolerations).to.deep.include({ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" });
   });
 
+  it("adds labels, annotations and node labels of the site, and keeps its own beside them", () => {
+    const { pod, spec } = podOf(aGameSession(), {
+      SESSION_POD_LABELS: '{"team":"games"}', SESSION_POD_ANNOTATIONS: '{"example.com/cost":"play"}', SESSION_POD_NODE_SELECTOR: '{"pool":"new"}', GPU_TOLERATIONS: '[{"key":"games","operator":"Exists"}]',
+    });
+    expect(pod.metadata.labels).to.include({ team: "games", "app.kubernetes.io/component": "game-session", "joypod.dev/game": "the-question" });
+    expect(pod.metadata.annotations).to.deep.equal({ "example.com/cost": "play", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" });
+    expect(spec.nodeSelector).to.deep.equal({ pool: "new" });
+    expect(spec.tolerations).to.deep.include({ key: "games", operator: "Exists" });
+    expect(podOf().spec, "of a site that says nothing").to.not.have.property("nodeSelector");
+  });
+
   it("opens the network only to a session that is to have it, with nameservers of its own", () => {
     const closed = podOf();
     expect(closed.pod.metadata.labels).to.not.have.property("joypod.dev/network");

@@ -1,0 +1,61 @@
+/** One thing that a label selector asks of an object's labels; `In` and `NotIn` have values, and `NotIn` also takes an object without the label. */
+export interface LabelRequirement {
+  key: string;
+  operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+  values?: string[];
+}
+
+const name = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+/** A label's key: a name, and before it a domain where there is one. */
+export const labelKey = new RegExp(`^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?${name}$`);
+/** A label's value, which may be empty. */
+export const labelValue = new RegExp(`^(?:${name})?$`);
+
+const inSet = /^(\S+)\s+(in|notin)\s*\(([^()]*[^()\s][^()]*)\)$/;
+const equality = /^([^\s=!]+)\s*(==?|!=)\s*(\S*)$/;
+
+/**
+ * Returns what the text asks for, all of which an object must have: `key`, `!key`, `key=value`, `key!=value`, `key in (a,b)` and
+ * `key notin (a,b)`, separated by commas. An empty text asks for nothing. Throws for what is none of these.
+ */
+export function parseLabelSelector(text: string): LabelRequirement[] {
+  if (text.trim() === "") return [];
+  return splitTerms(text).map(requirementOf);
+}
+
+/** Returns whether an object with these labels has all that is asked for. */
+export function matchesLabels(labels: Readonly<Record<string, string>> | undefined, requirements: readonly LabelRequirement[]): boolean {
+  return requirements.every(({ key, operator, values = [] }) => {
+    const value = labels?.[key];
+    switch (operator) {
+      case "Exists": return value !== undefined;
+      case "DoesNotExist": return value === undefined;
+      case "In": return value !== undefined && values.includes(value);
+      case "NotIn": return value === undefined || !values.includes(value);
+    }
+  });
+}
+
+/** Splits at commas that are not in parentheses. */
+function splitTerms(text: string): string[] {
+  return text.split(/,(?![^()]*\))/).map((term) => term.trim());
+}
+
+function requirementOf(term: string): LabelRequirement {
+  const [, setKey = "", setOperator, list = ""] = inSet.exec(term) ?? [];
+  if (setOperator !== undefined) return withValues(term, setKey, setOperator === "in" ? "In" : "NotIn", list.split(",").map((value) => value.trim()));
+  const [, key = "", sign, value = ""] = equality.exec(term) ?? [];
+  if (sign !== undefined) return withValues(term, key, sign === "!=" ? "NotIn" : "In", [value]);
+  const bare = term.replace(/^!\s*/, "");
+  if (!labelKey.test(bare)) throw noRequirement(term);
+  return { key: bare, operator: term.startsWith("!") ? "DoesNotExist" : "Exists" };
+}
+
+function withValues(term: string, key: string, operator: "In" | "NotIn", values: string[]): LabelRequirement {
+  if (!labelKey.test(key) || !values.every((value) => labelValue.test(value))) throw noRequirement(term);
+  return { key, operator, values };
+}
+
+function noRequirement(term: string): Error {
+  return new Error(`"${term}" is no requirement of a label: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), several separated by commas`);
+}

@@ -1,0 +1,54 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "chai";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { chartFolder, isInWords, renderChart } from "#test/support/chart/renderedChart.ts";
+import { ServerValidation } from "#test/support/chart/serverValidation.ts";
+import { trySettings, valuesOf, type Setting, type SweepResult } from "#test/support/chart/valueSweep.ts";
+import { valueClasses } from "#test/support/chart/valueClasses.ts";
+
+/** The values' forms are drawn by it; a fault that another one finds is named by the whole of its settings. */
+const seed = 20_261_123;
+
+describe("the chart's values", function () {
+  this.timeout(180_000);
+  let validation: ServerValidation;
+  const classes = valueClasses(seed);
+
+  before(async () => {
+    validation = await ServerValidation.start(await sharedKubeApiServer());
+  });
+
+  it("of each file in ci are taken by the API server, and by the programs that they configure", async () => {
+    const bases = (await readdir(join(chartFolder, "ci"))).map((file) => file.replace("-values.yaml", ""));
+    expect(bases).to.include.members(["bundled", "external", "full"]);
+    const result: SweepResult = { rendered: 0, refused: [], faults: [] };
+    for (const base of bases) await trySettings(validation, base, [], result);
+    expect(result.faults).to.deep.equal([]);
+    expect(result.rendered).to.equal(bases.length);
+  });
+
+  it("are refused in words, each at its place, where they are not what the schema says", async () => {
+    const rounds = Math.max(...classes.map(({ invalid }) => invalid.length));
+    for (let round = 0; round < rounds; round++) {
+      const settings = classes.flatMap(({ path, invalid }): Setting[] => (round < invalid.length ? [{ path, value: invalid[round] }] : []));
+      const rendering = await renderChart("full", valuesOf(settings));
+      if (!("refusal" in rendering)) throw new Error(`Helm rendered wrong values of round ${round}.`);
+      expect(isInWords(rendering.refusal), rendering.refusal).to.equal(true);
+      const passed = settings.filter(({ path }) => !new RegExp(`at '/${path.join("/")}['/]`).test(rendering.refusal));
+      expect(passed.map(({ path, value }) => `${path.join(".")}=${JSON.stringify(value)}`), "let through").to.deep.equal([]);
+    }
+  });
+
+  for (const base of ["bundled", "full"]) {
+    it(`of every class over ${base} reach the programs and the API server as they take them, or are refused in words`, async () => {
+      const result: SweepResult = { rendered: 0, refused: [], faults: [] };
+      const rounds = Math.max(...classes.map(({ valid }) => valid.length));
+      for (let round = 0; round < rounds; round++) {
+        await trySettings(validation, base, classes.flatMap(({ path, valid }): Setting[] => (valid.length === 0 ? [] : [{ path, value: valid[round % valid.length] }])), result);
+      }
+      expect(result.faults.join("\n")).to.equal("");
+      expect(result.refused.map(({ setting, refusal }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${refusal}`).join("\n")).to.equal("");
+    });
+  }
+});

@@ -1,0 +1,70 @@
+import { isInWords, renderChart } from "./renderedChart.ts";
+import { operatorPods, readEnvironments } from "./programEnvironments.ts";
+import type { ServerValidation } from "./serverValidation.ts";
+import type { ChartManifest } from "./renderedChart.ts";
+
+/** A value at its path, to be set over a values file. */
+export interface Setting {
+  path: string[];
+  value: unknown;
+}
+
+/** What came of settings that were tried. */
+export interface SweepResult {
+  rendered: number;
+  /** Of single settings that the chart refuses beside a values file that it takes. */
+  refused: { setting: Setting; refusal: string }[];
+  /** What should not be: templates that broke, programs or servers that refuse what the chart lets pass. */
+  faults: string[];
+}
+
+/** Tries settings together over a values file, and those that are refused together in halves, until each is found that is refused alone. */
+export async function trySettings(validation: ServerValidation, base: string, settings: readonly Setting[], result: SweepResult): Promise<void> {
+  const rendering = await renderChart(base, valuesOf(settings));
+  if ("manifests" in rendering) {
+    result.rendered += 1;
+    for (const fault of await faultsOf(validation, rendering.manifests)) result.faults.push(`${fault}\n  with ${base} and ${describe(settings)}`);
+    return;
+  }
+  if (!isInWords(rendering.refusal)) result.faults.push(`not in words: ${rendering.refusal}\n  with ${base} and ${describe(settings)}`);
+  const [setting] = settings;
+  if (settings.length === 1 && setting) {
+    result.refused.push({ setting, refusal: rendering.refusal });
+    return;
+  }
+  const middle = Math.ceil(settings.length / 2);
+  for (const half of [settings.slice(0, middle), settings.slice(middle)]) await trySettings(validation, base, half, result);
+}
+
+/** Returns the values that have the settings. */
+export function valuesOf(settings: readonly Setting[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const { path, value } of settings) {
+    let place = values;
+    for (const name of path.slice(0, -1)) {
+      const inner = place[name];
+      const next: Record<string, unknown> = isRecord(inner) ? inner : {};
+      place[name] = next;
+      place = next;
+    }
+    place[path.at(-1) ?? ""] = value;
+  }
+  return values;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+async function faultsOf(validation: ServerValidation, manifests: ChartManifest[]): Promise<string[]> {
+  try {
+    readEnvironments(manifests);
+    return await validation.errorsOf([...manifests, ...operatorPods(manifests)]);
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+function describe(settings: readonly Setting[]): string {
+  return settings.length > 8 ? `${settings.length} settings` : settings.map(({ path, value }) => `${path.join(".")}=${JSON.stringify(value)}`).join(" ");
+}
