@@ -165,4 +165,8 @@ export const limits = {
     heartbeatStaleSeconds: 35,
     cacheEntriesReported: 256,
   },
+  maintenance: {
+    /** Characters of an admin's message that players are shown. */
+    messageMaxLength: 400,
+  },
 } as const;
