@@ -35,7 +35,7 @@ export function createProgram(environment: Environment): Command {
   const program = new Command("kubectl-joypod").description("Looks after Joypod in a cluster, as `kubectl joypod`.")
     .option("--kubeconfig <file>", "another than that of KUBECONFIG, or ~/.kube/config").option("--context <name>", "of the kubeconfig")
     .option("-n, --namespace <name>", "the release's namespace; needed only where the cluster has several")
-    .exitOverride();
+    .showHelpAfterError("`kubectl joypod --help` lists the commands.").exitOverride();
   addLooks(program, environment);
   addSessionCommands(program, environment);
   addMaintenanceCommands(program, environment, withInstallation);

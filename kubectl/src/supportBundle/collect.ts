@@ -63,15 +63,28 @@ async function logsOf({ transport }: Installation, pods: readonly Stored<Pod>[],
 }
 
 /** Knows the values of the Secrets, so that they are found wherever they turn up. Who may not read them has the patterns alone. */
-async function redactorOf({ transport }: Installation, { sessions, programPods, sessionPods, nodes: gameNodes }: Observed, namespaces: readonly string[]): Promise<Redactor> {
+async function redactorOf({ transport, release }: Installation, { workloads, sessions, programPods, sessionPods, nodes: gameNodes }: Observed, namespaces: readonly string[]): Promise<Redactor> {
   const known = await Promise.all(namespaces.map((namespace) => listed(() => new ResourceClient(transport, secrets).listAll({ namespace }))));
-  const values = known.flat().filter(({ type }) => type !== "helm.sh/release.v1").flatMap(({ data = {} }) => Object.values(data)).map((value) => Buffer.from(value, "base64").toString());
+  const names = [release, ...namespaces, "joypod", ...workloads.map(({ metadata }) => metadata.name)];
+  const values = known.flat().filter(({ type }) => type !== "helm.sh/release.v1").flatMap(({ data = {} }) => Object.entries(data))
+    .filter(([name]) => !openEntry.test(name)).flatMap(([, value]) => secretsOf(Buffer.from(value, "base64").toString()))
+    // The programs' user names at the bundled stores, such as `joypod-api`, are the names of the programs.
+    .filter((value) => !names.some((name) => name.includes(value)));
   const podAddresses = [...programPods, ...sessionPods].flatMap(({ status }) => [status?.podIP, status?.hostIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)]);
   const nodeAddresses = gameNodes.flatMap(({ status }) => [status?.addresses?.internal, status?.addresses?.external]);
   return new Redactor({
     secrets: values, players: [...new Set(sessions.map(({ spec }) => spec.userId))],
     ownAddresses: new Set([...podAddresses, ...nodeAddresses].filter((address) => address !== undefined)),
   });
+}
+
+/** Entries of Secrets that say where something is, or who one is: everybody may read them, and their words turn up everywhere. */
+const openEntry = /^(bucket|region|endpoint|host|port|database|namespace|user|user-?name|.*\.crt)$/i;
+
+/** Returns the value, and of an address with a password the password too, which is also found where the address is written otherwise. */
+function secretsOf(value: string): string[] {
+  const password = URL.canParse(value) ? decodeURIComponent(new URL(value).password) : "";
+  return password === "" ? [value] : [value, password];
 }
 
 /** Returns the objects; none where they may not be read, as what is left is worth sending too. */

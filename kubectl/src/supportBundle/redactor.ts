@@ -66,7 +66,7 @@ export class Redactor {
   }
 
   #field(name: string, content: unknown, owner: Record<string, unknown>): unknown {
-    const isText = typeof content === "string" || typeof content === "number";
+    const isText = typeof content === "string" || typeof content === "number" || (Array.isArray(content) && content.every((entry) => typeof entry === "string"));
     if (isText && secretName.test(name) && !harmlessName.test(name)) return "[redacted]";
     // A variable of a container: its name says what its value is.
     if (isText && name === "value" && typeof owner.name === "string" && secretName.test(owner.name)) return "[redacted]";
