@@ -20,7 +20,7 @@ export function maintenanceData({ since, message }: Maintenance): Record<string,
 export function readMaintenance({ metadata, data }: { metadata: { creationTimestamp: string }; data?: Readonly<Record<string, string>> | undefined }): Maintenance {
   const { since, message = "" } = data ?? {};
   const moment = new Date(since ?? metadata.creationTimestamp);
-  const line = message.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
+  const line = message.replaceAll(/[\p{Cc}\s]+/gu, " ").trim();
   return {
     since: (Number.isNaN(moment.getTime()) ? new Date(metadata.creationTimestamp) : moment).toISOString(),
     message: line === "" ? undefined : [...line.toWellFormed()].slice(0, limits.maintenance.messageMaxLength).join(""),

@@ -30,7 +30,7 @@ export class MaintenanceWatch implements BackgroundJob {
       client: new ResourceClient(transport, configMaps), cache, namespace: releaseNamespace, fieldSelector: `metadata.name=${maintenanceConfigMap}`, logger,
     });
     cache.subscribe(({ type }) => {
-      if (type !== "updated") logger.info(type === "added" ? "Maintenance has begun: no game is launched." : "Maintenance is over.");
+      if (type !== "updated") logger.info({}, type === "added" ? "Maintenance has begun: no game is launched." : "Maintenance is over.");
     });
   }
 
