@@ -19,10 +19,10 @@ describe("docs/operations.md", () => {
 
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), "joypod-operations-"));
-    await run("node", [join(repositoryRoot, "tools/bundle/kubectlJoypod.ts"), directory]);
+    await run(process.execPath, [join(repositoryRoot, "tools/bundle/kubectlJoypod.ts"), directory]);
     const { kubeconfig } = await platform();
     const kubectl = await programPath("kubectl");
-    env = { PATH: [directory, dirname(kubectl), process.env["PATH"] ?? ""].join(delimiter), KUBECONFIG: kubeconfig };
+    env = { PATH: [directory, dirname(process.execPath), dirname(kubectl), process.env["PATH"] ?? ""].join(delimiter), KUBECONFIG: kubeconfig };
   });
   after(() => rmSync(directory, { recursive: true }));
 

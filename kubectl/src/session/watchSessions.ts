@@ -16,8 +16,11 @@ export interface WatchOptions {
 
 /** Prints the table of sessions at once and again after each change, at most once a second, until the signal is aborted. */
 export async function watchSessions({ transport, sessionsNamespace }: Installation, { clock, print, signal }: WatchOptions): Promise<void> {
+  const client = new ResourceClient(transport, gameSessions);
+  // A cluster that refuses says so here: a reflector would try again for ever.
+  await client.list({ namespace: sessionsNamespace, limit: 1 });
   const cache = new ObjectCache<GameSession>();
-  const reflector = new Reflector<GameSession>({ client: new ResourceClient(transport, gameSessions), cache, namespace: sessionsNamespace, clock });
+  const reflector = new Reflector<GameSession>({ client, cache, namespace: sessionsNamespace, clock });
   reflector.start();
   try {
     await reflector.waitForSync(signal);

@@ -17,8 +17,9 @@ const patterns: readonly { found: RegExp; by: string }[] = [
   { found: /((?:session-token|csrf-token|ice-pwd|ice-ufrag|X-Amz-Signature|X-Amz-Credential)[=:] ?)[^\s;"'&\\]+/gi, by: "$1[redacted]" },
   { found: /[\w.+%'-]+@[\w-]+(?:\.[\w-]+)+/g, by: "[redacted: e-mail]" },
 ];
-const ipv4 = /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)/g;
-const ipv6 = /(?<![\w:.])(?:[0-9a-f]{1,4}:){2,7}(?::|[0-9a-f]{1,4})(?::[0-9a-f]{1,4})*(?![\w:])|(?<![\w:.])(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,5})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,5})?(?![\w:])/gi;
+const ipv4 = /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\d)/g;
+/** Eight groups, or fewer with `::`; three groups with colons are a time of day. */
+const ipv6 = /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?)(?![\w:])/gi;
 /** Shorter ones would take ordinary words with them. */
 const shortestSecret = 6;
 
