@@ -10,6 +10,7 @@ const packages = {
   kube: ["runtime"],
   api: ["contracts", "runtime", "archive", "s3", "kube"],
   operator: ["contracts", "runtime", "kube"],
+  kubectl: ["contracts", "runtime", "kube"],
   "node-agent": ["contracts", "runtime", "archive", "s3", "kube"],
   packer: ["contracts", "runtime", "archive"],
   // What the streamer does in the packer's place, while a launch cannot wait for that to start.
@@ -23,7 +24,7 @@ const rooms = {
     // Programs, and what puts them together: the configuration knows what every noun is told.
     "main.ts", "cli", "installation", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
     // The nouns.
-    "stream", "connectionTests", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit",
+    "stream", "connectionTests", "gameSessions", "catalog", "games", "saves", "partners", "accounts", "auth", "audit", "maintenance",
     // What knows no noun: archives on their way, HTTP, the cluster, the stores.
     "archives", "http", "cluster", "stores", "errors.ts", "metrics.ts", "rbac.ts", "generated",
   ],
@@ -69,6 +70,14 @@ const rooms = {
     "throttle.ts", "metrics.ts", "config.ts",
     // What sessions take of GPUs, what nodes offer, and what the site adds to session pods.
     "gpu", "addedMetadata.ts", "rbac.ts",
+  ],
+  kubectl: [
+    // The program, and its commands.
+    "main.ts", "program.ts", "maintenanceCommands.ts", "environment.ts",
+    // What the commands show.
+    "supportBundle", "status", "session", "nodeTable.ts", "gameTables.ts",
+    // What is read of the cluster, and how it is written down.
+    "cluster", "output", "adminError.ts",
   ],
   kube: [
     "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",

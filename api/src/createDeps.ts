@@ -15,6 +15,7 @@ import type { Deps } from "./deps.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import { createReadiness } from "./http/health.ts";
+import { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import { KnownPartnerKeys } from "./partners/knownPartnerKeys.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./audit/audit.ts";
@@ -54,6 +55,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   return {
     config, logger, clock, metrics, postgres, redis, rateLimits, passwords, gameSessionEvents,
     ...cluster,
+    maintenance: new MaintenanceWatch({ transport: cluster.kube, releaseNamespace: config.cluster.releaseNamespace, logger }),
     launchTurns: new LaunchTurns(clock),
     streamers: new StreamerClient(),
     streamTickets: new StreamTickets(signingKeys, clock),

@@ -13,6 +13,7 @@ import type { LaunchTurns } from "./gameSessions/launchTurns.ts";
 import type { KnownPartnerKeys } from "./partners/knownPartnerKeys.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Lockout } from "./auth/lockout.ts";
+import type { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import type { Metrics } from "./metrics.ts";
 import type { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
 import type { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
@@ -61,6 +62,7 @@ export interface Deps {
   gameSessionWriter: GameSessionWriter;
   gameCacheWriter: GameCacheWriter;
   gameSessionEvents: GameSessionEvents;
+  maintenance: MaintenanceWatch;
   /** Lets launches wait for each other without a connection to the database. */
   launchTurns: LaunchTurns;
   streamers: StreamerClient;

@@ -1,4 +1,5 @@
 import { group } from "#contracts/crd/kind.ts";
+import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 
 /**
@@ -17,8 +18,12 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamecaches"], verbs: ["create", "patch", "delete"] },
 ];
 
-/** Leader election of the background work: a Lease can be created under any name, but only the API's own is read and renewed. */
+/**
+ * Leader election of the background work: a Lease can be created under any name, but only the API's own is read and renewed. Maintenance is an
+ * admin's to turn on: the API only looks.
+ */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["configmaps"], resourceNames: [maintenanceConfigMap], verbs: ["get", "list", "watch"] },
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["joypod-api"], verbs: ["get", "update"] },
 ];

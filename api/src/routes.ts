@@ -12,6 +12,7 @@ import { connectionTestRoutes } from "./connectionTests/routes.ts";
 import { gameSessionRoutes } from "./gameSessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
+import { maintenanceRoutes } from "./maintenance/routes.ts";
 import { saveRoutes } from "./saves/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
@@ -30,6 +31,7 @@ const routes: readonly Route<Deps>[] = [
   ...partnerRoutes,
   ...connectionTestRoutes,
   ...streamRoutes,
+  ...maintenanceRoutes,
 ];
 
 /** Every route that this configuration serves. */

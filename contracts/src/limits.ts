@@ -171,4 +171,8 @@ export const limits = {
     clockToleranceSeconds: 60,
     cacheEntriesReported: 256,
   },
+  maintenance: {
+    /** Characters of an admin's message that players are shown. */
+    messageMaxLength: 400,
+  },
 } as const;

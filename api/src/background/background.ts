@@ -9,9 +9,9 @@ export interface Background extends BackgroundJob {
 }
 
 /** All background work as one; started before the first request, stopped after the last. */
-export function createBackground(deps: PopularityDeps & LeaderWorkDeps): Background {
+export function createBackground(deps: PopularityDeps & LeaderWorkDeps & { maintenance: BackgroundJob }): Background {
   const leaderWork = new LeaderWork(deps);
-  const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, leaderWork];
+  const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, deps.maintenance, leaderWork];
   return {
     get isLeader() { return leaderWork.isLeader; },
     start: async () => {

@@ -6,6 +6,7 @@ import type { StreamTickets } from "../auth/streamTickets.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { DomainError, notFound } from "../errors.ts";
+import { refuseInMaintenance } from "../maintenance/refuseInMaintenance.ts";
 import { buildGameSessionSpec, type GameSessionSettings } from "./buildGameSessionSpec.ts";
 import { noServers, specWithRoom } from "./specWithRoom.ts";
 import { newGameSessionId } from "./id.ts";
@@ -29,6 +30,7 @@ export interface LaunchDeps {
   clock: Clock;
   postgres: Postgres;
   cluster: ClusterView;
+  maintenance: Parameters<typeof refuseInMaintenance>[0];
   gameSessionWriter: GameSessionWriter;
   launchTurns: LaunchTurns;
   streamTickets: Pick<StreamTickets, "publicKey">;
@@ -42,7 +44,7 @@ export interface Launch extends SlotWish {
 }
 
 /**
- * Stores a new game session, creates its object in the cluster and returns its id. Throws not_found, session_active, no_empty_slot,
+ * Stores a new game session, creates its object in the cluster and returns its id. Throws maintenance, not_found, session_active, no_empty_slot,
  * unreadable_save, conflict (also for a game that needs the internet where the site does not allow it) and no_servers, in this order of precedence, and
  * unavailable when very many launch at once. A process that dies in between leaves a row that the relay goes on with. `alsoWithin` runs in the transaction that stores the session.
  */
@@ -50,6 +52,7 @@ export async function launchGame(
   deps: LaunchDeps, userId: string, launch: Launch, alsoWithin?: (id: string, transaction: Queryable) => Promise<void> | undefined,
 ): Promise<string> {
   const { postgres, launchTurns } = deps;
+  refuseInMaintenance(deps.maintenance);
   const session = await launchTurns.ofPlayer(userId, async () => {
     // Most launches that are refused are found out here: the lock, of which all processes have one, is for those that are stored.
     await decideLaunch(deps, userId, launch, postgres.pool, await findLaunchContext(postgres.pool, launch.gameSlug, userId));

@@ -29,7 +29,7 @@ const launch = route({
   limits: ["launch", "launchHourly"],
   body: LaunchRequest,
   responses: { 202: LaunchResponse },
-  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "unreadable_save", "no_servers"],
+  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "unreadable_save", "maintenance", "no_servers"],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
     const remember = remembering(ctx, 202);

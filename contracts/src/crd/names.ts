@@ -17,6 +17,7 @@ export const fieldManagers = {
   api: "joypod-api",
   operator: "joypod-operator",
   nodeAgent: "joypod-node-agent",
+  kubectl: "kubectl-joypod",
 } as const;
 
 /** Labels on pods, beside the conventional app.kubernetes.io ones. */

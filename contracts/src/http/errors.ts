@@ -36,6 +36,7 @@ export const errors = {
   not_implemented: { status: 501, meaning: "The method is not one that this service knows." },
   unavailable: { status: 503, meaning: "Something that the service needs is unavailable: try again after `Retry-After`." },
   not_ready: { status: 503, meaning: "The stream does not show anything yet: try again in a moment." },
+  maintenance: { status: 503, meaning: "An admin works on the service, and no game is launched; sessions that run go on. `message` is what the admin says of it; try again after `Retry-After`." },
   no_servers: { status: 503, meaning: "No game server has room for the game just now: try again after `Retry-After`." },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
 
@@ -18,10 +19,22 @@ describe("the chart's roles", function () {
       expect(await can(transport, { verb: "create", namespace: chart.releaseNamespace }), `${own} may create`).to.equal(true);
     }
   });
+
+  it("let the API look at maintenance, and at no other ConfigMap", async () => {
+    const chart = await InstalledChart.install();
+    const api = await chart.account("api");
+    const allowed: string[] = [];
+    for (const name of [maintenanceConfigMap, "another"]) {
+      for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete"]) {
+        if (await can(api, { group: "", resource: "configmaps", verb, name, namespace: chart.releaseNamespace })) allowed.push(`${verb} ${name}`);
+      }
+    }
+    expect(allowed).to.deep.equal([`get ${maintenanceConfigMap}`, `list ${maintenanceConfigMap}`, `watch ${maintenanceConfigMap}`]);
+  });
 });
 
 /** As `kubectl auth can-i` asks. */
-async function can(transport: KubeTransport, attributes: { verb: string; namespace: string; name?: string }): Promise<boolean> {
+async function can(transport: KubeTransport, attributes: { verb: string; namespace: string; name?: string; group?: string; resource?: string }): Promise<boolean> {
   const spec = { resourceAttributes: { group: "coordination.k8s.io", resource: "leases", ...attributes } };
   const review = await transport.request({ method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body: { spec } }) as { status: { allowed: boolean } };
   return review.status.allowed;

@@ -6,6 +6,7 @@ import { isApiError } from "../client/apiError.ts";
 import { launchGame, stopGameSession } from "../client/gameSessions.ts";
 import { launchQualityFrom } from "../connectionTest/launchQuality.ts";
 import { readTestResult } from "../connectionTest/storedResult.ts";
+import { refreshServiceStatus } from "../service/useServiceStatus.ts";
 import { playPath } from "./playPath.ts";
 import { refreshActiveGameSession } from "./useActiveGameSession.ts";
 
@@ -39,7 +40,10 @@ export function useLaunch(): Launch {
       return launchGame(startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } });
     },
     onSuccess: async (sessionId, { request: { gameSlug } }) => await navigate(playPath({ sessionId, gameSlug })),
-    onError: (_error, _attempt, _result, { client }) => refreshActiveGameSession(client),
+    onError: (refusal, _attempt, _result, { client }) => {
+      refreshActiveGameSession(client);
+      if (isApiError(refusal, "maintenance")) refreshServiceStatus(client);
+    },
   });
   const isConflict = isApiError(error, "session_active") && error.activeSessionId !== undefined;
   const activeSessionId = isConflict ? error.activeSessionId : isPending ? variables.stopFirst : undefined;

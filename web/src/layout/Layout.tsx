@@ -5,6 +5,7 @@ import { Icon, Logo } from "../components/Icon.tsx";
 import { Spinner } from "../components/Notice.tsx";
 import { playPath } from "../launch/playPath.ts";
 import { refreshActiveGameSession, useActiveGameSession } from "../launch/useActiveGameSession.ts";
+import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
 import { UserMenu } from "./UserMenu.tsx";
 
 /** The frame of every signed-in page but the play page. */
@@ -20,6 +21,7 @@ export function Layout() {
         <ActiveSessionLink />
         <UserMenu />
       </header>
+      <MaintenanceNotice />
       <main id="main" tabIndex={-1} className="main">
         <Suspense fallback={<Spinner label="Loading…" />}><Outlet /></Suspense>
       </main>

@@ -6,6 +6,7 @@ import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { signIn } from "../client/auth.ts";
 import { Logo } from "../components/Icon.tsx";
 import { useTitle } from "../components/useTitle.ts";
+import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
 import { localPath } from "./localPath.ts";
 import { LockCountdown } from "./LockCountdown.tsx";
 import { ProviderButtons } from "./ProviderButtons.tsx";
@@ -39,24 +40,27 @@ export function SignInPage() {
   };
 
   return (
-    <main className="sign-in" id="main">
-      <form className="panel" onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
-        <div className="sign-in-brand"><Logo /></div>
-        <h1>Welcome to Joypod</h1>
-        <p className="muted">Sign in and play, right in your browser.</p>
-        <SignInMessage problem={problem} query={query} onUnlocked={() => setProblem(undefined)} />
-        <label className="field">
-          <span>E-mail</span>
-          <input name="email" type="email" autoComplete="username" required maxLength={limits.auth.emailMaxLength} autoFocus />
-        </label>
-        <label className="field">
-          <span>Password</span>
-          <input name="password" type="password" autoComplete="current-password" required maxLength={limits.auth.passwordMaxLength} />
-        </label>
-        <button className="button button-primary button-wide" type="submit" disabled={isBusy}>{isBusy ? "Signing in…" : "Sign in"}</button>
-        <ProviderButtons destination={destination} onProblem={setProblem} />
-      </form>
-    </main>
+    <>
+      <MaintenanceNotice />
+      <main className="sign-in" id="main">
+        <form className="panel" onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
+          <div className="sign-in-brand"><Logo /></div>
+          <h1>Welcome to Joypod</h1>
+          <p className="muted">Sign in and play, right in your browser.</p>
+          <SignInMessage problem={problem} query={query} onUnlocked={() => setProblem(undefined)} />
+          <label className="field">
+            <span>E-mail</span>
+            <input name="email" type="email" autoComplete="username" required maxLength={limits.auth.emailMaxLength} autoFocus />
+          </label>
+          <label className="field">
+            <span>Password</span>
+            <input name="password" type="password" autoComplete="current-password" required maxLength={limits.auth.passwordMaxLength} />
+          </label>
+          <button className="button button-primary button-wide" type="submit" disabled={isBusy}>{isBusy ? "Signing in…" : "Sign in"}</button>
+          <ProviderButtons destination={destination} onProblem={setProblem} />
+        </form>
+      </main>
+    </>
   );
 }
 

@@ -1,0 +1,50 @@
+import { maintenanceConfigMap, readMaintenance, type Maintenance } from "#contracts/maintenance.ts";
+import { configMaps, type ConfigMap } from "#kube/builtin.ts";
+import { ObjectCache } from "#kube/cache.ts";
+import { keyOfRef } from "#kube/object.ts";
+import { Reflector } from "#kube/reflector.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import type { BackgroundJob } from "#runtime/backgroundJob.ts";
+import type { Logger } from "#runtime/logger.ts";
+
+/** Where the watch looks. */
+export interface MaintenanceWatchOptions {
+  transport: KubeTransport;
+  releaseNamespace: string;
+  logger: Logger;
+}
+
+/**
+ * Follows the ConfigMap of maintenance, so that every replica knows of it within a moment and asking costs no request. While the Kubernetes API
+ * is unavailable the last that was seen holds.
+ */
+export class MaintenanceWatch implements BackgroundJob {
+  readonly #reflector: Reflector<ConfigMap>;
+  readonly #key: string;
+
+  constructor({ transport, releaseNamespace, logger }: MaintenanceWatchOptions) {
+    const cache = new ObjectCache<ConfigMap>({ logger });
+    this.#key = keyOfRef({ namespace: releaseNamespace, name: maintenanceConfigMap });
+    this.#reflector = new Reflector<ConfigMap>({
+      client: new ResourceClient(transport, configMaps), cache, namespace: releaseNamespace, fieldSelector: `metadata.name=${maintenanceConfigMap}`, logger,
+    });
+    cache.subscribe(({ type }) => {
+      if (type !== "updated") logger.info({}, type === "added" ? "Maintenance has begun: no game is launched." : "Maintenance is over.");
+    });
+  }
+
+  /** Returns the maintenance that is going on; undefined when there is none. */
+  current(): Maintenance | undefined {
+    const configMap = this.#reflector.cache.get(this.#key);
+    return configMap && readMaintenance(configMap);
+  }
+
+  start(): void {
+    this.#reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+  }
+}

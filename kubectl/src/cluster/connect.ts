@@ -1,0 +1,39 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { KubeTransport } from "#kube/transport.ts";
+import { AdminError, exitCodes } from "../adminError.ts";
+
+/** What kubectl's own options of the same names say. */
+export interface ConnectionOptions {
+  kubeconfig?: string | undefined;
+  context?: string | undefined;
+  namespace?: string | undefined;
+}
+
+/** A cluster that an admin works on. */
+export interface Connection {
+  transport: KubeTransport;
+  server: string;
+  /** The kubeconfig's own namespace; undefined when it names none. */
+  contextNamespace: string | undefined;
+}
+
+/** Opens the cluster of the kubeconfig, found as kubectl finds it: --kubeconfig, KUBECONFIG, or ~/.kube/config. Throws AdminError when it names none. */
+export function connect({ kubeconfig, context }: ConnectionOptions): Connection {
+  const config = new KubeConfig();
+  try {
+    if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (cause) {
+    throw new AdminError(`The kubeconfig cannot be read (${cause instanceof Error ? cause.message : String(cause)}): look at --kubeconfig and KUBECONFIG.`, exitCodes.usage, { cause });
+  }
+  if (context !== undefined) {
+    if (config.getContextObject(context) === null) throw new AdminError(`The kubeconfig has no context ${context}: \`kubectl config get-contexts\` lists them.`, exitCodes.usage);
+    config.setCurrentContext(context);
+  }
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new AdminError("The kubeconfig has no current context: name one with --context, or set it with `kubectl config use-context NAME`.", exitCodes.usage);
+  return {
+    transport: new KubeTransport(config, { userAgent: "kubectl-joypod", deadlineMs: 15_000, maxAttempts: 3 }),
+    server: cluster.server, contextNamespace: config.getContextObject(config.getCurrentContext())?.namespace,
+  };
+}

@@ -1,0 +1,54 @@
+import { isForbidden } from "#kube/errors.ts";
+import type { Stored } from "#kube/object.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import { AdminError, exitCodes } from "../adminError.ts";
+import type { Connection } from "./connect.ts";
+import { componentLabel, deployments, instanceLabel, type Workload } from "./workloads.ts";
+
+/** One release of Joypod in a cluster. */
+export interface Installation {
+  transport: KubeTransport;
+  server: string;
+  /** Helm's name of it. */
+  release: string;
+  version: string;
+  namespace: string;
+  sessionsNamespace: string;
+}
+
+const apiSelector = `app.kubernetes.io/name=joypod,${componentLabel}=api`;
+
+/** Finds the installation by the Deployment of its API: in the namespace that is named, or else in the whole cluster. Throws AdminError when there is none, or more than one. */
+export async function findInstallation({ transport, server, contextNamespace }: Connection, namespace?: string): Promise<Installation> {
+  const found = await apis(transport, namespace, contextNamespace);
+  const own = found.filter(({ metadata }) => metadata.namespace === contextNamespace);
+  const candidates = namespace === undefined && found.length > 1 && own.length > 0 ? own : found;
+  const [api, ...others] = candidates;
+  if (api === undefined) {
+    const where = namespace === undefined ? "in this cluster" : `in the namespace ${namespace}`;
+    throw new AdminError(`There is no Joypod ${where}: name its namespace with --namespace, or another cluster with --context.`, exitCodes.notFound);
+  }
+  if (others.length > 0) {
+    const names = candidates.map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.labels?.[instanceLabel] ?? metadata.name}`).join(", ");
+    throw new AdminError(`There is more than one Joypod here (${names}): name the namespace of one with --namespace.`, exitCodes.usage);
+  }
+  const variables = api.spec.template.spec.containers.find(({ name }) => name === "api")?.env ?? [];
+  const sessionsNamespace = variables.find(({ name }) => name === "SESSIONS_NAMESPACE")?.value ?? "joypod-sessions";
+  const { labels = {}, namespace: releaseNamespace = "joypod" } = api.metadata;
+  return {
+    transport, server, namespace: releaseNamespace, sessionsNamespace,
+    release: labels[instanceLabel] ?? "joypod", version: labels["app.kubernetes.io/version"] ?? "unknown",
+  };
+}
+
+async function apis(transport: KubeTransport, namespace: string | undefined, fallback: string | undefined): Promise<Stored<Workload>[]> {
+  const client = new ResourceClient(transport, deployments);
+  try {
+    return (await client.listAll({ namespace, labelSelector: apiSelector })).items;
+  } catch (error) {
+    // Who may look into one namespace alone has it in their kubeconfig.
+    if (namespace !== undefined || fallback === undefined || !isForbidden(error)) throw error;
+    return (await client.listAll({ namespace: fallback, labelSelector: apiSelector })).items;
+  }
+}

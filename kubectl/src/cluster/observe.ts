@@ -1,0 +1,48 @@
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import type { Maintenance } from "#contracts/maintenance.ts";
+import { leases, pods, type Lease, type Pod } from "#kube/builtin.ts";
+import type { Stored } from "#kube/object.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { findMaintenance } from "./maintenance.ts";
+import type { Installation } from "./installation.ts";
+import { daemonSets, deployments, instanceLabel, statefulSets, type Workload } from "./workloads.ts";
+import { askStores, type StoreState } from "./stores.ts";
+
+/** What an installation looks like at one moment. */
+export interface Observed {
+  workloads: readonly Stored<Workload>[];
+  /** The pods of the programs. */
+  programPods: readonly Stored<Pod>[];
+  sessionPods: readonly Stored<Pod>[];
+  leases: readonly Stored<Lease>[];
+  nodes: readonly Stored<GameNode>[];
+  sessions: readonly Stored<GameSession>[];
+  caches: readonly Stored<GameCache>[];
+  stores: StoreState;
+  maintenance: Maintenance | undefined;
+}
+
+/** Reads all of it at once. Throws KubeError when one part cannot be read. */
+export async function observe(installation: Installation): Promise<Observed> {
+  const { transport, release, namespace, sessionsNamespace } = installation;
+  const labelSelector = `app.kubernetes.io/name=joypod,${instanceLabel}=${release}`;
+  const workloadsOf = async (type: typeof deployments) => (await new ResourceClient(transport, type).listAll({ labelSelector })).items;
+  const [workloads, allPods, sessionPods, heldLeases, nodes, sessions, caches, stores, maintenance] = await Promise.all([
+    Promise.all([deployments, statefulSets, daemonSets].map(workloadsOf)),
+    new ResourceClient(transport, pods).listAll({ labelSelector }),
+    new ResourceClient(transport, pods).listAll({ namespace: sessionsNamespace }),
+    new ResourceClient(transport, leases).listAll({ namespace }),
+    new ResourceClient(transport, gameNodes).listAll(),
+    new ResourceClient(transport, gameSessions).listAll({ namespace: sessionsNamespace }),
+    new ResourceClient(transport, gameCaches).listAll({ namespace: sessionsNamespace }),
+    askStores(installation),
+    findMaintenance(installation),
+  ]);
+  return {
+    workloads: workloads.flat(), programPods: allPods.items.filter(({ metadata }) => metadata.namespace !== sessionsNamespace),
+    sessionPods: sessionPods.items, leases: heldLeases.items, nodes: nodes.items, sessions: sessions.items, caches: caches.items, stores, maintenance,
+  };
+}

@@ -1,0 +1,23 @@
+import type { KubeObject } from "#kube/object.ts";
+import type { ResourceType } from "#kube/resourceType.ts";
+
+/** What is read of a Deployment, StatefulSet or DaemonSet. */
+export interface Workload extends KubeObject {
+  spec: {
+    replicas?: number;
+    template: { spec: { containers: readonly { name: string; image?: string; env?: readonly { name: string; value?: string }[] }[] } };
+  };
+  status?: { readyReplicas?: number; numberReady?: number; desiredNumberScheduled?: number };
+}
+
+export const deployments: ResourceType<Workload> = apps("deployments", "Deployment");
+export const statefulSets: ResourceType<Workload> = apps("statefulsets", "StatefulSet");
+export const daemonSets: ResourceType<Workload> = apps("daemonsets", "DaemonSet");
+
+/** The parts of an installation, by the label that the chart gives them. */
+export const componentLabel = "app.kubernetes.io/component";
+export const instanceLabel = "app.kubernetes.io/instance";
+
+function apps(plural: string, kind: string): ResourceType<Workload> {
+  return { group: "apps", version: "v1", plural, kind, namespaced: true };
+}

@@ -1,0 +1,15 @@
+import type { Command } from "commander";
+import type { Clock } from "#runtime/clock.ts";
+import type { Installation } from "./cluster/installation.ts";
+
+/** What the commands have of their process. */
+export interface Environment {
+  clock: Clock;
+  /** To standard output, with a line feed. */
+  print: (text: string) => void;
+  /** Aborted when the admin interrupts. */
+  signal: AbortSignal;
+}
+
+/** Runs work on the installation that the global options name, and closes the connection. */
+export type WithInstallation = <T>(command: Command, work: (installation: Installation) => Promise<T>) => Promise<T>;

@@ -1,0 +1,23 @@
+import { CommanderError } from "commander";
+import { systemClock } from "#runtime/clock.ts";
+import { exitCodes, toAdminError } from "./adminError.ts";
+import { createProgram } from "./program.ts";
+
+const interruption = new AbortController();
+process.once("SIGINT", () => interruption.abort());
+// Who reads the first lines alone (`| head`) closes the pipe.
+process.stdout.on("error", () => process.exit(0));
+
+process.exitCode = await run();
+
+async function run(): Promise<number> {
+  try {
+    await createProgram({ clock: systemClock, print: (text) => process.stdout.write(`${text}\n`), signal: interruption.signal }).parseAsync();
+    return 0;
+  } catch (thrown) {
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.usage;
+    const { message, exitCode } = toAdminError(thrown);
+    process.stderr.write(`${message}\n`);
+    return exitCode;
+  }
+}

@@ -1,0 +1,26 @@
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { ageText, bytesText } from "./output/quantities.ts";
+import { table } from "./output/table.ts";
+
+/** Returns game nodes as a table, with what keeps each from taking sessions. */
+export function nodeTable(nodes: readonly GameNode[], now: Date): string {
+  const rows = nodes.map((node) => {
+    const { capacity, cache, heartbeat, addresses } = node.status ?? {};
+    return [
+      node.metadata.name, capacity === undefined ? undefined : capacity.schedulable ? "yes" : "NO", capacity && `${capacity.used}/${capacity.slots}`,
+      cache && `${bytesText(cache.freeBytes)} of ${bytesText(cache.capacityBytes)}`, cache?.entries.filter(({ state }) => state === "Ready").length,
+      addresses?.external ?? addresses?.internal, ageText(heartbeat?.renewedAt, now), heartbeat?.agentVersion, troubleOf(node),
+    ];
+  });
+  return rows.length === 0 ? "There is no game node: label one as the chart value gameNodes.selector says."
+    : table(["NODE", "TAKES", "SLOTS", "CACHE FREE", "GAMES", "ADDRESS", "HEARD", "AGENT", "WHY"], rows);
+}
+
+/** Which conditions are told: `Ready` when it is not true, the others when they say that something is wrong. */
+const wanted: Readonly<Record<string, "True" | "False">> = { Ready: "True", StoreReachable: "True" };
+
+function troubleOf({ status }: GameNode): string | undefined {
+  const troubles = (status?.conditions ?? []).filter(({ type, status: is }) => is !== "Unknown" && is !== (wanted[type] ?? "False"));
+  if (troubles.length > 0) return troubles.map(({ type, reason, message }) => `${type === "Ready" ? "not Ready" : type} (${reason})${message === "" ? "" : ` ${message}`}`).join("; ");
+  return status?.capacity?.schedulable === false ? "cordoned, or tainted" : undefined;
+}

@@ -1,0 +1,67 @@
+import { gameSessions } from "#contracts/crd/resources.ts";
+import { events, pods, type Event } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { AdminError, exitCodes } from "../adminError.ts";
+import type { Installation } from "../cluster/installation.ts";
+import { readPodLog } from "../cluster/podLog.ts";
+import { bytesText } from "../output/quantities.ts";
+import { table } from "../output/table.ts";
+import { launchStages, type SessionEvidence } from "./launchMoments.ts";
+import { waterfall } from "./waterfall.ts";
+
+const logLines = 2_000;
+const eventsShown = 30;
+
+/** Reads all that the cluster knows of a session. Throws AdminError when it has no such session. */
+export async function findEvidence({ transport, sessionsNamespace: namespace }: Installation, name: string): Promise<SessionEvidence> {
+  const session = await new ResourceClient(transport, gameSessions).find({ name, namespace });
+  if (session === undefined) {
+    throw new AdminError(`There is no session ${name} in ${namespace}: \`kubectl joypod sessions\` lists them. A finished one is kept for some minutes only; the API's audit trail and logs name it for longer.`, exitCodes.notFound);
+  }
+  const [pod, recorded, streamerLog] = await Promise.all([
+    new ResourceClient(transport, pods).find({ name: session.status?.podRef?.name ?? name, namespace }),
+    new ResourceClient(transport, events).listAll({ namespace, fieldSelector: `regarding.name=${name}` }),
+    readPodLog(transport, { namespace, pod: name, container: "streamer", tailLines: logLines }),
+  ]);
+  return { session, pod, events: recorded.items, streamerLog };
+}
+
+/** Returns a session's story: what it is, its launch, its end, and its events. */
+export function presentSession(evidence: SessionEvidence): string {
+  const { session: { metadata, spec, status } } = evidence;
+  const { failure, save, usage } = status ?? {};
+  const stream = status?.stream;
+  const facts: [string, string | undefined][] = [
+    ["Session", `${metadata.name} of player ${spec.userId}`],
+    ["Game", `${spec.gameCacheRef.name}, version ${spec.contentDigest.slice(0, 12)}, slot ${spec.saveSlot.number}`],
+    ["Phase", status?.phase],
+    ["Node", status?.nodeName && `${status.nodeName}, UDP port ${status.ports?.media ?? "?"} at ${status.address ?? "?"}${(status.placement?.attempt ?? 1) > 1 ? `, attempt ${status.placement?.attempt ?? 1}, after ${status.placement?.triedNodes.join(", ") ?? ""}` : ""}`],
+    ["Stream", stream && `${stream.width}x${stream.height} at up to ${stream.fps} frames/s, ${stream.codec} by ${stream.encoder}, rendered by ${stream.renderer}`],
+    ["Ready", status?.readyAt],
+    ["Stopping", status?.stoppingAt && `${status.stoppingAt} (${status.stopReason ?? "?"})`],
+    ["Finished", status?.finishedAt],
+    ["Failure", failure && `${failure.reason}: ${failure.message}`],
+    ["Save", save && `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "the last one" : "not the last one"}`],
+    ["Used", usage && `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of a processor, ${bytesText(usage.peakMemoryBytes)} at most`],
+  ];
+  return [
+    facts.flatMap(([name, fact]) => (fact === undefined ? [] : [`${`${name}:`.padEnd(10)}${fact}`])).join("\n"),
+    `From the launch to the first viewer:\n${waterfall(launchStages(evidence))}\n${limitsOfWhatIsKnown}`,
+    `Conditions:\n${conditionTable(evidence)}`,
+    `Events:\n${eventTable(evidence.events)}`,
+  ].join("\n\n");
+}
+
+const limitsOfWhatIsKnown = "The launch is counted from the object's creation, which follows the click by the request's way. `~`: Kubernetes keeps whole seconds.\n"
+  + "Of the first picture in the browser the cluster hears nothing: it follows the connection by a fraction of a second (Statistics on the play page).";
+
+function conditionTable({ session: { status } }: SessionEvidence): string {
+  return table(["CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"], (status?.conditions ?? []).map((condition) => [condition.type, condition.status, condition.lastTransitionTime, condition.reason, condition.message]));
+}
+
+function eventTable(recorded: readonly Event[]): string {
+  const timeOf = ({ eventTime, deprecatedLastTimestamp, metadata }: Event): string => eventTime ?? deprecatedLastTimestamp ?? metadata.creationTimestamp ?? "";
+  const rows = recorded.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(-eventsShown)
+    .map((event) => [timeOf(event), event.type, event.reason, event.regarding?.kind, event.note]);
+  return rows.length === 0 ? "None is kept: Kubernetes forgets events after an hour." : table(["TIME", "TYPE", "REASON", "OF", "NOTE"], rows);
+}

@@ -1,0 +1,22 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { ageText } from "../output/quantities.ts";
+import { table } from "../output/table.ts";
+
+/** Returns sessions as a table, those that started last at the end. */
+export function sessionTable(sessions: readonly GameSession[], now: Date): string {
+  const rows = sessions.toSorted((a, b) => (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "")).map((session) => {
+    const { metadata, spec, status } = session;
+    return [metadata.name, status?.phase ?? "Pending", spec.gameCacheRef.name, status?.nodeName, status?.ports?.media, ageText(metadata.creationTimestamp, now), reasonOf(session)];
+  });
+  return rows.length === 0 ? "There is no session." : table(["NAME", "PHASE", "GAME", "NODE", "PORT", "AGE", "WHY"], rows);
+}
+
+/** What a session waits for, or why it ended; undefined of one that is played. */
+function reasonOf(session: GameSession): string | undefined {
+  const { status } = session;
+  if (status?.failure !== undefined) return `${status.failure.reason}: ${status.failure.message}`;
+  if (isFinished(session) || status?.stoppingAt !== undefined) return status?.stopReason;
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready === undefined || ready.status === "True" ? undefined : ready.message === "" ? ready.reason : ready.message;
+}

@@ -1,0 +1,43 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { gameSessions } from "#contracts/crd/resources.ts";
+import { ObjectCache } from "#kube/cache.ts";
+import { Reflector } from "#kube/reflector.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { slept, type Clock } from "#runtime/clock.ts";
+import type { Installation } from "../cluster/installation.ts";
+import { sessionTable } from "./sessionTable.ts";
+
+/** Where the table goes, and until when it is followed. */
+export interface WatchOptions {
+  clock: Clock;
+  print: (text: string) => void;
+  signal: AbortSignal;
+}
+
+/** Prints the table of sessions at once and again after each change, at most once a second, until the signal is aborted. */
+export async function watchSessions({ transport, sessionsNamespace }: Installation, { clock, print, signal }: WatchOptions): Promise<void> {
+  const client = new ResourceClient(transport, gameSessions);
+  // A cluster that refuses says so here: a reflector would try again for ever.
+  await client.list({ namespace: sessionsNamespace, limit: 1 });
+  const cache = new ObjectCache<GameSession>();
+  const reflector = new Reflector<GameSession>({ client, cache, namespace: sessionsNamespace, clock });
+  reflector.start();
+  try {
+    await reflector.waitForSync(signal);
+    for (let shown = ""; ;) {
+      const text = sessionTable(cache.list(), clock.now());
+      if (withoutAges(text) !== withoutAges(shown)) print(`${clock.now().toISOString()}\n${text}\n`);
+      shown = text;
+      if (!await slept(clock, 1_000, signal)) return;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await reflector.stop();
+  }
+}
+
+/** Time alone is no news. */
+function withoutAges(text: string): string {
+  return text.replaceAll(/ +\d+[smhd](?= |$)/gm, "");
+}

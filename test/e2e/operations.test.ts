@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { publishTestCard } from "./support/games.ts";
+import { platform } from "./support/platform.ts";
+import { playersOfSuite } from "./support/players.ts";
+
+const run = promisify(execFile);
+
+describe("docs/operations.md", () => {
+  const players = playersOfSuite();
+  let directory: string;
+  let env: Record<string, string>;
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), "joypod-operations-"));
+    await run(process.execPath, [join(repositoryRoot, "tools/bundle/kubectlJoypod.ts"), directory]);
+    const { kubeconfig } = await platform();
+    const kubectl = await programPath("kubectl");
+    env = { PATH: [directory, dirname(process.execPath), dirname(kubectl), process.env["PATH"] ?? ""].join(delimiter), KUBECONFIG: kubeconfig };
+  });
+  after(() => rmSync(directory, { recursive: true }));
+
+  const type = async (commands: string): Promise<string> =>
+    (await run("bash", ["-euo", "pipefail", "-c", commands], { cwd: directory, env, maxBuffer: 16 * 2 ** 20, timeout: 120_000 })).stdout;
+
+  it("runs as written", async () => {
+    const page = readFileSync(join(repositoryRoot, "docs/operations.md"), "utf8");
+    const blocks = [...page.matchAll(/^```sh operations\n(.*?)^```$/gms)].map(([, block = ""]) => block);
+    expect(blocks.length).to.be.greaterThan(5);
+    const output = await type(blocks.join("\n"));
+    expect(output).to.match(/^Release: +joypod /m).and.match(/^Stores: +ready$/m).and.match(/^NODE +TAKES +SLOTS/m);
+    expect(output).to.include("Players read: We are back at 14:00.").and.include("Maintenance is over").and.match(/joypod-support-[^\n]*\/logs\/joypod\/joypod-api-[^\n]*\/api\.log/);
+    expect(output).to.match(/node\/\S+ cordoned/).and.match(/node\/\S+ uncordoned/);
+  });
+
+  it("shows a session's way to the player, holds launches back in maintenance, and stops the session with its save", async () => {
+    const { title } = await publishTestCard();
+    const { game } = await players.signIn();
+    await game.openGame(title);
+    await game.startNewGame(1);
+    const id = game.sessionId();
+    const story = await type(`kubectl joypod session ${id}`);
+    for (const stage of ["a node is chosen", "the game's files are there", "the pod is created", "the game's container starts", "the session is ready", "the viewer is connected"]) {
+      expect(story, stage).to.match(new RegExp(`^${stage} +~?[\\d.]+ s `, "m"));
+    }
+    expect(await type("kubectl joypod sessions")).to.match(new RegExp(`^${id} +Running `, "m"));
+    await type("kubectl joypod maintenance on --message 'We are back at 15:00.'");
+    try {
+      const { baseUrl } = await platform();
+      await eventually(async () => (await (await fetch(`${baseUrl}/api/status`)).text()).includes("15:00"), { what: "the API to know of the maintenance" });
+    } finally {
+      await type("kubectl joypod maintenance off");
+    }
+    expect(await type(`kubectl joypod stop ${id}`)).to.match(new RegExp(`^${id} has ended`));
+  });
+});

@@ -1,0 +1,228 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { maintenanceConfigMap } from "#contracts/maintenance.ts";
+import { configMaps, events, leases, pods, secrets } from "#kube/builtin.ts";
+import type { KubeObject, Stored } from "#kube/object.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import type { ResourceType } from "#kube/resourceType.ts";
+import { deployments } from "#kubectl/cluster/workloads.ts";
+import { createProgram } from "#kubectl/program.ts";
+import { systemClock } from "#runtime/clock.ts";
+import { aGameCache } from "../../factories/gameCache.ts";
+import { aGameNode, aCacheEntry } from "../../factories/gameNode.ts";
+import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus } from "../../factories/gameSession.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { sharedKubeApiServer, type KubeApiServer } from "../../support/cluster/kubeApiServer.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
+
+const run = promisify(execFile);
+const bin = join(repositoryRoot, "kubectl/bin/kubectl-joypod");
+
+/** What must turn up in no bundle, by where it is planted. */
+const planted = {
+  ofSecret: "pL4nted-secret-of-the-store", ofVariable: "pL4nted-variable", ofHelm: "pL4nted-helm-password", email: "planted.player@example.org",
+  ticket: "eyJwbGFudGVkIjoxfQ.eyJhdWQiOiJncyJ9.c2lnbmF0dXJlMTIz", partnerKey: `joypod_live_${"p".repeat(16)}_${"q".repeat(46)}`,
+  playersAddress: "203.0.113.77", player: "planted-player-0001", annotation: "pL4nted-annotation-token",
+} as const;
+
+describe("kubectl joypod", function () {
+  this.timeout(60_000);
+  let server: KubeApiServer;
+  let namespace: string;
+  let sessionsNamespace: string;
+  let nodeName: string;
+  let directory: string;
+  const cleanUps: (() => Promise<void>)[] = [];
+
+  before(async () => {
+    server = await sharedKubeApiServer();
+    [namespace, sessionsNamespace] = [await server.createNamespace("release"), await server.createNamespace("sessions")];
+    nodeName = `node-of-${namespace}`;
+    directory = mkdtempSync(join(tmpdir(), "joypod-test-kubectl-"));
+    await create(deployments, {
+      metadata: { name: "joypod-api", namespace, labels: labelsOf("api") },
+      spec: podTemplate([{ name: "api", image: "joypod/control-plane:1", env: [{ name: "SESSIONS_NAMESPACE", value: sessionsNamespace }, { name: "PASSWORD_PEPPER", value: planted.ofVariable }] }]),
+    });
+    await create(secrets, { metadata: { name: "joypod-s3", namespace }, type: "Opaque", data: { secretKey: base64(planted.ofSecret), bucket: base64("saves") } });
+    await create(leases, {
+      metadata: { name: "joypod-operator", namespace },
+      spec: { holderIdentity: "joypod-operator-1", leaseDurationSeconds: 15, renewTime: new Date().toISOString().replace("Z", "000Z") },
+    });
+    await addNode();
+    await create(gameCaches, within(aGameCache({ spec: { source: { bucket: "joypod", key: "archives/a/b.tar.gz", sha256: aDigest, sizeBytes: 3 * 2 ** 20, unpackedSizeBytes: 5 * 2 ** 20 } } })));
+  });
+  after(async () => {
+    for (const cleanUp of cleanUps) await cleanUp();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** Creates the object, and gives it its status as another writer would. */
+  async function create<T extends KubeObject & { status?: unknown }>(type: ResourceType<T>, { status, ...draft }: Parameters<ResourceClient<T>["create"]>[0] & { status?: unknown }): Promise<Stored<T>> {
+    const client = new ResourceClient(server.admin, type);
+    const { name, namespace: place } = draft.metadata;
+    const stored = await client.create(draft as Parameters<typeof client.create>[0]);
+    return status === undefined ? stored : client.mergePatchStatus({ name, namespace: place }, { status } as Parameters<typeof client.mergePatchStatus>[1]);
+  }
+
+  /** The object as one to be created in this test's namespace, under a name of its own. */
+  function within<T extends { metadata: { name: string } }>({ metadata: { name }, ...object }: T, newName = name) {
+    return { ...object, metadata: { name: newName, namespace: sessionsNamespace } };
+  }
+
+  async function addNode(): Promise<void> {
+    const status = {
+      capacity: { slots: 2, used: 1, schedulable: false }, conditions: [aCondition("Ready", { status: "False", reason: "AgentSilent", message: "The node agent has not reported for 60 s." })],
+      cache: { capacityBytes: 10 * 2 ** 30, freeBytes: 2 ** 30, entries: [aCacheEntry({ bytes: 5 * 2 ** 20 })] }, heartbeat: { renewedAt: new Date().toISOString(), agentVersion: "0.1.0" },
+    };
+    await create(gameNodes, { metadata: { name: nodeName }, spec: aGameNode().spec, status });
+    cleanUps.push(() => new ResourceClient(server.admin, gameNodes).delete({ name: nodeName }));
+  }
+
+  async function addSession(name: string, status: object, spec: object = {}): Promise<void> {
+    const session = aGameSession({ spec: { userId: planted.player, ...spec } });
+    await create(gameSessions, { ...within(session, name), status });
+  }
+
+  /** What the command prints; a command that fails is the caller's to see. */
+  async function printed(...args: string[]): Promise<string> {
+    const lines: string[] = [];
+    const program = createProgram({ clock: systemClock, print: (text) => lines.push(text), signal: new AbortController().signal });
+    await program.parseAsync(["--kubeconfig", server.kubeconfigPath, "--namespace", namespace, ...args], { from: "user" });
+    return lines.join("\n");
+  }
+
+  it("shows one screen, with what to look at", async () => {
+    await addSession("gs-status", aPlacedStatus({ phase: "Starting", startedAt: new Date(Date.now() - 100_000).toISOString() }));
+    const screen = await printed("status");
+    expect(screen).to.match(/^Release: +joypod 0\.1\.0 in the namespace /).and.match(/api +0\/2 /);
+    expect(screen).to.match(/Leaders: +operator joypod-operator-1, api NONE/).and.match(/! No api leads/);
+    expect(screen).to.include(`! Node ${nodeName}: Ready is False (AgentSilent): The node agent has not reported for 60 s.`);
+    expect(screen).to.match(/! Session gs-status has been starting for 10\ds: `kubectl joypod session gs-status`/);
+    const { components, stores } = JSON.parse(await printed("status", "-o", "json")) as { components: object[]; stores: { state: string } };
+    expect(components).to.deep.equal([{ name: "api", namespace, ready: 0, wanted: 2, image: "joypod/control-plane:1" }]);
+    expect(stores.state, "no API runs here that could be asked").to.equal("unknown");
+  });
+
+  it("lists sessions, nodes, games and what nodes hold, in columns", async () => {
+    await addSession("gs-listed", aRunningStatus({ nodeName }));
+    const sessions = await printed("sessions");
+    expect(sessions).to.match(/^NAME +PHASE +GAME +NODE +PORT +AGE +WHY$/m).and.match(new RegExp(`^gs-listed +Running +the-question +${nodeName} +20000 +\\d+s +-$`, "m"));
+    expect(await printed("nodes")).to.match(new RegExp(`^${nodeName} +NO +1/2 +1\\.0 GiB of 10\\.0 GiB +1 .*not Ready \\(AgentSilent\\)`, "m"));
+    expect(await printed("games")).to.match(/^the-question +aaaaaaaaaaaa +3\.0 MiB +5\.0 MiB +All +0\/0 +\d/m);
+    expect(await printed("cache")).to.match(new RegExp(`^${nodeName} +the-question +aaaaaaaaaaaa +Ready +5\\.0 MiB`, "m"));
+    expect((JSON.parse(await printed("sessions", "-o", "json")) as Stored<KubeObject>[]).map(({ metadata }) => metadata.name)).to.include("gs-listed");
+  });
+
+  it("tells a session's launch by its times, its conditions and its events", async () => {
+    await addSession("gs-story", aRunningStatus({ nodeName, startedAt: "2030-01-01T10:00:00.250Z", readyAt: "2030-01-01T10:00:04.750Z" }));
+    await create(events, {
+      metadata: { name: "gs-story.1", namespace: sessionsNamespace }, eventTime: "2030-01-01T10:00:01.500000Z", type: "Normal", reason: "PodCreated", action: "Start",
+      reportingController: "joypod.dev/operator", reportingInstance: "test", note: "Created the pod.", regarding: { kind: "GameSession", name: "gs-story", namespace: sessionsNamespace },
+    });
+    const story = await printed("session", "gs-story");
+    expect(story).to.match(/^the session is ready +.*\|.*\| +status\.readyAt$/m).and.match(/^the pod is created +.*event PodCreated$/m);
+    expect(story).to.match(/^StreamReady +True /m).and.match(/2030-01-01T10:00:01\.500000Z +Normal +PodCreated +GameSession +Created the pod\.$/m);
+    expect(story).to.include("Of the first picture in the browser the cluster hears nothing");
+  });
+
+  it("prints sessions again when they change, until it is interrupted", async () => {
+    await addSession("gs-watched", aPlacedStatus({ phase: "Starting", nodeName }));
+    const lines: string[] = [];
+    const interruption = new AbortController();
+    const program = createProgram({ clock: systemClock, print: (text) => lines.push(text), signal: interruption.signal });
+    const watching = program.parseAsync(["--kubeconfig", server.kubeconfigPath, "--namespace", namespace, "sessions", "--watch"], { from: "user" });
+    await eventually(() => /gs-watched +Starting/.test(lines.at(-1) ?? ""), { what: "the first table" });
+    await new ResourceClient(server.admin, gameSessions).mergePatchStatus({ name: "gs-watched", namespace: sessionsNamespace }, { status: { phase: "Running" } });
+    await eventually(() => /gs-watched +Running/.test(lines.at(-1) ?? ""), { what: "the change" });
+    interruption.abort();
+    await watching;
+  });
+
+  it("stops sessions by deleting them, and waits for their ends", async () => {
+    await addSession("gs-stopped", aRunningStatus({ nodeName }));
+    const client = new ResourceClient(server.admin, gameSessions);
+    const ref = { name: "gs-stopped", namespace: sessionsNamespace };
+    await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: ["joypod.dev/recorder"] } });
+    const stopping = printed("stop", "gs-stopped");
+    await eventually(async () => (await client.get(ref)).metadata.deletionTimestamp !== undefined, { what: "the deletion" });
+    await client.mergePatchStatus(ref, { status: { conditions: [aCondition("Finished")] } });
+    expect(await stopping).to.equal("gs-stopped has ended.");
+    await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: [] } });
+  });
+
+  it("turns maintenance on and off by the ConfigMap that the API follows", async () => {
+    const client = new ResourceClient(server.admin, configMaps);
+    const ref = { name: maintenanceConfigMap, namespace };
+    expect(await printed("maintenance", "status")).to.equal("Maintenance is off.");
+    await printed("maintenance", "on", "--message", "We are back at 14:00.");
+    const { since } = (await client.get(ref)).data ?? {};
+    await printed("maintenance", "on", "--message", "We are back at 15:00.");
+    expect((await client.get(ref)).data, "its beginning stays").to.deep.equal({ since, message: "We are back at 15:00." });
+    expect(await printed("status")).to.match(/^Maintenance: +ON for \d+s: We are back at 15:00\.$/m);
+    expect(await printed("maintenance", "off")).to.match(/over/);
+    expect(await printed("maintenance", "off")).to.equal("There was no maintenance.");
+  });
+
+  it("writes a support bundle that holds what helps, and nothing of what was planted", async () => {
+    await addSession("gs-bundled", aRunningStatus({ nodeName, failure: { reason: "Failed", message: `${planted.email} from ${planted.playersAddress} with ${planted.ticket}` } }));
+    await create(events, {
+      metadata: { name: "gs-bundled.1", namespace: sessionsNamespace, annotations: { token: planted.annotation } }, eventTime: "2030-01-01T10:00:01.500000Z", type: "Warning", reason: "Failed",
+      action: "Ask", reportingController: "joypod.dev/operator", reportingInstance: "test", note: `${planted.partnerKey} and ${planted.ofSecret}`, regarding: { kind: "GameSession", name: "gs-bundled", namespace: sessionsNamespace },
+    });
+    await create(pods, {
+      metadata: { name: "joypod-api-1", namespace, labels: labelsOf("api") },
+      spec: { containers: [{ name: "api", image: "joypod/control-plane:1", env: [{ name: "SIGNING_KEYS", value: planted.ofVariable }, { name: "DATABASE", value: `postgres://joypod:${planted.ofVariable}@db/joypod` }] }] },
+    });
+    const record = gzipSync(JSON.stringify({ config: { api: { replicas: 3, env: { PASSWORD: planted.ofHelm } } } })).toString("base64");
+    await create(secrets, {
+      metadata: { name: "sh.helm.release.v1.joypod.v1", namespace, labels: { owner: "helm", name: "joypod", status: "deployed", version: "1" } }, type: "helm.sh/release.v1", data: { release: base64(record) },
+    });
+    const file = join(directory, "bundle.tar.gz");
+    await printed("support-bundle", "--output-file", file);
+    await run("tar", ["--extract", "--file", file, "--directory", directory, "--strip-components", "1"]);
+    const { stdout: content } = await run("sh", ["-c", "cat *.json *.txt"], { cwd: directory, maxBuffer: 64 * 2 ** 20 });
+    for (const [where, secret] of Object.entries(planted)) {
+      expect(content.includes(secret) || content.includes(base64(secret)), `the bundle holds what was planted ${where}`).to.equal(false);
+    }
+    expect(content).to.include('"replicas": 3').and.include("gs-bundled").and.include("AgentSilent").and.include("joypod/control-plane:1").and.include("[redacted: e-mail]");
+    expect(await failure("support-bundle", "--output-file", file), "the file is there").to.match(/1 .*name another file with --output-file/);
+  });
+
+  /** Exit code and standard error of the program itself. */
+  async function failure(...args: string[]): Promise<string> {
+    const ended: unknown = await run(bin, ["--kubeconfig", server.kubeconfigPath, ...args], { env: { PATH: process.env["PATH"] } }).catch((error: unknown) => error);
+    const { code, stderr, stdout } = ended as { code?: number; stderr: string; stdout: string };
+    return `${code ?? 0} ${stderr}${stdout}`.trim();
+  }
+
+  it("fails in a sentence that says what to do, and by its exit code", async () => {
+    expect(await failure("--namespace", namespace, "session", "gs-never")).to.match(/^4 There is no session gs-never .*`kubectl joypod sessions` lists them/);
+    expect(await failure("--namespace", "default", "status")).to.match(/^4 There is no Joypod in the namespace default: name its namespace with --namespace/);
+    expect(await failure("--context", "another", "status")).to.match(/^2 The kubeconfig has no context another/);
+    expect(await failure("explode")).to.match(/^2 error: unknown command 'explode'/);
+    expect(await failure("--namespace", namespace, "maintenance", "on", "--message", "")).to.match(/^2 .*one line of at most 400 characters/);
+    const stranger = await server.asUser(`stranger-of-${namespace}`, []);
+    expect(await failure("--kubeconfig", stranger.kubeconfigPath, "status")).to.match(/^5 You may not do this: .*forbidden.* Ask for the right/);
+  });
+});
+
+function labelsOf(component: string): Record<string, string> {
+  return {
+    "app.kubernetes.io/name": "joypod", "app.kubernetes.io/instance": "joypod", "app.kubernetes.io/component": component, "app.kubernetes.io/version": "0.1.0",
+  };
+}
+
+function podTemplate(containers: { name: string; image: string; env: { name: string; value: string }[] }[]) {
+  const labels = labelsOf("api");
+  return { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,51 @@
+import { expect } from "chai";
+import type { Browser } from "playwright-core";
+import { maintenanceConfigMap } from "#contracts/maintenance.ts";
+import { configMaps } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
+import { signInAs } from "../../support/browser/pages.ts";
+import { buildWeb } from "../../support/browser/web.ts";
+import { sharedKubeApiServer } from "../../support/cluster/kubeApiServer.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+
+describe("the pages in maintenance", function () {
+  this.timeout(120_000);
+  let fixture: LaunchFixture;
+  let browser: Browser;
+  let tab: TestWindow;
+
+  before(async () => {
+    fixture = await LaunchFixture.start({ env: { WEB_ROOT: await buildWeb() } });
+    await fixture.newPlayer();
+    browser = await launchBrowser();
+    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: "the pages in maintenance" });
+  });
+  afterEach(async function () {
+    await tab.close({ failed: this.currentTest?.state === "failed" });
+  });
+  after(async () => {
+    await browser.close();
+    await fixture.stop();
+  });
+
+  it("show the admin's words as soon as a launch is refused, and before a sign-in", async () => {
+    const { page } = tab;
+    const notice = page.getByRole("status").filter({ hasText: "Joypod is being worked on." });
+    await page.goto(`/games/${fixture.game.slug}`);
+    await signInAs(page, fixture.user);
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    expect(await notice.count()).to.equal(0);
+    await new ResourceClient((await sharedKubeApiServer()).admin, configMaps).create({
+      metadata: { namespace: fixture.api.deps.config.cluster.releaseNamespace, name: maintenanceConfigMap }, data: { message: "We are back at 14:00." },
+    });
+    await eventually(() => fixture.api.deps.maintenance.current() !== undefined, { what: "the API to know of the maintenance" });
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.getByRole("alert").filter({ hasText: "no game can be started just now" }).waitFor();
+    await notice.filter({ hasText: "We are back at 14:00." }).waitFor();
+    await page.context().clearCookies();
+    await page.goto("/signin");
+    await notice.filter({ hasText: "We are back at 14:00." }).waitFor();
+  });
+});

@@ -1,0 +1,50 @@
+import { expect } from "chai";
+import { Redactor } from "#kubectl/supportBundle/redactor.ts";
+
+const redactor = new Redactor({ secrets: ["s3cr3t/of the store", "short"], ownAddresses: new Set(["10.244.1.7", "fd00::7"]), players: ["cm3qk1x2v0000"] });
+
+describe("Redactor", () => {
+  it("takes known secrets out however they are spelled", () => {
+    const secret = "s3cr3t/of the store";
+    for (const spelled of [secret, Buffer.from(secret).toString("base64"), encodeURIComponent(secret)]) {
+      expect(redactor.text(`before ${spelled} after`)).to.equal("before [redacted: secret] after");
+    }
+    expect(redactor.text("a short word"), "no word that is shorter than a secret").to.equal("a short word");
+  });
+
+  for (const [what, text] of Object.entries({
+    "e-mails": "ada.l+games@example.co.uk", "tickets": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJncy0xIn0.c2lnbmF0dXJl", "partners' keys": `joypod_live_${"a".repeat(16)}_${"b".repeat(46)}`,
+    "bearer credentials": "Bearer abcdefgh12345678", "passwords in addresses": "postgres://joypod:hunter22@db:5432/joypod", "private keys": "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----",
+    "cookies": "auth.session-token=abcdef123456", "players' addresses": "203.0.113.9", "players' addresses of IPv6": "2001:db8::17", "long addresses of IPv6": "2001:db8:1:2:3:4:5:6", "addresses within names": "203.0.113.9.dyn.provider7.example", "players' ids": "cm3qk1x2v0000",
+  })) {
+    it(`takes out ${what}`, () => {
+      const redacted = redactor.text(`{"msg":"It said ${text}."}`);
+      expect(redacted).to.match(/redacted|player-/).and.match(/^\{"msg":"It said .*"\}$/s);
+      const [longest = ""] = text.split(/[\s:@/]+/).toSorted((a, b) => b.length - a.length);
+      expect(redacted).to.not.include(longest === "PRIVATE" ? "MIIB" : longest === "postgres" ? "hunter22" : longest);
+    });
+  }
+
+  it("leaves what helps: the cluster's own addresses, digests, times, versions and names", () => {
+    const text = `gs-7k2m9q4x1v8c at 10.244.1.7 and fd00::7, 127.0.0.1:8080, ${"0123456789abcdef".repeat(4)}, 2026-11-23T04:05:06.789Z, 2026-11-23 04:05:06.789 UTC, v1.35.4, 1.2.3.400, joypod-api-d8966f8d9-5hgk5`;
+    expect(redactor.text(text)).to.equal(text);
+  });
+
+  it("takes fields and variables out by their names, and keeps the names of Secrets", () => {
+    const redacted = redactor.value({
+      s3: { existingSecret: "joypod-s3", secretKey: "abc" }, password: "p", signingKeys: ["abcdef:1"], imagePullSecrets: ["registry"],
+      env: [{ name: "PASSWORD_PEPPER", value: "pepper" }, { name: "LOG_LEVEL", value: "info" }, { name: "X", valueFrom: { secretKeyRef: { name: "joypod-api", key: "url" } } }],
+      metadata: { managedFields: [{}], annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" } },
+    });
+    expect(redacted).to.deep.equal({
+      s3: { existingSecret: "joypod-s3", secretKey: "[redacted]" }, password: "[redacted]", signingKeys: "[redacted]", imagePullSecrets: ["registry"],
+      env: [{ name: "PASSWORD_PEPPER", value: "[redacted]" }, { name: "LOG_LEVEL", value: "info" }, { name: "X", valueFrom: { secretKeyRef: { name: "joypod-api", key: "url" } } }],
+      metadata: { annotations: {} },
+    });
+  });
+
+  it("calls a player by the same other name everywhere", () => {
+    const [first, second] = [redactor.text("cm3qk1x2v0000"), redactor.text("player cm3qk1x2v0000 again")];
+    expect(second).to.equal(`player ${first} again`);
+  });
+});
