@@ -6,8 +6,9 @@ export interface LabelRequirement {
 }
 
 const name = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+const part = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
 /** A label's key: a name, and before it a domain where there is one. */
-export const labelKey = new RegExp(`^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?${name}$`);
+export const labelKey = new RegExp(`^(?:${part}(?:[.]${part})*/)?${name}$`);
 /** A label's value, which may be empty. */
 export const labelValue = new RegExp(`^(?:${name})?$`);
 

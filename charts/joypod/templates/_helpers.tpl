@@ -33,7 +33,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{/* Priority of a workload's pods, by its values. */}}
 {{- define "joypod.priority" -}}
 {{- with (. | default dict).priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ quote . }}
 {{- end }}
 {{- end }}
 
@@ -44,7 +44,7 @@ the nodes unless the values say otherwise.
 {{- define "joypod.placement" -}}
 {{- $values := .values | default dict }}
 {{- with $values.runtimeClassName }}
-runtimeClassName: {{ . }}
+runtimeClassName: {{ quote . }}
 {{- end }}
 {{- with $values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
@@ -72,11 +72,20 @@ topologySpreadConstraints:
 {{/* Of a Service of type LoadBalancer: who takes it up, and whom it lets in. */}}
 {{- define "joypod.loadBalancer" -}}
 {{- with .loadBalancerClass }}
-loadBalancerClass: {{ . }}
+loadBalancerClass: {{ quote . }}
 {{- end }}
 {{- with .loadBalancerSourceRanges }}
 loadBalancerSourceRanges: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end }}
+
+{{/* Milliseconds of a duration as the Gateway API has it. */}}
+{{- define "joypod.milliseconds" -}}
+{{- $milliseconds := 0 }}
+{{- range regexFindAll "[0-9]+(h|ms|m|s)" . -1 }}
+{{- $milliseconds = add $milliseconds (mul (regexFind "[0-9]+" . | int64) (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) (regexFind "[a-z]+" .))) }}
+{{- end }}
+{{- $milliseconds }}
 {{- end }}
 
 {{/* Volumes and mounts that the values of a workload add to its own. */}}
@@ -102,11 +111,11 @@ other does.
 */}}
 {{- define "joypod.gameNodeRequirements" -}}
 {{- $text := .Values.gameNodes.selector }}
-{{- $key := "([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?" }}
+{{- $key := "([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?" }}
 {{- $value := "([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?" }}
 {{- $set := printf "^(%s)\\s+(in|notin)\\s*\\(\\s*(%s(\\s*,\\s*%s)*)\\s*\\)$" $key $value $value }}
 {{- $equality := printf "^(%s)\\s*(==?|!=)\\s*(%s)$" $key $value }}
-{{- /* A key has three groups inside of its own, so the operator is the fifth group, and what follows it the sixth. */}}
+{{- /* A key has five groups inside of its own, so the operator is the seventh group, and what follows it the eighth. */}}
 {{- $terms := regexFindAll "[^,(]*(\\([^)]*\\)[^,]*)?(,|$)" $text -1 }}
 {{- if or (ne (join "" $terms) $text) (hasSuffix "," (trim $text)) }}
 {{- $terms = list (printf "%s," $text) }}
@@ -115,12 +124,12 @@ other does.
 {{- $term := trimSuffix "," . | trim }}
 {{- if and (regexMatch $set $term) (not (regexMatch "\\(\\s*\\)$" $term)) }}
 {{- $values := list }}
-{{- range splitList "," (regexReplaceAll $set $term "${6}") }}
+{{- range splitList "," (regexReplaceAll $set $term "${8}") }}
 {{- $values = append $values (trim .) }}
 {{- end }}
-- {{ dict "key" (regexReplaceAll $set $term "${1}") "operator" (ternary "In" "NotIn" (eq "in" (regexReplaceAll $set $term "${5}"))) "values" $values | toJson }}
+- {{ dict "key" (regexReplaceAll $set $term "${1}") "operator" (ternary "In" "NotIn" (eq "in" (regexReplaceAll $set $term "${7}"))) "values" $values | toJson }}
 {{- else if regexMatch $equality $term }}
-- {{ dict "key" (regexReplaceAll $equality $term "${1}") "operator" (ternary "NotIn" "In" (eq "!=" (regexReplaceAll $equality $term "${5}"))) "values" (list (regexReplaceAll $equality $term "${6}")) | toJson }}
+- {{ dict "key" (regexReplaceAll $equality $term "${1}") "operator" (ternary "NotIn" "In" (eq "!=" (regexReplaceAll $equality $term "${7}"))) "values" (list (regexReplaceAll $equality $term "${8}")) | toJson }}
 {{- else if regexMatch (printf "^!?\\s*%s$" $key) $term }}
 - {{ dict "key" (trimPrefix "!" $term | trim) "operator" (ternary "DoesNotExist" "Exists" (hasPrefix "!" $term)) | toJson }}
 {{- else }}
@@ -206,7 +215,7 @@ capabilities: { drop: [ALL] }
 {{- if not (include "joypod.hasWebIdentity" .root) }}{{ $keys = merge $keys (dict "S3_ACCESS_KEY" "accessKey" "S3_SECRET_KEY" "secretKey") }}{{ end }}
 {{- range $name, $key := $keys }}
 - name: {{ $.prefix }}{{ $name }}
-  valueFrom: { secretKeyRef: { name: {{ $.secret }}, key: {{ $key }} } }
+  valueFrom: { secretKeyRef: { name: {{ $.secret | quote }}, key: {{ $key }} } }
 {{- end }}
 {{- end }}
 
@@ -298,7 +307,7 @@ capabilities: { drop: [ALL] }
 
 {{- define "joypod.databaseEnv" -}}
 - name: DATABASE_URL
-  valueFrom: { secretKeyRef: { name: {{ include "joypod.postgresSecret" . }}, key: url } }
+  valueFrom: { secretKeyRef: { name: {{ include "joypod.postgresSecret" . | quote }}, key: url } }
 {{- if .Values.postgres.caSecret }}
 - { name: DATABASE_CA_FILE, value: /etc/joypod/stores/postgres/ca.crt }
 {{- end }}

@@ -351,6 +351,7 @@ describe("the chart", () => {
     ["a port of the nodes for a Service without one", "api.service.nodePort=30080", "set api.service.type to NodePort"],
     ["a class of load balancers without one", "api.service.type=NodePort,api.service.loadBalancerClass=a/b", "set api.service.type to LoadBalancer"],
     ["a route that belongs to no Gateway", "api.httpRoute.enabled=true,api.trustedProxies=1", "/api/httpRoute/parentRefs"],
+    ["a part of a request that lasts longer than it", "api.httpRoute.timeouts.request=1m,api.httpRoute.timeouts.backendRequest=61s", "make it shorter"],
     ["a Gateway whose clients all look like one", "api.httpRoute.enabled=true,api.httpRoute.parentRefs[0].name=public", "Set api.trustedProxies to the number of proxies"],
   ];
   for (const [what, set, message] of contradictions) {

@@ -70,6 +70,7 @@ const samples: Record<string, unknown[]> = {
   "media.portFirst": [1024, 20_000],
   "media.portLast": [65_535, 20_999],
   "media.connectionTestPort": [0, 1023],
+  "httpRoute.timeouts": [{}, { request: "0s", backendRequest: "10s" }, { request: "1m30s", backendRequest: "500ms" }, { request: "1h" }],
   "httpRoute.parentRefs": [[{ name: "public" }], [{ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "gateways", name: "public", sectionName: "https", port: 443 }]],
   metricsFrom: [[], [{ podSelector: { matchLabels: { app: "prometheus" } } }]],
   baseUrl: ["http://localhost:8080", "https://play.example.com", "https://play.example.com:8443", "http://192.0.2.1"],
