@@ -13,6 +13,7 @@ import { gameSessionRoutes } from "./gameSessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
 import { saveRoutes } from "./saves/routes.ts";
+import { pictureRoutes } from "./games/pictures/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
 
@@ -28,6 +29,7 @@ const routes: readonly Route<Deps>[] = [
   ...saveRoutes,
   ...gameSessionRoutes,
   ...partnerRoutes,
+  ...pictureRoutes,
   ...connectionTestRoutes,
   ...streamRoutes,
 ];
