@@ -6,8 +6,13 @@ joypodCache=${JOYPOD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/joypod}
 joypodLogs=$joypodCache/logs
 mkdir -p "$joypodLogs"
 export repositoryRoot joypodCache joypodLogs
+# shellcheck source=tools/progress.sh
+. "$repositoryRoot/tools/progress.sh"
 
-say() { printf '%s\n' "$*" >&2; }
+# say sentence: on a terminal in place of the line that shows what runs.
+say() {
+  if isTerminal; then printf '\r\033[K%s\n' "$*" >&2; else printf '%s\n' "$*" >&2; fi
+}
 
 # die sentence: stops with one sentence that says what to do.
 die() {
@@ -20,13 +25,14 @@ needCommand() {
   command -v "$1" >/dev/null 2>&1 || die "$2"
 }
 
-# step title logName command…: runs the command with its output in a log and shows that it is alive. When the command fails,
-# prints the tail of the log and its path, and ends the script. Call it as a plain statement: behind || or && a shell
-# forgets errexit inside the command, too.
+# step title logName command…: runs the command with its output in a log and says how long it takes and how much of that is left. When the
+# command fails, prints the tail of the log and its path, and ends the script; an interrupt ends the command, too. Call it as a plain
+# statement: behind || or && a shell forgets errexit inside the command, too.
 step() {
-  local title=$1 log=$joypodLogs/$2.log started=$SECONDS code=0 worker ticker
+  local title=$1 name=$2 log=$joypodLogs/$2.log started=$SECONDS code=0 worker ticker expected ownTrap=
   shift 2
-  say "$title …"
+  expected=$(expectedSeconds "$name")
+  say "$title …${expected:+ (about $(spoken "$expected"))}"
   # What the command leaves running must not hold the lock of this run.
   (
     if [ -n "${lockDescriptor:-}" ]; then exec {lockDescriptor}>&-; fi
@@ -35,22 +41,24 @@ step() {
   worker=$!
   (
     if [ -n "${lockDescriptor:-}" ]; then exec {lockDescriptor}>&-; fi
-    trap 'kill "$!" 2>/dev/null; exit' TERM
-    while kill -0 "$worker" 2>/dev/null; do
-      sleep 20 2>/dev/null &
-      wait "$!"
-      say "  $title: $((SECONDS - started)) s"
-    done
+    tellProgress "$worker" "$title" "$expected"
   ) >/dev/null &
   ticker=$!
+  # The command is in the background, so it does not hear an interrupt from the keyboard. What inBackground has set ends it, too.
+  if [ -z "$(trap -p INT)" ]; then
+    ownTrap=yes
+    trap 'endProcess "$worker"; endProcess "$ticker"; say "Interrupted: $title was ended."; exit 130' INT TERM
+  fi
   wait "$worker" || code=$?
+  if [ -n "$ownTrap" ]; then trap - INT TERM; fi
   kill "$ticker" 2>/dev/null || true
   wait "$ticker" 2>/dev/null || true
   if [ "$code" -eq 0 ]; then
-    say "  $title: done in $((SECONDS - started)) s"
+    rememberSeconds "$name" $((SECONDS - started))
+    say "  $title: done in $(spoken $((SECONDS - started)))"
     return 0
   fi
-  say "  $title: FAILED after $((SECONDS - started)) s; the end of $log:"
+  say "  $title: FAILED after $(spoken $((SECONDS - started))); the end of $log:"
   tail -n 40 "$log" >&2
   die "$title failed; the whole log is in $log."
 }

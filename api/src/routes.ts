@@ -14,6 +14,7 @@ import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
 import { maintenanceRoutes } from "./maintenance/routes.ts";
 import { saveRoutes } from "./saves/routes.ts";
+import { pictureRoutes } from "./games/pictures/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
 
@@ -29,6 +30,7 @@ const routes: readonly Route<Deps>[] = [
   ...saveRoutes,
   ...gameSessionRoutes,
   ...partnerRoutes,
+  ...pictureRoutes,
   ...connectionTestRoutes,
   ...streamRoutes,
   ...maintenanceRoutes,

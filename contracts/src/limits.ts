@@ -119,6 +119,7 @@ export const limits = {
   partner: {
     requestsPerMinute: 100,
     uploadsPerHour: 10,
+    picturesPerHour: 60,
     /** Requests with keys that do not exist, or work no more. */
     unknownKeysPerIpPerMinute: 30,
     liveKeys: 2,
@@ -131,6 +132,8 @@ export const limits = {
     urlMaxLength: 2048,
     languages: 50,
   },
+  /** A game's picture: its bytes, and the pixels of a side. */
+  picture: { bytes: 2 * 2 ** 20, sideMin: 64, sideMax: 4096, readsPerIpPerMinute: 1200 },
   archive: {
     packedBytes: 10 * 2 ** 30,
     unpackedBytes: 40 * 2 ** 30,

@@ -3,6 +3,11 @@ export function archiveKey(gameId: string, uploadId: string): string {
   return `archives/${gameId}/${uploadId}.tar.gz`;
 }
 
+/** Returns the object-store key of an uploaded picture of a game. Nothing else is ever stored under the same key. */
+export function pictureKey(gameId: string, pictureId: string): string {
+  return `pictures/${gameId}/${pictureId}`;
+}
+
 /** What the key of a save says about it. */
 export interface SaveName {
   generation: number;

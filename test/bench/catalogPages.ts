@@ -84,7 +84,7 @@ export async function measureCatalogClient(): Promise<BenchRow> {
     const query = GamesQuery.parse({});
     const peer = {
       name: "peer",
-      text: `SELECT ${listColumns} FROM games g WHERE g.status = 'active' AND g.deleted_at IS NULL ORDER BY g.title_key, g.id LIMIT $2 OFFSET $3`,
+      text: `SELECT ${listColumns("''")} FROM games g WHERE g.status = 'active' AND g.deleted_at IS NULL ORDER BY g.title_key, g.id LIMIT $2 OFFSET $3`,
     };
     const client = await pool.connect();
     const oursUs: number[] = [];

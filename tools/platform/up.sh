@@ -14,6 +14,16 @@ games=(thequestion supertux)
 # The game image packs the games, so its nodes and its archives agree about the libraries it has.
 buildGames() { "$repositoryRoot/games/build.sh" "${games[@]}"; }
 
+# packGames: packs the games that are not packed yet, sets packed to a pair game=archive each, and pictures to the lines with their pictures. The
+# platform is as good without a picture, so that one fails is only told.
+packGames() {
+  local archives game
+  archives=$(buildGames)
+  packed=()
+  for game in "${games[@]}"; do packed+=("$game=$(grep "/$game-" <<<"$archives")"); done
+  pictures=$("$repositoryRoot/games/picture.sh" "${packed[@]}") || say "A demo game gets no picture this time; its card in the catalogue is drawn."
+}
+
 buildImages() {
   make --silent -C "$repositoryRoot" built
   "$here/../images/build.sh"
@@ -32,7 +42,7 @@ prepareAll() {
   if [ -z "${JOYPOD_KUBE_CONTEXT:-}" ]; then inBackground ensurePrograms kind; fi
   inBackground ensurePrograms kubectl minio helm
   inBackground prepareCluster
-  inBackground buildGames >/dev/null
+  inBackground packGames
   awaitBackground
 }
 
@@ -51,13 +61,17 @@ if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then baseUrl >/dev/null; fi
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then choosePath; else chooseClusterPath; fi
 keepPath
 prepareAll
-archives=$(JOYPOD_GAME_IMAGE=$(awk '$1 == "game:" {print $2}' "$clusterState/images.yaml") buildGames)
+JOYPOD_GAME_IMAGE=$(awk '$1 == "game:" {print $2}' "$clusterState/images.yaml")
+export JOYPOD_GAME_IMAGE
+packGames
 url=$(baseUrl)
 withLock "release-$clusterName" installRelease "$url"
 
 arguments=()
-for game in "${games[@]}"; do
-  arguments+=(--game "$repositoryRoot/games/$game/game.json=$(grep "/$game-" <<<"$archives")")
+for pair in "${packed[@]}"; do
+  game=${pair%%=*} picture=$(grep "/${pair%%=*}-" <<<"$pictures" || true)
+  arguments+=(--game "$repositoryRoot/games/$game/game.json=${pair#*=}${picture:+=$picture}")
 done
 PATH=$repositoryRoot/node_modules/.bin:$PATH
-exec node "$here/../seed/main.ts" --base-url "$url" --state "$clusterState" --kubectl "$(programPath kubectl)" "${arguments[@]}"
+node "$here/../seed/main.ts" --base-url "$url" --state "$clusterState" --kubectl "$(programPath kubectl)" "${arguments[@]}"
+say "Ready after $(spoken "$SECONDS")."

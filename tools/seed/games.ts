@@ -7,10 +7,11 @@ import { RegisterGameRequest } from "#contracts/http/partners.ts";
 import { readIfThere, writePrivately } from "./credentials.ts";
 import type { PartnerClient } from "./partner.ts";
 
-export interface DemoGame { metadata: string; archive: string }
+/** Paths of a demo game's registration, its archive and, where it has one, its picture. */
+export interface DemoGame { metadata: string; archive: string; picture: string | undefined }
 
-/** Registers the game, or brings it back, and uploads its archive, unless this very archive is the game's already. Resolves to its title. */
-export async function ensureGame(partner: PartnerClient, stateFolder: string, { metadata, archive }: DemoGame, say: (line: string) => void): Promise<string> {
+/** Registers the game, or brings it back, and uploads archive and picture, unless these very ones are the game's already. Resolves to its title. */
+export async function ensureGame(partner: PartnerClient, stateFolder: string, { metadata, archive, picture }: DemoGame, say: (line: string) => void): Promise<string> {
   const game = RegisterGameRequest.parse(JSON.parse(readFileSync(metadata, "utf8")));
   if (game.slug === undefined) throw new Error(`${metadata} names no slug.`);
   const found = await partner.restore(game.slug);
@@ -23,8 +24,18 @@ export async function ensureGame(partner: PartnerClient, stateFolder: string, { 
     if (stored !== checksum) throw new Error(`The platform stored ${stored} of ${archive}, which is ${checksum}.`);
     writePrivately(uploaded, `${checksum}\n`);
   }
+  if (picture !== undefined) await ensurePicture(partner, stateFolder, game.slug, { picture, isThere: (found?.picture ?? null) !== null });
   await awaitCopies(partner, game.slug, game.title, say);
   return game.title;
+}
+
+/** Uploads the picture unless it was uploaded before and is still there. */
+async function ensurePicture(partner: PartnerClient, stateFolder: string, slug: string, { picture, isThere }: { picture: string; isThere: boolean }): Promise<void> {
+  const uploaded = join(stateFolder, `picture-${slug}`);
+  const checksum = await sha256Of(picture);
+  if (isThere && readIfThere(uploaded)?.trim() === checksum) return;
+  await partner.uploadPicture(slug, picture);
+  writePrivately(uploaded, `${checksum}\n`);
 }
 
 /** Waits until every game node holds the game; a slow node is no failure, it only makes the first launch there slower. */

@@ -1,5 +1,6 @@
 // Fills a fresh platform with a demo player, a demo partner and the demo games, through the same doors as everybody else, and says
-// where everything is. Arguments: --base-url, --state (folder), --kubectl (path), --game metadata.json=archive.tar.gz (repeated).
+// where everything is. Arguments: --base-url, --state (folder), --kubectl (path), --game metadata.json=archive.tar.gz or
+// metadata.json=archive.tar.gz=picture.jpg (repeated).
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -45,9 +46,9 @@ function readOptions(): { baseUrl: string; state: string; kubectl: string; games
   const { "base-url": baseUrl, state, kubectl } = values;
   if (baseUrl === undefined || state === undefined || kubectl === undefined) throw new Error("--base-url, --state and --kubectl are needed.");
   const games = values.game.map((pair) => {
-    const [metadata, archive] = pair.split("=");
-    if (metadata === undefined || archive === undefined) throw new Error(`--game ${pair} is not metadata.json=archive.tar.gz.`);
-    return { metadata, archive };
+    const [metadata, archive, picture] = pair.split("=");
+    if (metadata === undefined || archive === undefined) throw new Error(`--game ${pair} is not metadata.json=archive.tar.gz or metadata.json=archive.tar.gz=picture.jpg.`);
+    return { metadata, archive, picture };
   });
   return { baseUrl, state, kubectl, games };
 }

@@ -1,6 +1,6 @@
 import { ErrorBody } from "#contracts/http/errors.ts";
-import { PartnerGameDetail, SyncResponse, UploadResponse, type RegisterGameRequest } from "#contracts/http/partners.ts";
-import { createReadStream, statSync } from "node:fs";
+import { PartnerGameDetail, PictureResponse, SyncResponse, UploadResponse, type RegisterGameRequest } from "#contracts/http/partners.ts";
+import { createReadStream, readFileSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import type { JoypodCli } from "./cli.ts";
 import { partnerKeyFile, readIfThere, writePrivately, type Credentials } from "./credentials.ts";
@@ -45,6 +45,12 @@ export class PartnerClient {
     const body = Readable.toWeb(createReadStream(archive));
     const response = await this.#send("PUT", `/games/${slug}/upload`, headers, body as Body, 600_000);
     return UploadResponse.parse(await this.#json(response, 200));
+  }
+
+  /** Uploads a JPEG as the game's picture; the same one again changes nothing. */
+  async uploadPicture(slug: string, picture: string): Promise<void> {
+    const response = await this.#send("PUT", `/games/${slug}/picture`, { "content-type": "image/jpeg" }, readFileSync(picture));
+    PictureResponse.parse(await this.#json(response, 200));
   }
 
   async sync(slug: string): Promise<SyncResponse> {

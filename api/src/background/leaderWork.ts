@@ -9,6 +9,7 @@ import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
 import { freePlayers, releaseSlots, type ReleaseSlotsDeps } from "../gameSessions/recorder/releaseSlots.ts";
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
+import { sweepPictures } from "../games/pictures/sweepPictures.ts";
 import { scrubSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
 import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
@@ -98,6 +99,7 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("active", active, signal, async () => recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool))),
         this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
         this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
+        this.#repeat("pictures", remains, signal, () => sweepPictures(deps)),
         this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
         this.#repeat("save checks", remains, signal, () => scrubSaves(deps, signal)),
         this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),

@@ -2,10 +2,15 @@ import type { GamesQuery } from "#contracts/http/catalog.ts";
 import { limits } from "#contracts/limits.ts";
 import type { KnownCount } from "./catalogCounts.ts";
 
-/** The columns of a game in lists, named and formatted as in the contract's `GameListItem`; `$1` is the user. */
-export const listColumns = `g.id, g.slug, g.title, g.developer, g.description, g.tags, coalesce(g.thumbnail, '') AS thumbnail,
+/**
+ * Returns the columns of a game in lists, named and formatted as in the contract's `GameListItem`; `$1` is the user, and the expression what
+ * the addresses of uploaded pictures begin with.
+ */
+export function listColumns(picturesAddress: string): string {
+  return `g.id, g.slug, g.title, g.developer, g.description, g.tags, coalesce(${picturesAddress} || g.picture_id, g.thumbnail, '') AS thumbnail,
   coalesce(to_char(g.release_date, 'YYYY-MM-DD'), '') AS "releaseDate",
   EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
+}
 
 /** A statement that returns `total`, `revision` and the page's `gamesJson`; the caller's `$1` goes before the values. */
 export interface CatalogPageQuery {
@@ -25,8 +30,8 @@ const keys = {
 
 const opposite = { asc: "desc", desc: "asc" } as const;
 
-/** The parameters before it are user, limit and offset. */
-const firstFilterParameter = 4;
+/** The parameters before it are user, limit, offset and what the addresses of pictures begin with. */
+const firstFilterParameter = 5;
 /** The trigram index finds nothing shorter. */
 const trigramLength = 3;
 /** Up to so many matches are sorted; more are read in the index's order. */
@@ -38,7 +43,7 @@ const sample = { games: 500, matches: 10 };
 const texts = new Map<string, string>();
 
 /** Returns the statement for a page of the catalogue. A `known` count of many is not counted again while the catalogue has its revision. */
-export function catalogPageQuery(query: GamesQuery, known?: KnownCount): CatalogPageQuery {
+export function catalogPageQuery(query: GamesQuery, known?: KnownCount, picturesAddress = ""): CatalogPageQuery {
   const { sort, order, search, tag, page, limit } = query;
   const filter = filterOf(search, tag);
   const name = `catalog.${sort}.${order}.${filter?.name ?? "all"}`;
@@ -46,7 +51,7 @@ export function catalogPageQuery(query: GamesQuery, known?: KnownCount): Catalog
   texts.set(name, text);
   return {
     name, text,
-    values: [limit, (page - 1) * limit, ...(filter === undefined ? [] : [...filter.values, known?.revision ?? null, known?.total ?? null])],
+    values: [limit, (page - 1) * limit, picturesAddress, ...(filter === undefined ? [] : [...filter.values, known?.revision ?? null, known?.total ?? null])],
   };
 }
 
@@ -78,7 +83,7 @@ function textOf(query: GamesQuery, filter: Filter | undefined): string {
       LIMIT ${limits.catalog.pageSizeMax}
     )
     SELECT (SELECT total FROM count) AS total, (SELECT revision::text FROM count) AS revision, (SELECT coalesce(json_agg(row_to_json(listed)), '[]')::text FROM (
-      SELECT ${listColumns} FROM page JOIN games g USING (id) ORDER BY ${forwards}
+      SELECT ${listColumns("$4::text")} FROM page JOIN games g USING (id) ORDER BY ${forwards}
     ) listed) AS "gamesJson"`;
 }
 

@@ -15,12 +15,12 @@ export interface CatalogDetail extends Omit<GameDetail, "saveSlots"> {
   slots: { id: string; number: number; label: string; lastPlayedAt: string }[];
 }
 
-/** Returns one page of the catalogue as the user sees it; `counts` are those of earlier pages. */
+/** Returns one page of the catalogue as the user sees it; `counts` are those of earlier pages, and addresses of pictures begin with `picturesAddress`. */
 export async function listCatalogGames(
-  db: Queryable, userId: string, query: GamesQuery, counts = new CatalogCounts(),
+  db: Queryable, userId: string, query: GamesQuery, counts = new CatalogCounts(), picturesAddress = "",
 ): Promise<CatalogPage> {
   const filter = JSON.stringify([query.search?.toLowerCase(), query.tag?.toLowerCase()]);
-  const { name, text, values } = catalogPageQuery(query, counts.find(filter));
+  const { name, text, values } = catalogPageQuery(query, counts.find(filter), picturesAddress);
   const { rows: [page] } = await db.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
   if (page === undefined) return { total: 0, gamesJson: "[]" };
   if (page.total <= fewMax) counts.forget(filter);
@@ -29,16 +29,16 @@ export async function listCatalogGames(
 }
 
 /** Returns one game of the catalogue; undefined for one that is not (or no longer) in it. */
-export async function findCatalogGame(db: Queryable, userId: string, slug: string): Promise<CatalogDetail | undefined> {
+export async function findCatalogGame(db: Queryable, userId: string, slug: string, picturesAddress = ""): Promise<CatalogDetail | undefined> {
   const { rows } = await db.query<CatalogDetail>({
     name: "catalog.detail",
     text: `
-      SELECT ${listColumns}, g.screenshots, coalesce(g.content_rating, '') AS "contentRating", g.languages, coalesce(g.website, '') AS website,
+      SELECT ${listColumns("$3::text")}, g.screenshots, coalesce(g.content_rating, '') AS "contentRating", g.languages, coalesce(g.website, '') AS website,
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'label', COALESCE(s.custom_label, s.label), 'lastPlayedAt', s.last_played_at) ORDER BY s.number), '[]')
           FROM save_slots s WHERE s.user_id = $1 AND s.game_id = g.id) AS slots
       FROM games g WHERE g.slug = $2 AND g.status = 'active' AND g.deleted_at IS NULL`,
-    values: [userId, slug],
+    values: [userId, slug, picturesAddress],
   });
   return rows[0];
 }

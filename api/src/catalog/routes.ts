@@ -9,6 +9,7 @@ import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
 import { findCatalogGame, listCatalogGames } from "./catalogQueries.ts";
 import type { CatalogCounts } from "./catalogCounts.ts";
+import { pictureAddress } from "../games/pictures/pictureAddress.ts";
 import { toggleFavorite } from "./toggleFavorite.ts";
 
 const route = userRouteFor<{ catalogCounts: CatalogCounts }>();
@@ -23,7 +24,7 @@ const list = route({
   responses: cacheable(GamesResponse),
   errors: [],
   handle: async ({ ctx, deps, user, query }) => {
-    respondCacheableText(ctx, presentGames(await listCatalogGames(deps.postgres.pool, user.id, query, deps.catalogCounts), query));
+    respondCacheableText(ctx, presentGames(await listCatalogGames(deps.postgres.pool, user.id, query, deps.catalogCounts, pictureAddress(deps.config, "")), query));
   },
 });
 
@@ -37,7 +38,7 @@ const detail = route({
   responses: cacheable(GameDetail),
   errors: [],
   handle: async ({ ctx, deps, user, params }) => {
-    const game = await findCatalogGame(deps.postgres.pool, user.id, params.slug);
+    const game = await findCatalogGame(deps.postgres.pool, user.id, params.slug, pictureAddress(deps.config, ""));
     if (game === undefined) throw notFound("There is no such game.");
     respondCacheable(ctx, presentGame(game));
   },

@@ -72,6 +72,8 @@ export async function updateGameDeleted(db: Queryable, partnerId: string, slug: 
         WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL AND ($3::int IS NULL OR revision = $3) RETURNING id
       ), superseded AS (
         UPDATE game_versions v SET superseded_at = now() FROM deleted WHERE v.game_id = deleted.id AND v.superseded_at IS NULL
+      ), hidden AS (
+        UPDATE game_pictures p SET superseded_at = now() FROM deleted WHERE p.game_id = deleted.id AND p.superseded_at IS NULL
       ), cut AS (
         UPDATE game_uploads u SET abandoned_at = now() FROM deleted WHERE u.game_id = deleted.id AND u.abandoned_at IS NULL
       )
@@ -99,6 +101,8 @@ export async function updateGameRestored(transaction: Queryable, gameId: string)
       WITH version AS (
         UPDATE game_versions v SET superseded_at = NULL FROM games g
         WHERE g.id = $1 AND v.id = g.current_version_id AND v.removed_at IS NULL RETURNING v.id
+      ), picture AS (
+        UPDATE game_pictures p SET superseded_at = NULL FROM games g WHERE g.id = $1 AND p.id = g.picture_id
       )
       UPDATE games SET deleted_at = NULL, updated_at = now(), cache_revision = cache_revision + 1,
         current_version_id = (SELECT id FROM version),

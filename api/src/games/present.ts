@@ -5,6 +5,7 @@ import type { Game } from "../generated/client.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { presentResources } from "./declaredResources.ts";
 import type { PartnerGame } from "./partnerGameQueries.ts";
+import { pictureAddress } from "./pictures/pictureAddress.ts";
 
 /** Returns a game that was just registered. */
 export function presentRegisteredGame({ id, slug }: Game): RegisterGameResponse {
@@ -17,11 +18,12 @@ export function presentPartnerGames(games: readonly Game[]): PartnerGamesRespons
 }
 
 /** Returns a game as its partner sees it, with the number of nodes that have its archive. */
-export function presentPartnerGame(game: PartnerGame, cluster: ClusterView): PartnerGameDetail {
+export function presentPartnerGame(game: PartnerGame, { cluster, config }: { cluster: ClusterView; config: { baseUrl: string } }): PartnerGameDetail {
   const { id, slug, title, developer, description, tags, launcher, engineDir, network, saveLimitMb, status } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
   return {
-    id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "", network, saveLimitMb,
+    id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "",
+    picture: game.pictureId === null ? null : pictureAddress(config, game.pictureId), network, saveLimitMb,
     resources: presentResources(game), status, cacheStatus: { servers: totalServers, cached: cachedOn },
   };
 }

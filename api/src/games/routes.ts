@@ -67,7 +67,7 @@ const update = route({
   headers: ["If-Match"], responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: ["conflict", "precondition_failed", "invalid_archive"],
   handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
     const game = await updateGame(deps, partner, slug, body, gamePreconditionOf(ctx));
-    const detail = presentPartnerGame(game, deps.cluster);
+    const detail = presentPartnerGame(game, deps);
     ctx.set("ETag", gameEtag(game, detail.cacheStatus));
     ctx.body = detail;
   },
@@ -121,7 +121,7 @@ const restore = route({
   responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     const game = await restoreGame(deps, partner, slug);
-    const detail = presentPartnerGame(game, deps.cluster);
+    const detail = presentPartnerGame(game, deps);
     ctx.set("ETag", gameEtag(game, detail.cacheStatus));
     ctx.body = detail;
   },
@@ -137,7 +137,7 @@ async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPr
 }
 
 /** The detail under the game's own tag, so that a client can say which state of the game a change is meant for. */
-function respondWithGame(ctx: AppContext<{ cluster: ClusterView }>, game: PartnerGame): void {
-  const detail = presentPartnerGame(game, ctx.deps.cluster);
+function respondWithGame(ctx: AppContext<{ cluster: ClusterView; config: { baseUrl: string } }>, game: PartnerGame): void {
+  const detail = presentPartnerGame(game, ctx.deps);
   respondTagged(ctx, gameEtag(game, detail.cacheStatus), JSON.stringify(detail));
 }

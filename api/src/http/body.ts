@@ -36,7 +36,13 @@ export function continueBody(ctx: AppContext): void {
   if (ctx.req.headers.expect?.toLowerCase() === "100-continue") ctx.res.writeContinue();
 }
 
-function requireType(ctx: AppContext, accepted: string[]): string {
+/** A body of one of these media types, and which. */
+export async function readBinary<Type extends string>(ctx: BodyContext, types: readonly Type[], maxBytes: number): Promise<{ type: Type; bytes: Buffer }> {
+  const type = requireType(ctx, types);
+  return { type, bytes: await readWhole(ctx, maxBytes) };
+}
+
+function requireType<Type extends string>(ctx: AppContext, accepted: readonly Type[]): Type {
   if (ctx.req.headers["content-encoding"] !== undefined) throw unsupportedMediaType([`${accepted.join(" or ")} without Content-Encoding`]);
   const [type = ""] = (ctx.req.headers["content-type"] ?? "").split(";", 1);
   const found = accepted.find((name) => name === type.trim().toLowerCase());
@@ -45,14 +51,18 @@ function requireType(ctx: AppContext, accepted: string[]): string {
 }
 
 async function readText(ctx: BodyContext, maxBytes: number): Promise<string> {
-  if (Number(ctx.req.headers["content-length"] ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
-  continueBody(ctx);
-  const bytes = ctx.req.complete ? takeBytes(ctx, maxBytes) : await readBytes(ctx, maxBytes);
+  const bytes = await readWhole(ctx, maxBytes);
   try {
     return utf8.decode(bytes);
   } catch (cause) {
     throw new DomainError("invalid_request", { message: "The body is not UTF-8 text.", cause });
   }
+}
+
+async function readWhole(ctx: BodyContext, maxBytes: number): Promise<Buffer> {
+  if (Number(ctx.req.headers["content-length"] ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
+  continueBody(ctx);
+  return ctx.req.complete ? takeBytes(ctx, maxBytes) : readBytes(ctx, maxBytes);
 }
 
 /** The body that came while the credential was checked, as most do: there is nothing to wait for. */

@@ -38,6 +38,8 @@ export function policiesOf(config: RateLimitConfig) {
     partner: minute(config.partner.requestsPerMinute),
     saves: minute(config.saves.changesPerMinute),
     saveTransfers: { points: config.saves.transfersPerHour, windowSeconds: 3600 },
+    picture: minute(limits.picture.readsPerIpPerMinute),
+    pictureUpload: { points: partner.picturesPerHour, windowSeconds: 3600 },
     unknownKeys: minute(partner.unknownKeysPerIpPerMinute),
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
   } satisfies Record<string, RateLimitPolicy>;

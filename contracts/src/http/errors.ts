@@ -28,6 +28,7 @@ export const errors = {
   unsupported_media_type: { status: 415, meaning: "The body is of another type than the route takes, or is encoded; `Accept` lists the types." },
   idempotency_key_reused: { status: 422, meaning: "The `Idempotency-Key` was used for another request within the last day: take a new one." },
   invalid_archive: { status: 422, meaning: "The archive breaks a packaging rule; `message` names the entry." },
+  invalid_picture: { status: 422, meaning: "The picture is damaged, of another type than announced, too small or too large; `message` says which." },
   unreadable_save: { status: 422, meaning: "The save is missing or damaged; `versionId` names the newest one before it that can be read." },
   locked: { status: 429, meaning: "Too many failed sign-ins for this e-mail: try again after `Retry-After`." },
   rate_limited: { status: 429, meaning: "Too many requests: try again after `Retry-After`." },

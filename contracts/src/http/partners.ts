@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rootEntryName } from "../crd/schema.ts";
 import { limits } from "../limits.ts";
-import { httpsUrl, isoMoment, line, paragraphs, requiredLine, slug } from "./text.ts";
+import { httpsUrl, isoMoment, line, opaqueId, paragraphs, requiredLine, slug } from "./text.ts";
 
 const { partner, save } = limits;
 const { declarable } = limits.resources;
@@ -121,6 +121,7 @@ export const PartnerGameDetail = z.object({
   launcher: z.string().meta({ description: "The archive's file that starts the game.", examples: ["play.sh"] }),
   engineDir: z.string().meta({ description: "The archive's directory of engine files.", examples: ["engine"] }),
   thumbnail: z.string().meta({ description: "Address of a picture, or empty.", examples: ["https://images.example.org/moonlight-drift.jpg"] }),
+  picture: z.string().nullable().meta({ description: "Address of the uploaded picture, which players see in place of `thumbnail`.", examples: [null] }),
   network: optional.network,
   saveLimitMb: optional.saveLimitMb.nullable(),
   resources: GameResources.nullable(),
@@ -155,5 +156,21 @@ export const UploadResponse = z.object({
   checksum: z.string().regex(/^sha256:[0-9a-f]{64}$/).meta({ examples: [`sha256:${"0f".repeat(32)}`] }),
 }).meta({ id: "Upload", description: "The archive is stored and is the game's current version." });
 export type UploadResponse = z.infer<typeof UploadResponse>;
+
+/** Media types of a game's picture. */
+export const pictureTypes = ["image/png", "image/jpeg", "image/webp", "image/avif"] as const;
+export type PictureType = (typeof pictureTypes)[number];
+
+export const PictureResponse = z.object({
+  slug: slugText,
+  picture: z.string().meta({ description: "Its address, which anybody may open; another picture has another.", examples: ["https://joypod.example/api/pictures/5e0c8f3a-7f0d-4a53-9a35-0d2e6d1c9b11"] }),
+  type: z.enum(pictureTypes),
+  width: z.int().min(1).meta({ examples: [1280] }),
+  height: z.int().min(1).meta({ examples: [720] }),
+  size: z.int().min(1).meta({ description: "Bytes.", examples: [182_044] }),
+}).meta({ id: "Picture", description: "The picture is stored, and players see it." });
+export type PictureResponse = z.infer<typeof PictureResponse>;
+
+export const PictureParams = z.object({ pictureId: opaqueId });
 
 export const PartnerGameParams = z.object({ slug });

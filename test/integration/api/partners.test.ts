@@ -153,7 +153,7 @@ describe("partner games", function () {
       const detail = await client.get(`${path}/${game.slug}`);
       expect(detail.json()).to.deep.equal({
         id: game.id, slug: game.slug, title: game.title, developer: "Test Studio", description: "", tags: [], launcher: "run.sh",
-        engineDir: "engine", thumbnail: "", network: "none", saveLimitMb: null, resources: null, status: "active", cacheStatus: { servers: 3, cached: 1 },
+        engineDir: "engine", thumbnail: "", picture: null, network: "none", saveLimitMb: null, resources: null, status: "active", cacheStatus: { servers: 3, cached: 1 },
       });
     });
 

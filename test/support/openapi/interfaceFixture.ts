@@ -14,7 +14,7 @@ export interface Owned {
 
 /** The same names where nothing is behind them. */
 export const unknownNames: KnownValues = {
-  slug: "no-such-game", gameSlug: "no-such-game", gameId: "no-such-game", sessionId: "gs-none", connectionId: "connection-1", provider: "none", slotId: "no-such-slot", versionId: "no-such-version",
+  slug: "no-such-game", gameSlug: "no-such-game", gameId: "no-such-game", sessionId: "gs-none", connectionId: "connection-1", provider: "none", slotId: "no-such-slot", versionId: "no-such-version", pictureId: "no-such-picture",
   signInId: "0".repeat(64),
 };
 

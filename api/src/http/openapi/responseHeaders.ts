@@ -8,7 +8,7 @@ export const responseHeaders = {
   "API-Version": z.iso.date().meta({ description: "Day of the interface's newest change.", examples: ["2026-11-21"] }),
   "X-Request-Id": z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/)
     .meta({ description: "Names this request in our logs; the client's own when it sent one of this form.", examples: ["0123456789abcdefghjk"] }),
-  "Cache-Control": z.string().meta({ description: "Who may keep the answer: nobody (`no-store`), or the client alone and only to ask again (`private, no-cache`).", examples: ["no-store"] }),
+  "Cache-Control": z.string().meta({ description: "Who may keep the answer: nobody (`no-store`), the client alone and only to ask again (`private, no-cache`), or everybody for good (`public, max-age=31536000, immutable`).", examples: ["no-store"] }),
   "Retry-After": seconds.meta({ description: "Whole seconds after which it may be tried again." }),
   "RateLimit-Policy": z.string().regex(limitItems("q=\\d+;w=\\d+"))
     .meta({ description: "The limits that this request counts under: name, requests (`q`) and window in seconds (`w`).", examples: ['"partner";q=100;w=60'] }),

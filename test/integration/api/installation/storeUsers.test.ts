@@ -69,12 +69,14 @@ describe("the object store's users, made as the chart makes them", function () {
   it("let the agent read contents, read and write saves, and do nothing else", async () => {
     expect(await allowedOf(agent, "archives/game/upload.tar.gz")).to.deep.equal(["probe", "get", "stat", "list"]);
     expect(await allowedOf(agent, "saves/slot/1-gs-a-1.1.tar.gz")).to.deep.equal(["probe", "get", "stat", "put", "list", "openUpload"]);
+    expect(await allowedOf(agent, "pictures/game/picture")).to.deep.equal(["probe", "list"]);
     expect(await allowedOf(agent, "elsewhere.txt")).to.deep.equal(["probe", "list"]);
   });
 
-  it("let the API write and remove archives and saves, in its own bucket", async () => {
+  it("let the API write and remove archives, pictures and saves, in its own bucket", async () => {
     const own = ["probe", "get", "stat", "put", "remove", "list", "openUpload", "findUpload"];
     expect(await allowedOf(api, "archives/game/upload.tar.gz")).to.deep.equal(own);
+    expect(await allowedOf(api, "pictures/game/picture")).to.deep.equal(own);
     expect(await allowedOf(api, "saves/slot/1-gs-a-1.1.tar.gz")).to.deep.equal(own);
     expect(await allowedOf(api, "elsewhere.txt")).to.deep.equal(["probe", "list", "findUpload"]);
   });

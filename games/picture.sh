@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# picture.sh game=archive…: plays each game for a moment, as its recipe play.sh says, in a container of the game image, and prints the path of a
+# picture of its screen, a line each. A picture that exists is not taken again; a game without such a recipe has none.
+# Environment: JOYPOD_GAME_IMAGE, the game image to play in; without it, tools/images/build.sh makes it.
+set -euo pipefail
+. "$(dirname "$0")/../tools/lib.sh"
+. "$repositoryRoot/tools/containers.sh"
+
+games=$repositoryRoot/games
+
+capture() {
+  local game=$1 archive=$2 picture=$3 mounts=()
+  writeBuildSecrets
+  if [ -f "$buildSecrets/ca" ]; then mounts+=(-v "$buildSecrets/ca:/run/secrets/ca:ro"); fi
+  if [ -f "$buildSecrets/apt" ]; then mounts+=(-v "$buildSecrets/apt:/etc/apt/apt.conf.d/95build-host:ro"); fi
+  timeout 300 nice -n 10 "$containerEngine" run --rm --user 0:0 --network host --entrypoint /bin/bash \
+    -v "$games:/games:ro" -v "$archive:/archive.tar.gz:ro" -v "$(dirname "$picture"):/out" "${mounts[@]}" "$image" \
+    /games/capture.sh "$game" "/out/$(basename "$picture")"
+}
+
+ensurePicture() {
+  local game=$1 archive=$2 picture
+  picture=$joypodCache/pictures/$(basename "$archive" .tar.gz)-$(hashOf "$games/capture.sh" "$games/$game/play.sh").jpg
+  mkdir -p "$(dirname "$picture")"
+  if [ ! -f "$picture" ]; then step "Taking a picture of the game $game" "picture-$game" capture "$game" "$archive" "$picture"; fi
+  printf '%s\n' "$picture"
+}
+
+[ $# -gt 0 ] || die "name the games to take pictures of, with their archives: game=archive.tar.gz"
+useEngine "${JOYPOD_ENGINE:-}"
+image=${JOYPOD_GAME_IMAGE:-$(JOYPOD_ENGINE=$containerEngine "$repositoryRoot/tools/images/build.sh" game | sed -n 's/^  game: //p')}
+for pair in "$@"; do
+  game=${pair%%=*} archive=${pair#*=}
+  [ -f "$archive" ] || die "$archive is missing; games/build.sh $game makes it."
+  [ ! -f "$games/$game/play.sh" ] || withLock "picture-$game" ensurePicture "$game" "$archive"
+done
