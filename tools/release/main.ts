@@ -50,6 +50,7 @@ const components = new Map<string, Component>();
 for (const row of images) await releaseImage(row);
 await packChart({ root, folder, helm: env.HELM, images, repository: env.RELEASE_REPOSITORY, version, layout, created });
 for (const command of commandTable) await packCommand(root, folder, command, version);
+await run(process.execPath, [join(root, "tools/bundle/kubectlJoypod.ts"), folder]);
 await cp(join(root, "LICENSE"), join(folder, "LICENSE"));
 const { stdout: modules } = await run("go", ["env", "GOMODCACHE"]);
 const notices = await thirdPartyNotices([...components.values()], { npm: [join(root, "node_modules")], go: modules.trim() });
