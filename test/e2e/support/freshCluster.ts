@@ -2,11 +2,9 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { z } from "zod";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
-const Networks = z.array(z.object({ subnets: z.array(z.object({ gateway: z.string() })).optional(), IPAM: z.object({ Config: z.array(z.object({ Gateway: z.string() })) }).optional() }));
 
 /** A cluster of its own for one test, without anything of ours: one control-plane node, and one game node that others keep off. */
 export class FreshCluster {
@@ -44,10 +42,9 @@ export class FreshCluster {
 
   /** The address at which nodes and this machine reach what listens on this machine. */
   async gateway(): Promise<string> {
-    const { stdout } = await run(this.#engine, ["network", "inspect", `kind-${this.#name}`]);
-    const [network] = Networks.parse(JSON.parse(stdout));
-    const address = network?.subnets?.[0]?.gateway ?? network?.IPAM?.Config[0]?.Gateway;
-    if (address === undefined) throw new Error(`The network of the cluster ${this.#name} has no gateway.`);
+    const route = await this.#onNode("control-plane", ["ip", "-4", "route", "show", "default"]);
+    const address = /^default via (\S+)/.exec(route)?.[1];
+    if (address === undefined) throw new Error(`The nodes of the cluster ${this.#name} have no gateway: ${route}`);
     return address;
   }
 
