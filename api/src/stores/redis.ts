@@ -92,7 +92,7 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
   client.on("connect", () => isAnswered = false);
   client.on("error", (error: Error) => {
     // The client hears of a connection's first error alone. One that was refused for its certificate has a second, which would end the process.
-    client.stream?.on("error", () => undefined);
+    client.stream.on("error", () => undefined);
     fail(!isAnswered && isClosed(error) ? new ClosedAtOnce(error) : error);
   });
   client.on("close", () => {
