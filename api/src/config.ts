@@ -4,13 +4,14 @@ import { installationName } from "#contracts/crd/installation.ts";
 import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { ticketSigningKey } from "#contracts/streamTicket.ts";
-import { authorityFile, type AuthorityFile } from "#runtime/authorityFile.ts";
+import { authorityFile } from "#runtime/authorityFile.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { checkSiteResources, siteResourcesOf, siteResourceVariables } from "./games/siteResources.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
-import { contradictionOf, databaseAddress } from "./stores/databaseAddress.ts";
+import { checkDatabaseAuthority, checkRedisAuthority } from "./stores/checkAuthorities.ts";
+import { databaseAddress } from "./stores/databaseAddress.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const within = (fallback: number, { min, max }: { min: number; max: number }) => whole(fallback, min, max);
@@ -91,17 +92,6 @@ const redis = {
   REDIS_URL: redisUrl,
   REDIS_CA_FILE: authorityFile,
 };
-
-/** An authority that a connection would not be checked against is a mistake that nobody would notice. */
-function checkDatabaseAuthority(env: { DATABASE_URL: string; DATABASE_CA_FILE: AuthorityFile | undefined }, context: z.core.$RefinementCtx): void {
-  const message = contradictionOf(env.DATABASE_URL, env.DATABASE_CA_FILE);
-  if (message !== undefined) context.addIssue({ code: "custom", path: ["DATABASE_CA_FILE"], message });
-}
-
-function checkRedisAuthority(env: { REDIS_URL?: string | undefined; REDIS_CA_FILE: AuthorityFile | undefined }, context: z.core.$RefinementCtx): void {
-  if (env.REDIS_CA_FILE === undefined || env.REDIS_URL?.startsWith("redis:") !== true) return;
-  context.addIssue({ code: "custom", path: ["REDIS_CA_FILE"], message: "is set, and REDIS_URL asks for no TLS: begin that with rediss://" });
-}
 
 const Variables = z.object({
   ...stores,

@@ -1,6 +1,6 @@
 import { S3Error } from "minio";
 import { connectionFailureOf, connectionSentence, type ServerWords } from "#runtime/connectionFailure.ts";
-import { StoreAnswer } from "./storeAnswer.ts";
+import { StoreErrorResponse } from "./storeErrorResponse.ts";
 import { WebIdentityError } from "./webIdentityError.ts";
 
 const authority = "S3_CA_FILE (the chart's s3.caSecret)";
@@ -12,7 +12,7 @@ export function objectStoreSentence(error: unknown): string | undefined {
   const identityError = webIdentityErrorIn(error);
   if (identityError !== undefined) return identitySentence(identityError);
   for (const cause of errorsOf(error)) {
-    const sentence = answerSentence(cause);
+    const sentence = responseSentence(cause);
     if (sentence !== undefined) return sentence;
   }
   const failure = connectionFailureOf(error);
@@ -20,10 +20,10 @@ export function objectStoreSentence(error: unknown): string | undefined {
 }
 
 /** The client throws S3Error, and for what may pass by itself, as a status of 500 or more, other errors. */
-function answerSentence(error: Error): string | undefined {
-  if (!(error instanceof StoreAnswer || error instanceof S3Error)) return undefined;
+function responseSentence(error: Error): string | undefined {
+  if (!(error instanceof StoreErrorResponse || error instanceof S3Error)) return undefined;
   const { code = "", message } = error;
-  if (code === "") return error instanceof StoreAnswer && error.status >= 500 ? undefined : notS3;
+  if (code === "") return error instanceof StoreErrorResponse && error.status >= 500 ? undefined : notS3;
   if (/^Authorization(?:HeaderMalformed|QueryParametersError)$/.test(code) && /region/i.test(message)) return otherRegion;
   return sentences[code];
 }
@@ -53,7 +53,7 @@ const sentences: Readonly<Record<string, string>> = {
 function identitySentence(error: WebIdentityError): string {
   switch (error.failure) {
     case "NoToken": return "The token file in AWS_WEB_IDENTITY_TOKEN_FILE cannot be read: let the chart (s3.webIdentity) or your cluster mount one.";
-    case "Refused": return `The token service refuses the web identity's token (${error.answer ?? "it answered something else than keys"}): compare its issuer, audience and subject with what the role in AWS_ROLE_ARN trusts.`;
+    case "Refused": return `The token service refuses the web identity's token (${error.code ?? "it answered something else than keys"}): compare its issuer, audience and subject with what the role in AWS_ROLE_ARN trusts.`;
     case "Unreachable": {
       const failure = connectionFailureOf(error);
       return failure === undefined ? "The token service of the web identity does not answer." : connectionSentence(failure, tokenService);

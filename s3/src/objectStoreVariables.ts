@@ -32,8 +32,7 @@ export const objectStoreVariables = {
   AWS_ENDPOINT_URL_STS: z.union([z.literal(""), httpAddress("must be an http or https address")]).default(""),
 };
 
-const Variables = z.object(objectStoreVariables);
-type ObjectStoreVariables = z.infer<typeof Variables>;
+type ObjectStoreVariables = z.infer<z.ZodObject<typeof objectStoreVariables>>;
 
 /** Adds an issue for each variable that does not go with the others. */
 export function checkObjectStore(env: ObjectStoreVariables, context: z.core.$RefinementCtx): void {

@@ -5,12 +5,12 @@ export type WebIdentityFailure = "NoToken" | "Unreachable" | "Refused";
 export class WebIdentityError extends Error {
   readonly failure: WebIdentityFailure;
   /** The token service's own word for it. */
-  readonly answer: string | undefined;
+  readonly code: string | undefined;
 
-  constructor(failure: WebIdentityFailure, message: string, cause?: unknown, answer?: string) {
+  constructor(failure: WebIdentityFailure, message: string, cause?: unknown, code?: string) {
     super(message, { cause });
     this.name = "WebIdentityError";
     this.failure = failure;
-    this.answer = answer;
+    this.code = code;
   }
 }

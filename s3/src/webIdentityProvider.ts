@@ -26,7 +26,7 @@ interface TemporaryKeys {
   endMs: number;
 }
 
-/** How long before their end keys are renewed: a token service that is away for a while is no outage. Of keys with a short life, that share of it. */
+/** How long before their end keys are renewed: a token service that is unavailable for a while is no outage. Of keys with a short life, that share of it. */
 const renewalLead = { msMax: 15 * 60_000, share: 0.25 };
 /** How long before their end they are used for the last time. */
 const endLead = { msMax: 10_000, share: 0.1 };
@@ -34,7 +34,7 @@ const endLead = { msMax: 10_000, share: 0.1 };
 const retryMs = 5_000;
 
 /**
- * Gives the object store's client temporary keys: by AssumeRoleWithWebIdentity, with the token that is in the file at that moment. They are
+ * Temporary keys for the object store's client: by AssumeRoleWithWebIdentity, with the token that is in the file at that moment. They are
  * renewed before they end; while that fails the old ones go on. Callers that come meanwhile wait for one and the same answer.
  * The class that it extends asks AWS' own token service alone, puts the token into an address, and does not say what it is refused for.
  */

@@ -91,8 +91,7 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
   let isAnswered = false;
   client.on("connect", () => isAnswered = false);
   client.on("error", (error: Error) => {
-    // The client hears of a connection's first error alone. One that was refused for its certificate has a second, which would end the process.
-    client.stream?.on("error", () => undefined);
+    ignoreMore(client.stream);
     fail(!isAnswered && isClosed(error) ? new ClosedAtOnce(error) : error);
   });
   client.on("close", () => {
@@ -105,6 +104,11 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
     told = undefined;
   });
   return () => failure;
+}
+
+/** The client hears of a connection's first error alone. One that was refused for its certificate has a second, which would end the process. */
+function ignoreMore(stream: Client["stream"] | undefined): void {
+  stream?.on("error", () => undefined);
 }
 
 function isClosed(error: Error): boolean {

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Client } from "minio";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
-import { StoreAnswer } from "#s3/storeAnswer.ts";
+import { StoreErrorResponse } from "#s3/storeErrorResponse.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
 import { orAborted } from "#runtime/deadline.ts";
 import { ObjectStoreError } from "./errors.ts";
@@ -146,11 +146,11 @@ async function failureOf(response: IncomingMessage, { bucket, key }: ObjectLocat
   const text = await readStart(response);
   const code = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text)?.[1];
   const message = `The object store answered ${code ?? `status ${status}`} for ${bucket}/${key}.`;
-  const answer = new StoreAnswer(status, code, /<Message>([^<]{1,500})<\/Message>/.exec(text)?.[1]);
-  if (status === 404) return new ObjectStoreError("NotFound", message, answer);
-  if (status === 412) return new ObjectStoreError("Changed", message, answer);
-  if (status === 429 || status >= 500) return new ObjectStoreError("Unreachable", message, answer);
-  return new ObjectStoreError("Refused", message, answer);
+  const errorResponse = new StoreErrorResponse(status, code, /<Message>([^<]{1,500})<\/Message>/.exec(text)?.[1]);
+  if (status === 404) return new ObjectStoreError("NotFound", message, errorResponse);
+  if (status === 412) return new ObjectStoreError("Changed", message, errorResponse);
+  if (status === 429 || status >= 500) return new ObjectStoreError("Unreachable", message, errorResponse);
+  return new ObjectStoreError("Refused", message, errorResponse);
 }
 
 async function readStart(response: IncomingMessage): Promise<string> {

@@ -92,7 +92,7 @@ describe("the object store by web identity", function () {
     }
   });
 
-  it("goes on over the end of the keys, with the token that is in the file then, and also when the token service was away meanwhile", async () => {
+  it("goes on over the end of the keys, with the token that is in the file then, and also when the token service was unavailable meanwhile", async () => {
     const lifeSeconds = 6;
     await giveToken({ lifeSeconds });
     const endMs = Date.now() + lifeSeconds * 1000;
@@ -106,7 +106,7 @@ describe("the object store by web identity", function () {
     try {
       await ask();
       await giveToken();
-      // Both ask for new ones a quarter of their life before its end, while the token service is away.
+      // Both ask for new ones a quarter of their life before its end, while the token service is unavailable.
       tokenService.fault = () => ({ isCut: true });
       const before = tokenService.requests.length;
       await eventually(async () => {
@@ -134,7 +134,7 @@ describe("the object store by web identity", function () {
       await giveToken({ from: stranger });
       await stranger.stop();
     }, /^The token service refuses the web identity's token/],
-    ["a token service that is away", async () => {
+    ["a token service that is unavailable", async () => {
       await giveToken();
       tokenService.fault = () => ({ isCut: true });
     }, /^The token service of the web identity does not answer/],

@@ -48,7 +48,7 @@ function lookInto(manifests: Manifest[], kind: string, name: string): { files: R
   return { files, env: Object.fromEntries(env) };
 }
 
-const refusal = (values: string, ...settings: string[]): Promise<string> =>
+const renderingError = (values: string, ...settings: string[]): Promise<string> =>
   render(values, ...settings).then(() => "rendered", (error: unknown) => (error as { stderr: string }).stderr);
 
 describe("the chart's stores", function () {
@@ -103,10 +103,10 @@ describe("the chart's stores", function () {
   });
 
   it("are refused where authorities or web identities would have no effect, or are no such thing", async () => {
-    for (const setting of authorities) expect(await refusal("bundled", setting)).to.contain("whose stores have no TLS");
-    expect(await refusal("bundled", "s3.webIdentity.enabled=true")).to.contain("whose MinIO trusts no token");
-    expect(await refusal("external", "s3.webIdentity.roleArn=joypod")).to.contain("roleArn");
-    expect(await refusal("external", "s3.webIdentity.stsEndpoint=sts.example.com")).to.contain("stsEndpoint");
-    expect(await refusal("external", "s3.webIdentity.role=joypod")).to.match(/additional propert/i);
+    for (const setting of authorities) expect(await renderingError("bundled", setting)).to.contain("whose stores have no TLS");
+    expect(await renderingError("bundled", "s3.webIdentity.enabled=true")).to.contain("whose MinIO trusts no token");
+    expect(await renderingError("external", "s3.webIdentity.roleArn=joypod")).to.contain("roleArn");
+    expect(await renderingError("external", "s3.webIdentity.stsEndpoint=sts.example.com")).to.contain("stsEndpoint");
+    expect(await renderingError("external", "s3.webIdentity.role=joypod")).to.match(/additional propert/i);
   });
 });

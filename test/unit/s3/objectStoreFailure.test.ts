@@ -1,21 +1,21 @@
 import { expect } from "chai";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
-import { StoreAnswer } from "#s3/storeAnswer.ts";
+import { StoreErrorResponse } from "#s3/storeErrorResponse.ts";
 import { WebIdentityError } from "#s3/webIdentityError.ts";
 
 const failed = (code: string): Error => Object.assign(new Error("request failed"), { code });
 
 describe("objectStoreSentence", () => {
   const sentences: [string, Error, RegExp | undefined][] = [
-    ["a key without the right", new StoreAnswer(403, "AccessDenied", "Access Denied."), /does not let this key into the bucket/],
-    ["clocks that differ", new StoreAnswer(403, "RequestTimeTooSkewed"), /clock/],
-    ["keys that have ended", new StoreAnswer(400, "ExpiredToken"), /temporary keys/],
-    ["a bucket that AWS has elsewhere", new StoreAnswer(301, "PermanentRedirect"), /another region/],
-    ["a region in a signed header", new StoreAnswer(400, "AuthorizationHeaderMalformed", "the region 'a' is wrong; expecting 'b'"), /another region/],
-    ["a malformed header for another reason", new StoreAnswer(400, "AuthorizationHeaderMalformed", "no key"), undefined],
-    ["what speaks another language", new StoreAnswer(404, undefined), /is no object store/],
-    ["a store that is not well", new StoreAnswer(503, undefined), undefined],
-    ["one that is not well, in S3's words", new StoreAnswer(503, "SlowDown"), undefined],
+    ["a key without the right", new StoreErrorResponse(403, "AccessDenied", "Access Denied."), /does not let this key into the bucket/],
+    ["clocks that differ", new StoreErrorResponse(403, "RequestTimeTooSkewed"), /clock/],
+    ["keys that have ended", new StoreErrorResponse(400, "ExpiredToken"), /temporary keys/],
+    ["a bucket that AWS has elsewhere", new StoreErrorResponse(301, "PermanentRedirect"), /another region/],
+    ["a region in a signed header", new StoreErrorResponse(400, "AuthorizationHeaderMalformed", "the region 'a' is wrong; expecting 'b'"), /another region/],
+    ["a malformed header for another reason", new StoreErrorResponse(400, "AuthorizationHeaderMalformed", "no key"), undefined],
+    ["what speaks another language", new StoreErrorResponse(404, undefined), /is no object store/],
+    ["a store that is not well", new StoreErrorResponse(503, undefined), undefined],
+    ["one that is not well, in S3's words", new StoreErrorResponse(503, "SlowDown"), undefined],
     ["one that is away", failed("ECONNREFUSED"), undefined],
     ["a host that nobody knows", failed("ENOTFOUND"), /The host name in S3_ENDPOINT cannot be resolved/],
     ["a token service behind another authority", new WebIdentityError("Unreachable", "away", failed("SELF_SIGNED_CERT_IN_CHAIN")), /^The token service shows a certificate of an authority.*s3\.caSecret/],

@@ -9,7 +9,7 @@ describe("StoreLook", () => {
   let questions: PromiseWithResolvers<undefined>[];
   let look: StoreLook;
   let lines: string[];
-  const refusal = new Error("refused");
+  const refusedKey = new Error("refused");
   const told = (fields: Record<string, unknown>, sentence: string): void => void lines.push(`${sentence} ${String(fields.reason ?? fields.former)}`);
   const logger = { ...silentLogger, warn: told, info: told };
 
@@ -18,7 +18,7 @@ describe("StoreLook", () => {
     questions = [];
     lines = [];
     look = new StoreLook({
-      clock, keptMs: 1_000, message: "It does not answer.", explain: (error) => error === refusal ? "It refuses the key." : undefined, logger,
+      clock, keptMs: 1_000, message: "It does not answer.", explain: (error) => error === refusedKey ? "It refuses the key." : undefined, logger,
       ask: () => {
         const question = Promise.withResolvers<undefined>();
         questions.push(question);
@@ -66,10 +66,10 @@ describe("StoreLook", () => {
   });
 
   it("tells what can be mended in its own words, and logs each change once", async () => {
-    const answers: [unknown, string | undefined][] = [
-      [undefined, undefined], [new Error("gone"), "It does not answer."], [new Error("still gone"), "It does not answer."], [refusal, "It refuses the key."], [undefined, undefined], [undefined, undefined],
+    const outcomes: [unknown, string | undefined][] = [
+      [undefined, undefined], [new Error("gone"), "It does not answer."], [new Error("still gone"), "It does not answer."], [refusedKey, "It refuses the key."], [undefined, undefined], [undefined, undefined],
     ];
-    for (const [at, [error, message]] of answers.entries()) {
+    for (const [at, [error, message]] of outcomes.entries()) {
       await clock.advance(2_000);
       const check = look.check().then(() => undefined, (thrown: unknown) => thrown);
       if (error === undefined) questions[at]?.resolve(undefined);
