@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
 import { isSessionPod } from "#operator/sessionPods/podState.ts";
+import type { ProbeConfig } from "#operator/config.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
-const config = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", gameNodeSelector: [{ key: "gpu", operator: "In", values: ["true"] }], target: { host: "10.0.0.9", port: 8081 } } as const;
+const config: ProbeConfig = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", gameNodeSelector: [{ key: "gpu", operator: "In", values: ["true"] }], target: { host: "10.0.0.9", port: 8081 } };
 const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config);
 
 function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"): Pod {
