@@ -388,7 +388,7 @@ spec:
 {{/* The secret, in the release's namespace, that the API signs credentials of the relay with; empty without a relay. */}}
 {{- define "joypod.turnSecret" -}}
 {{- $turn := .Values.turn | default dict }}
-{{- if $turn.enabled }}{{ $turn.existingSecret | default (printf "%s-turn" .Release.Name) }}{{ else }}{{ ($turn.external | default dict).existingSecret }}{{ end }}
+{{- if $turn.enabled }}{{ $turn.existingSecret | default (printf "%s-turn" .Release.Name) }}{{ else }}{{ ($turn.external | default dict).existingSecret | default "" }}{{ end }}
 {{- end }}
 
 {{/* UDP ports of game nodes that the relay may send to, as ranges. */}}

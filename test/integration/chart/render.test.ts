@@ -314,6 +314,12 @@ describe("the chart", () => {
     });
   });
 
+  it("makes the same of values of an earlier release, which lack what has come since", async () => {
+    const unknown = ["jobs", "sessions.pods", "api.httpRoute", "api.ingress.controller", "api.serviceAccount", "api.service.annotations", "stores.postgres", "stores.redis", "stores.minio", "commonLabels",
+      "connectionTest.service", "nodeAgent.priorityClassName", "operator.podLabels", "operator.tolerations", "turn"].map((name) => `${name}=null`).join(",");
+    expect(await render(...values("bundled"), "--set", unknown)).to.deep.equal(await render(...values("bundled")));
+  });
+
   it("tells the operator what session pods get, and leaves out what no value says", async () => {
     const told = environmentOf(await render(...values("full")), "operator");
     expect(told).to.include({

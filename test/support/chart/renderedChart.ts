@@ -14,7 +14,7 @@ export const chartFolder = join(repositoryRoot, "charts/joypod");
 
 interface ContainerManifest {
   name: string;
-  env?: { name: string; value?: string; valueFrom?: { fieldRef?: { fieldPath: string }; secretKeyRef?: { name: string; key: string } } }[];
+  env?: { name: string; value?: string; valueFrom?: { fieldRef?: { fieldPath: string }; secretKeyRef?: { key: string } } }[];
 }
 
 /** What is looked at of a pod of the chart. */
@@ -27,7 +27,7 @@ export interface PodManifest {
 export interface ChartManifest {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string };
+  metadata: { name: string; namespace?: string | undefined };
   spec?: Partial<PodManifest> & { template?: { spec: PodManifest } };
 }
 

@@ -56,7 +56,7 @@ export class ServerValidation {
     this.#namespaces.add(name);
   }
 
-  async #apply(manifest: ChartManifest & Record<string, unknown>, query: { dryRun?: string } = {}): Promise<void> {
+  async #apply(manifest: ChartManifest & { value?: number; handler?: string }, query: { dryRun?: string } = {}): Promise<void> {
     await this.#server.admin.request({
       method: "PATCH", path: pathOf(manifest), query: { fieldManager: "test-values", force: true, fieldValidation: "Strict", ...query },
       contentType: "application/apply-patch+yaml", body: manifest,
