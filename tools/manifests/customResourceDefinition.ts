@@ -24,7 +24,8 @@ export function customResourceDefinition(kind: Kind): object {
         storage: true,
         subresources: { status: {} },
         additionalPrinterColumns: kind.printerColumns,
-        selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
+        // An empty list would be dropped from the stored object, and each server-side apply would write anew.
+        ...(kind.selectableFields.length === 0 ? {} : { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),
         schema: {
           openAPIV3Schema: {
             type: "object",

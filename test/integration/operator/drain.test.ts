@@ -104,7 +104,7 @@ describe("draining a release", function () {
 
   it("has nothing to do in a namespace that is gone", async () => {
     const { admin } = await sharedKubeApiServer();
-    const config = { sessionsNamespace: "never-there", releaseNamespace: fixture.namespace, deployments: [], drainSeconds: 1 };
+    const config = { sessionsNamespace: "never-there", releaseNamespace: fixture.namespace, deployments: [], drainSeconds: 1, jobName: undefined };
     await drainRelease({ transport: admin, config, clock: systemClock, logger: silentLogger });
   });
 

@@ -21,7 +21,7 @@ describe("StatusDraft", () => {
     expect(StatusDraft.from(aGameSession({ status: settled() }), after(60)).close()).to.equal(undefined);
   });
 
-  const generations: [string, boolean, Parameters<typeof aGameSession>[0]][] = [
+  const generations: [string, boolean, NonNullable<Parameters<typeof aGameSession>[0]>][] = [
     ["starts", false, { status: settled(aPlacedStatus()) }],
     ["runs, as after a keepalive", true, { status: settled() }],
     ["is asked to stop", false, { spec: { desiredState: "Stopped" }, status: settled() }],
