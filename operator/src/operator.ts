@@ -86,15 +86,15 @@ export class Operator {
     const tickets = createOperatorTickets(config.ticketSecret, clock);
     const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });
     this.#streamFigures = new RepeatedJob({ name: "streamFigures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
+    const loads = new NodeLoads(cluster, config.podOverhead);
     const launchStages = new LaunchStages({
       gameSessions: cluster.gameSessions, clock, onStage: (stage, seconds) => { if (this.#isLeading) operatorMetrics.launchStageDone(stage, seconds); },
     });
-    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, launchStages, clock, registry });
+    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, loads, launchStages, clock, registry });
     const { relay, announceAddresses } = config;
     this.#relays = relay && new RepeatedJob({
       name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay, metrics: operatorMetrics }, signal),
     });
-    const loads = new NodeLoads(cluster, config.podOverhead);
     const otherRequests = new OtherRequests(cluster);
     const common = { cluster, heartbeats, loads, otherRequests, events: this.#events, clock };
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
