@@ -22,7 +22,7 @@ describe("The figures of the cluster", () => {
     showClusterFigures({
       cluster, registry, nodeLosses: { isSilent: (name) => silent.includes(name) }, clock: { now: () => after(100) },
       loads: { on: (name) => ({ slots: used[name] ?? 0, cpuMillicores: 0, memoryBytes: 0 }) },
-      launchStages: { secondsOf: (key) => (key.endsWith("/gs-run") ? { scheduling: 0.25, booting: 2 } : {}) },
+      launchSteps: { secondsOf: (key) => (key.endsWith("/gs-run") ? { scheduling: 0.25, booting: 2 } : {}) },
     });
   });
 
