@@ -1,16 +1,16 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { StopReason } from "#contracts/crd/gameSession.ts";
-import { clusterLaunchStages } from "#contracts/crd/launchStage.ts";
+import { clusterLaunchSteps } from "#contracts/crd/launchStep.ts";
 import { acceleratedReasons, failureReasons } from "#contracts/crd/reasons.ts";
 
 /** What the operator counts about sessions. */
 export interface OperatorMetrics {
   /** Seconds from a session's creation to its first Ready. */
   sessionReady(seconds: number): void;
-  /** Seconds that a launch was in a stage which it has done with. */
-  launchStageDone(stage: string, seconds: number): void;
-  /** A session failed in that stage of its launch, before it was ever ready. */
-  launchFailed(stage: string, reason: string): void;
+  /** Seconds that a launch was in a step which it has done with. */
+  launchStepDone(step: string, seconds: number): void;
+  /** A session failed in that step of its launch, before it was ever ready. */
+  launchFailed(step: string, reason: string): void;
   /** A session ended, for that reason. */
   sessionFinished(reason: string): void;
   /** A session that was to have a GPU renders in software, for that reason. */
@@ -31,14 +31,14 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     buckets: [0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120],
     registers: [registry],
   });
-  const stages = new Histogram({
+  const steps = new Histogram({
     name: "joypod_launch_stage_seconds",
     help: "Time that launches were in a stage.",
     labelNames: ["stage"],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300],
     registers: [registry],
   });
-  for (const stage of clusterLaunchStages) stages.zero({ stage });
+  for (const step of clusterLaunchSteps) steps.zero({ stage: step });
   const failedLaunches = new Counter({
     name: "joypod_launches_failed_total",
     help: "Sessions that failed before they were ready, by the stage of the launch and the reason.",
@@ -63,15 +63,15 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     registers: [registry],
   });
   for (const reason of [...StopReason.options, ...Object.values(failureReasons)]) finished.inc({ reason }, 0);
-  for (const reason of Object.values(failureReasons)) for (const stage of clusterLaunchStages) failedLaunches.inc({ stage, reason }, 0);
+  for (const reason of Object.values(failureReasons)) for (const step of clusterLaunchSteps) failedLaunches.inc({ stage: step, reason }, 0);
   for (const reason of Object.values(acceleratedReasons)) if (reason !== acceleratedReasons.rendersOnGpu) unaccelerated.inc({ reason }, 0);
   // These are created with their first value: until then the answer is not known, or there is no relay, and 0 would say that it is.
   let relays: Gauge<"state"> | undefined;
   let enforced: Gauge | undefined;
   return {
     sessionReady: (seconds) => ready.observe(seconds),
-    launchStageDone: (stage, seconds) => stages.observe({ stage }, seconds),
-    launchFailed: (stage, reason) => failedLaunches.inc({ stage, reason }),
+    launchStepDone: (step, seconds) => steps.observe({ stage: step }, seconds),
+    launchFailed: (step, reason) => failedLaunches.inc({ stage: step, reason }),
     sessionFinished: (reason) => finished.inc({ reason }),
     sessionUnaccelerated: (reason) => unaccelerated.inc({ reason }),
     nodeLossBraked: (isBraked) => braked.set(isBraked ? 1 : 0),

@@ -19,7 +19,7 @@ import { createSessionController, keysThatNeedInternet } from "./controllers/gam
 import { StopTimes } from "./controllers/gameSession/stopTimes.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { showClusterFigures } from "./figures/clusterFigures.ts";
-import { LaunchStages } from "./figures/launchStages.ts";
+import { LaunchSteps } from "./figures/launchSteps.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
@@ -89,15 +89,15 @@ export class Operator {
     const tickets = createOperatorTickets(config.ticketSecret, clock);
     const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });
     this.#streamFigures = new RepeatedJob({ name: "streamFigures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
-    const launchStages = new LaunchStages({
-      gameSessions: cluster.gameSessions, clock, onStage: (stage, seconds) => { if (this.#isLeading) operatorMetrics.launchStageDone(stage, seconds); },
+    const loads = new NodeLoads(cluster, config.podOverhead);
+    const launchSteps = new LaunchSteps({
+      gameSessions: cluster.gameSessions, clock, onStep: (step, seconds) => { if (this.#isLeading) operatorMetrics.launchStepDone(step, seconds); },
     });
-    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, launchStages, clock, registry });
+    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, loads, launchSteps, clock, registry });
     const { relay, announceAddresses } = config;
     this.#relays = relay && new RepeatedJob({
       name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay, metrics: operatorMetrics }, signal),
     });
-    const loads = new NodeLoads(cluster, config.podOverhead);
     const otherRequests = new OtherRequests(cluster);
     const common = { cluster, heartbeats, loads, otherRequests, events: this.#events, clock };
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });

@@ -5,7 +5,7 @@ import { keyOf, type Stored } from "#kube/object.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { gameNodeGauges, type GameNodeGaugesDeps } from "./gameNodeGauges.ts";
-import type { LaunchStages } from "./launchStages.ts";
+import type { LaunchSteps } from "./launchSteps.ts";
 
 /** Sessions that are shown one by one; the rest are counted. */
 const sessionsShownMax = 500;
@@ -16,7 +16,7 @@ const placedPhases: readonly GameSessionPhase[] = ["Preparing", "Starting", "Run
 /** What the figures are read from. */
 export interface ClusterFiguresDeps extends GameNodeGaugesDeps {
   cluster: Pick<Cluster, "gameSessions" | "gameNodes" | "gameCaches">;
-  launchStages: Pick<LaunchStages, "secondsOf">;
+  launchSteps: Pick<LaunchSteps, "secondsOf">;
   clock: Pick<Clock, "now">;
   registry: Registry;
 }
@@ -73,7 +73,7 @@ function showSavesWaiting({ cluster, clock, registry }: ClusterFiguresDeps): voi
   });
 }
 
-function showSingleSessions({ cluster, launchStages, registry }: ClusterFiguresDeps): void {
+function showSingleSessions({ cluster, launchSteps, registry }: ClusterFiguresDeps): void {
   const shown = () => unfinished(cluster).slice(0, sessionsShownMax);
   new Gauge({
     name: "joypod_session_info", help: `1 for each session that has not ended, ${sessionsShownMax} at most.`, labelNames: ["session", "phase", "node", "game"], registers: [registry],
@@ -90,7 +90,7 @@ function showSingleSessions({ cluster, launchStages, registry }: ClusterFiguresD
     collect() {
       this.reset();
       for (const session of shown()) {
-        for (const [stage, seconds] of Object.entries(launchStages.secondsOf(keyOf(session)))) this.set({ session: session.metadata.name, stage }, seconds);
+        for (const [step, seconds] of Object.entries(launchSteps.secondsOf(keyOf(session)))) this.set({ session: session.metadata.name, stage: step }, seconds);
       }
     },
   });

@@ -51,7 +51,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   { alert: "JoypodStoreUnready", ...gauge("joypod_store_ready", 0, 1, 'store="database"') },
   { alert: "JoypodErrorResponses", fires: { ...requests("200", 90), ...requests("503", 10) }, isQuiet: { ...requests("200", 97), ...requests("503", 3) } },
-  { alert: "JoypodDatabaseConnectionsExhausted", fires: { 'joypod_database_waiting{instance="a"}': `2${always}` }, isQuiet: { 'joypod_database_waiting{instance="a"}': `${"2 0 ".repeat(30)}` } },
+  { alert: "JoypodDatabaseConnectionsExhausted", fires: { 'joypod_database_waiting{instance="a"}': `2${always}` }, isQuiet: { 'joypod_database_waiting{instance="a"}': "2 0 ".repeat(50) } },
   { alert: "JoypodWatchesFailing", ...rate("joypod_kube_watch_ends_total", 'reason="failed",resource="pods",pod="a"', 1, 0.3) },
   { alert: "JoypodReconcilesFailing", ...rate("joypod_kube_reconciles_total", 'outcome="failed",controller="gamesession",pod="a"', 4, 1) },
   { alert: "JoypodNetworkPoliciesNotEnforced", ...gauge("joypod_operator_network_policies_enforced", 0, 1) },

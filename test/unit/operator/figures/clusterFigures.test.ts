@@ -11,15 +11,18 @@ import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus } from "
 describe("The figures of the cluster", () => {
   let cluster: Cluster;
   let silent: string[];
+  let used: Record<string, number>;
   let registry: Registry;
 
   beforeEach(() => {
     cluster = createCluster();
     silent = [];
+    used = {};
     registry = new Registry();
     showClusterFigures({
       cluster, registry, nodeLosses: { isSilent: (name) => silent.includes(name) }, clock: { now: () => after(100) },
-      launchStages: { secondsOf: (key) => (key.endsWith("/gs-run") ? { scheduling: 0.25, booting: 2 } : {}) },
+      loads: { on: (name) => ({ slots: used[name] ?? 0, cpuMillicores: 0, memoryBytes: 0 }) },
+      launchSteps: { secondsOf: (key) => (key.endsWith("/gs-run") ? { scheduling: 0.25, booting: 2 } : {}) },
     });
   });
 
@@ -52,8 +55,9 @@ describe("The figures of the cluster", () => {
   });
 
   it("tell slots, of which a node that takes no sessions has none that is free", async () => {
-    node("node1", { capacity: { slots: 4, used: 1, schedulable: true } });
-    node("node2", { capacity: { slots: 4, used: 3, schedulable: false } });
+    used = { node1: 1, node2: 3 };
+    node("node1", { capacity: { slots: 4, used: 0, schedulable: true } });
+    node("node2", { capacity: { slots: 4, used: 0, schedulable: false } });
     node("node3");
     expect(await shown("joypod_game_node_slots")).to.deep.equal(['{node="node1"} 4', '{node="node2"} 4', '{node="node3"} 0']);
     expect(await shown("joypod_game_node_slots_used")).to.deep.equal(['{node="node1"} 1', '{node="node2"} 3', '{node="node3"} 0']);

@@ -2,7 +2,7 @@ import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting } from "#kube/finalizers.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
-import { clusterLaunchStageOf } from "#contracts/crd/launchStage.ts";
+import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
 import { failureReasons, gameSessionEventReasons, readyReasons, unsetReasons } from "#contracts/crd/reasons.ts";
 import type { StopCause } from "../stopCauses.ts";
 import { hasGameRun, isGameOver } from "../../../sessionPods/podState.ts";
@@ -83,11 +83,15 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   for (const type of ["PodReady", "StreamReady"] as const) draft.set(type, "False", unsetReasons.finished, message);
   draft.setFinished(reason, message);
   draft.event(status.failure ? "Warning" : "Normal", gameSessionEventReasons.finished, "Stop", status.failure ? `${reason}: ${message}` : `The session ended: ${reason}.`);
-  deps.metrics.sessionFinished(reason);
-  const stage = clusterLaunchStageOf(session);
-  if (status.failure !== undefined && stage !== undefined) deps.metrics.launchFailed(stage, reason);
+  countEnd(deps, world, reason, status.failure !== undefined);
   return "wait";
 };
+
+function countEnd({ metrics }: StepContext["deps"], { session }: StepContext["world"], reason: string, hasFailed: boolean): void {
+  metrics.sessionFinished(reason);
+  const step = clusterLaunchStepOf(session);
+  if (hasFailed && step !== undefined) metrics.launchFailed(step, reason);
+}
 
 function hasGivenUp(world: StepContext["world"]): boolean {
   return isPast(deadlinesOf(world).saveGiveUp, world.now);

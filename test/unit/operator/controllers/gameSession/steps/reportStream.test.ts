@@ -16,7 +16,7 @@ function report(profile: "Gpu" | "Software", playable: PlayableStream | undefine
     now: after(1), session, pod: undefined, isContentCached: true, playable, nodeHealth: "Healthy", internet: "NotAllowed",
     timing: { unschedulableMs: 1, saveGiveUpMs: 1 },
   };
-  const metrics = { sessionReady() {}, sessionFinished() {}, nodeLossBraked() {}, networkPoliciesEnforced() {}, sessionUnaccelerated: (reason: string) => counted.push(reason) };
+  const metrics = { sessionReady() {}, sessionFinished() {}, nodeLossBraked() {}, networkPoliciesEnforced() {}, launchStepDone() {}, launchFailed() {}, relaysTold() {}, sessionUnaccelerated: (reason: string) => counted.push(reason) };
   reportStream(world, draft, { metrics });
   const accelerated = draft.status.conditions?.find(({ type }) => type === "Accelerated");
   return { stream: draft.status.stream, accelerated, events: draft.events, counted };

@@ -1,17 +1,17 @@
 import { expect } from "chai";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { clusterLaunchStageOf } from "#contracts/crd/launchStage.ts";
+import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
-import { LaunchStages } from "#operator/figures/launchStages.ts";
+import { LaunchSteps } from "#operator/figures/launchSteps.ts";
 import { aCondition, aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 
 const key = "joypod-sessions/gs-a";
 
-describe("LaunchStages", () => {
+describe("LaunchSteps", () => {
   let cluster: Cluster;
   let nowMs: number;
-  let done: [stage: string, seconds: number][];
-  let stages: LaunchStages;
+  let done: [step: string, seconds: number][];
+  let steps: LaunchSteps;
   let version: number;
 
   beforeEach(() => {
@@ -19,7 +19,7 @@ describe("LaunchStages", () => {
     nowMs = 1_000;
     done = [];
     version = 0;
-    stages = new LaunchStages({ gameSessions: cluster.gameSessions, clock: { monotonicMs: () => nowMs }, onStage: (stage, seconds) => done.push([stage, seconds]) });
+    steps = new LaunchSteps({ gameSessions: cluster.gameSessions, clock: { monotonicMs: () => nowMs }, onStep: (step, seconds) => done.push([step, seconds]) });
   });
 
   function after(seconds: number, status?: GameSessionStatus): void {
@@ -28,7 +28,7 @@ describe("LaunchStages", () => {
   }
   const passed = (...types: string[]): GameSessionStatus => aPlacedStatus({ conditions: types.map((type) => aCondition(type)) });
 
-  it("measures each stage of a launch from the session's creation to its first picture", () => {
+  it("measures each step of a launch from the session's creation to its first picture", () => {
     after(0);
     after(0.2, passed("Scheduled"));
     after(3, passed("Scheduled", "ContentReady"));
@@ -37,10 +37,10 @@ describe("LaunchStages", () => {
     after(1.4, aRunningStatus());
     const expected = [["scheduling", 0.2], ["downloading", 3], ["restoring", 0.5], ["booting", 1.5]];
     expect(done).to.deep.equal(expected);
-    expect(stages.secondsOf(key)).to.deep.equal(Object.fromEntries(expected));
+    expect(steps.secondsOf(key)).to.deep.equal(Object.fromEntries(expected));
   });
 
-  it("counts stages that end together as the first of them", () => {
+  it("counts steps that end together as the first of them", () => {
     after(0);
     after(0.2, passed("Scheduled", "ContentReady"));
     after(2, aRunningStatus());
@@ -54,25 +54,25 @@ describe("LaunchStages", () => {
     expect(done).to.deep.equal([["restoring", 1]]);
   });
 
-  it("counts a stage that a move to another node repeats by its last try", () => {
+  it("counts a step that a move to another node repeats by its last try", () => {
     after(0);
     after(1, passed("Scheduled"));
     after(5, passed("Scheduled", "ContentReady"));
     after(1, passed("Scheduled"));
     after(2, passed("Scheduled", "ContentReady"));
     expect(done).to.deep.equal([["scheduling", 1], ["downloading", 5], ["downloading", 2]]);
-    expect(stages.secondsOf(key)).to.deep.equal({ scheduling: 1, downloading: 2 });
+    expect(steps.secondsOf(key)).to.deep.equal({ scheduling: 1, downloading: 2 });
   });
 
   it("forgets a session that has ended, and one that is gone", () => {
     after(0);
     after(1, passed("Scheduled"));
     after(1, aRunningStatus({ conditions: [aCondition("Finished")] }));
-    expect(stages.secondsOf(key)).to.deep.equal({});
+    expect(steps.secondsOf(key)).to.deep.equal({});
   });
 
-  it("knows no stage of a session that was ready, whatever became of it", () => {
-    expect(clusterLaunchStageOf(aGameSession({ status: aRunningStatus({ conditions: [aCondition("Ready", { status: "False" })] }) }))).to.equal(undefined);
-    expect(clusterLaunchStageOf(aGameSession())).to.equal("scheduling");
+  it("knows no step of a session that was ready, whatever became of it", () => {
+    expect(clusterLaunchStepOf(aGameSession({ status: aRunningStatus({ conditions: [aCondition("Ready", { status: "False" })] }) }))).to.equal(undefined);
+    expect(clusterLaunchStepOf(aGameSession())).to.equal("scheduling");
   });
 });
