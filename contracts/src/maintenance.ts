@@ -23,6 +23,6 @@ export function readMaintenance({ metadata, data }: { metadata: { creationTimest
   const line = message.replaceAll(/[\p{Cc}\s]+/gu, " ").trim();
   return {
     since: (Number.isNaN(moment.getTime()) ? new Date(metadata.creationTimestamp) : moment).toISOString(),
-    message: line === "" ? undefined : [...line.toWellFormed()].slice(0, limits.maintenance.messageMaxLength).join(""),
+    message: line === "" ? undefined : line.slice(0, limits.maintenance.messageMaxLength).toWellFormed(),
   };
 }

@@ -12,7 +12,7 @@ import { cacheTable, gameTable } from "./gameTables.ts";
 import { addMaintenanceCommands } from "./maintenanceCommands.ts";
 import { nodeTable } from "./nodeTable.ts";
 import { findEvidence, presentSession } from "./session/sessionStory.ts";
-import { launchStages } from "./session/launchMoments.ts";
+import { launchSteps } from "./session/launchMoments.ts";
 import { sessionTable } from "./session/sessionTable.ts";
 import { stopSessions } from "./session/stopSessions.ts";
 import { watchSessions } from "./session/watchSessions.ts";
@@ -105,7 +105,7 @@ function addSessionCommands(program: Command, environment: Environment): void {
     .action((name: string, { output }: OutputOptions, command: Command) => withInstallation(command, async (installation) => {
       const evidence = await findEvidence(installation, name);
       const { session, events } = evidence;
-      print(output === "json" ? JSON.stringify({ session, stages: launchStages(evidence), events }, null, 2) : presentSession(evidence));
+      print(output === "json" ? JSON.stringify({ session, steps: launchSteps(evidence), events }, null, 2) : presentSession(evidence));
     }));
   program.command("stop").description("end sessions gracefully: each save is stored first").argument("<name...>").option("--wait <seconds>", "for their ends; 0 for not at all", toSeconds, 60)
     .action((names: string[], { wait }: { wait: number }, command: Command) => withInstallation(command, async (installation) => {

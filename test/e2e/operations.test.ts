@@ -46,8 +46,8 @@ describe("docs/operations.md", () => {
     await game.startNewGame(1);
     const id = game.sessionId();
     const story = await type(`kubectl joypod session ${id}`);
-    for (const stage of ["a node is chosen", "the game's files are there", "the pod is created", "the game's container starts", "the session is ready", "the viewer is connected"]) {
-      expect(story, stage).to.match(new RegExp(`^${stage} +~?[\\d.]+ s `, "m"));
+    for (const step of ["a node is chosen", "the game's files are there", "the pod is created", "the game's container starts", "the session is ready", "the viewer is connected"]) {
+      expect(story, step).to.match(new RegExp(`^${step} +~?[\\d.]+ s `, "m"));
     }
     expect(await type("kubectl joypod sessions")).to.match(new RegExp(`^${id} +Running `, "m"));
     await type("kubectl joypod maintenance on --message 'We are back at 15:00.'");

@@ -2,6 +2,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import type { Event, Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
+import { timeOfEvent } from "../cluster/eventTime.ts";
 
 /** Something that happened in a launch. Kubernetes keeps most times in whole seconds: such a moment lies within the second that begins at `atMs`. */
 export interface Moment {
@@ -9,8 +10,8 @@ export interface Moment {
   isWholeSecond: boolean;
 }
 
-/** One stage of a launch: what it was about, and where its times come from. */
-export interface Stage {
+/** One step of a launch: what it was about, and where its times come from. */
+export interface LaunchStep {
   name: string;
   from: Moment | undefined;
   to: Moment | undefined;
@@ -26,8 +27,8 @@ export interface SessionEvidence {
   streamerLog: readonly string[];
 }
 
-/** Returns the stages of a launch from the object's creation to the connection of the first viewer, in the order in which they are expected. */
-export function launchStages(evidence: SessionEvidence): Stage[] {
+/** Returns the steps of a launch from the object's creation to the connection of the first viewer, in the order in which they are expected. */
+export function launchSteps(evidence: SessionEvidence): LaunchStep[] {
   const { session: { metadata, status }, pod, streamerLog } = evidence;
   const accepted = momentOf(metadata.creationTimestamp);
   const seen = momentOf(status?.startedAt);
@@ -65,8 +66,8 @@ function conditionMoment(conditions: NonNullable<GameSession["status"]>["conditi
 }
 
 function eventMoment({ events }: SessionEvidence, reason: string): Moment | undefined {
-  const times = events.filter((event) => event.reason === reason).map(({ eventTime, metadata }) => eventTime ?? metadata.creationTimestamp);
-  return momentOf(times.filter((time) => time !== undefined).toSorted().at(-1));
+  const times = events.filter((event) => event.reason === reason).map(timeOfEvent).filter((time) => time !== undefined);
+  return momentOf(times.toSorted().at(-1));
 }
 
 function startOf(pod: Pod | undefined, name: string): Moment | undefined {

@@ -1,12 +1,14 @@
+import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { gameSessions } from "#contracts/crd/resources.ts";
 import { events, pods, type Event } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
+import { timeOfEvent } from "../cluster/eventTime.ts";
 import type { Installation } from "../cluster/installation.ts";
 import { readPodLog } from "../cluster/podLog.ts";
 import { bytesText } from "../output/quantities.ts";
 import { table } from "../output/table.ts";
-import { launchStages, type SessionEvidence } from "./launchMoments.ts";
+import { launchSteps, type SessionEvidence } from "./launchMoments.ts";
 import { waterfall } from "./waterfall.ts";
 
 const logLines = 2_000;
@@ -29,27 +31,40 @@ export async function findEvidence({ transport, sessionsNamespace: namespace }: 
 /** Returns a session's story: what it is, its launch, its end, and its events. */
 export function presentSession(evidence: SessionEvidence): string {
   const { session: { metadata, spec, status } } = evidence;
-  const { failure, save, usage } = status ?? {};
-  const stream = status?.stream;
-  const facts: [string, string | undefined][] = [
+  const facts: readonly Fact[] = [
     ["Session", `${metadata.name} of player ${spec.userId}`],
     ["Game", `${spec.gameCacheRef.name}, version ${spec.contentDigest.slice(0, 12)}, slot ${spec.saveSlot.number}`],
     ["Phase", status?.phase],
-    ["Node", status?.nodeName && `${status.nodeName}, UDP port ${status.ports?.media ?? "?"} at ${status.address ?? "?"}${(status.placement?.attempt ?? 1) > 1 ? `, attempt ${status.placement?.attempt ?? 1}, after ${status.placement?.triedNodes.join(", ") ?? ""}` : ""}`],
+    ...status === undefined ? [] : [...placeFacts(status), ...endFacts(status)],
+  ];
+  return [
+    facts.flatMap(([name, fact]) => (fact === undefined ? [] : [`${`${name}:`.padEnd(10)}${fact}`])).join("\n"),
+    `From the launch to the first viewer:\n${waterfall(launchSteps(evidence))}\n${limitsOfWhatIsKnown}`,
+    `Conditions:\n${conditionTable(evidence)}`,
+    `Events:\n${eventTable(evidence.events)}`,
+  ].join("\n\n");
+}
+
+/** A line of the story; one without words is left out. */
+type Fact = readonly [name: string, words: string | undefined];
+
+function placeFacts({ nodeName, ports, address, placement, stream, readyAt }: GameSessionStatus): Fact[] {
+  const moves = placement === undefined || placement.attempt === 1 ? "" : `, attempt ${placement.attempt}, after ${placement.triedNodes.join(", ")}`;
+  return [
+    ["Node", nodeName && `${nodeName}, UDP port ${ports?.media ?? "?"} at ${address ?? "?"}${moves}`],
     ["Stream", stream && `${stream.width}x${stream.height} at up to ${stream.fps} frames/s, ${stream.codec} by ${stream.encoder}, rendered by ${stream.renderer}`],
-    ["Ready", status?.readyAt],
-    ["Stopping", status?.stoppingAt && `${status.stoppingAt} (${status.stopReason ?? "?"})`],
-    ["Finished", status?.finishedAt],
+    ["Ready", readyAt],
+  ];
+}
+
+function endFacts({ stoppingAt, stopReason, finishedAt, failure, save, usage }: GameSessionStatus): Fact[] {
+  return [
+    ["Stopping", stoppingAt && `${stoppingAt} (${stopReason ?? "?"})`],
+    ["Finished", finishedAt],
     ["Failure", failure && `${failure.reason}: ${failure.message}`],
     ["Save", save && `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "the last one" : "not the last one"}`],
     ["Used", usage && `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of a processor, ${bytesText(usage.peakMemoryBytes)} at most`],
   ];
-  return [
-    facts.flatMap(([name, fact]) => (fact === undefined ? [] : [`${`${name}:`.padEnd(10)}${fact}`])).join("\n"),
-    `From the launch to the first viewer:\n${waterfall(launchStages(evidence))}\n${limitsOfWhatIsKnown}`,
-    `Conditions:\n${conditionTable(evidence)}`,
-    `Events:\n${eventTable(evidence.events)}`,
-  ].join("\n\n");
 }
 
 const limitsOfWhatIsKnown = "The launch is counted from the object's creation, which follows the click by the request's way. `~`: Kubernetes keeps whole seconds.\n"
@@ -60,8 +75,7 @@ function conditionTable({ session: { status } }: SessionEvidence): string {
 }
 
 function eventTable(recorded: readonly Event[]): string {
-  const timeOf = ({ eventTime, deprecatedLastTimestamp, metadata }: Event): string => eventTime ?? deprecatedLastTimestamp ?? metadata.creationTimestamp ?? "";
-  const rows = recorded.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(-eventsShown)
-    .map((event) => [timeOf(event), event.type, event.reason, event.regarding?.kind, event.note]);
+  const rows = recorded.toSorted((a, b) => (timeOfEvent(a) ?? "").localeCompare(timeOfEvent(b) ?? "")).slice(-eventsShown)
+    .map((event) => [timeOfEvent(event), event.type, event.reason, event.regarding?.kind, event.note]);
   return rows.length === 0 ? "None is kept: Kubernetes forgets events after an hour." : table(["TIME", "TYPE", "REASON", "OF", "NOTE"], rows);
 }

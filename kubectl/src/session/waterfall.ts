@@ -1,20 +1,20 @@
 import { table } from "../output/table.ts";
-import type { Moment, Stage } from "./launchMoments.ts";
+import type { Moment, LaunchStep } from "./launchMoments.ts";
 
 const barWidth = 40;
 const notKnown = "not recorded";
 
-/** Returns the stages as rows of a waterfall: when each ended after the first moment, how long it took, and a bar. */
-export function waterfall(stages: readonly Stage[]): string {
-  const moments = stages.flatMap(({ from, to }) => [from, to]).filter((moment) => moment !== undefined);
-  const [origin] = stages.flatMap(({ from }) => from ?? []);
+/** Returns the steps as rows of a waterfall: when each ended after the first moment, how long it took, and a bar. */
+export function waterfall(steps: readonly LaunchStep[]): string {
+  const moments = steps.flatMap(({ from, to }) => [from, to]).filter((moment) => moment !== undefined);
+  const [origin] = steps.flatMap(({ from }) => from ?? []);
   if (origin === undefined) return "Nothing is recorded of the launch yet.";
   const lengthMs = Math.max(1_000, ...moments.map(({ atMs }) => atMs - origin.atMs));
-  const rows = stages.map(({ name, from, to, source }) => {
+  const rows = steps.map(({ name, from, to, source }) => {
     if (to === undefined) return [name, notKnown, "", "", source];
     return [name, offsetText(origin, to), from === undefined ? "" : lasting(from, to), bar(origin.atMs, lengthMs, from ?? to, to), source];
   });
-  return table(["STAGE", "AT", "TOOK", "", "FROM"], rows.map((row) => row.map((cell) => cell || " ")));
+  return table(["STEP", "AT", "TOOK", "", "FROM"], rows.map((row) => row.map((cell) => cell || " ")));
 }
 
 /** A time is told as exactly as both of its ends are known. */

@@ -8,9 +8,9 @@ import { expect } from "chai";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import { configMaps, events, leases, pods, secrets } from "#kube/builtin.ts";
-import type { KubeObject, Stored } from "#kube/object.ts";
+import type { Draft, KubeObject, Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import type { ResourceType } from "#kube/resourceType.ts";
+import { objectPath, type ResourceType } from "#kube/resourceType.ts";
 import { deployments } from "#kubectl/cluster/workloads.ts";
 import { createProgram } from "#kubectl/program.ts";
 import { systemClock } from "#runtime/clock.ts";
@@ -63,11 +63,11 @@ describe("kubectl joypod", function () {
   });
 
   /** Creates the object, and gives it its status as another writer would. */
-  async function create<T extends KubeObject & { status?: unknown }>(type: ResourceType<T>, { status, ...draft }: Parameters<ResourceClient<T>["create"]>[0] & { status?: unknown }): Promise<Stored<T>> {
-    const client = new ResourceClient(server.admin, type);
+  async function create<T extends KubeObject>(type: ResourceType<T>, { status, ...draft }: Draft<T> & { status?: object }): Promise<void> {
+    const client = new ResourceClient<T>(server.admin, type);
+    await client.create(draft as unknown as Draft<T>);
     const { name, namespace: place } = draft.metadata;
-    const stored = await client.create(draft as Parameters<typeof client.create>[0]);
-    return status === undefined ? stored : client.mergePatchStatus({ name, namespace: place }, { status } as Parameters<typeof client.mergePatchStatus>[1]);
+    if (status !== undefined) await server.admin.request({ method: "PATCH", path: objectPath(type, { name, namespace: place }, "status"), contentType: "application/merge-patch+json", body: { status } });
   }
 
   /** The object as one to be created in this test's namespace, under a name of its own. */

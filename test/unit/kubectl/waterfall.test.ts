@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { launchStages } from "#kubectl/session/launchMoments.ts";
+import { launchSteps } from "#kubectl/session/launchMoments.ts";
 import { waterfall } from "#kubectl/session/waterfall.ts";
 import { after, aCondition, aGameSession, aRunningStatus } from "../../factories/gameSession.ts";
 
@@ -20,8 +20,8 @@ const log = [
   JSON.stringify({ time: exactly(5.75), msg: "A viewer's connection changed.", state: "connected" }),
   JSON.stringify({ time: exactly(60), msg: "A viewer was answered.", viewer: "b" }),
 ];
-const stages = launchStages({ session, pod: undefined, events: [], streamerLog: log });
-const lineOf = (name: string): string => waterfall(stages).split("\n").find((line) => line.startsWith(name)) ?? "";
+const steps = launchSteps({ session, pod: undefined, events: [], streamerLog: log });
+const lineOf = (name: string): string => waterfall(steps).split("\n").find((line) => line.startsWith(name)) ?? "";
 
 describe("waterfall", () => {
   it("tells each time as exactly as it is known", () => {
@@ -36,7 +36,7 @@ describe("waterfall", () => {
     expect(lineOf("a viewer's offer is answered")).to.match(/answered +~3 s/);
   });
 
-  it("draws bars where the stages lie", () => {
+  it("draws bars where the steps lie", () => {
     const barOf = (name: string): string => /\|(.*)\|/.exec(lineOf(name))?.[1] ?? "";
     expect(barOf("the viewer is connected")).to.match(/^ +=+$/).and.have.length(40);
     expect(barOf("a node is chosen").trimEnd().length).to.be.lessThan(barOf("the session is ready").trimEnd().length);

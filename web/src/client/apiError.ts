@@ -47,6 +47,7 @@ const sentences: Partial<Record<ApiErrorCode, string>> = {
   invalid_archive: "This file is not a save. Choose one that was downloaded here (.tar.gz).",
   unreadable_save: "This save is missing or damaged. Restore an earlier one of its slot.",
   request_timeout: "This took too long. Check your connection and try again.",
+  maintenance: "Joypod is being worked on, and no game can be started just now. Try again later.",
   session_active: "You are already playing a game.",
   reauthentication_required: "That is not your password.",
   common_password: "That password is one of the most common ones, which are guessed first. Choose another.",
@@ -64,7 +65,6 @@ export function sentenceFor(error: unknown): string {
     case "locked": return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
     case "rate_limited": return `That was too often in a short time. Try again ${wait}.`;
     case "no_servers": return `${error.lack === undefined ? "All game servers are busy" : `No game server has ${lackWords[error.lack]} left for this game`}. Try again ${wait}.`;
-    case "maintenance": return `Joypod is being worked on, and no game can be started just now. Try again ${wait}.`;
     case "slot_in_use": return `This slot is being played, or its last save is still on its way. Stop the game, or try again ${wait}.`;
     case "conflict": return `Your last save is still being stored. Try again ${wait}.`;
     case "unavailable": return `Joypod is not available just now. Try again ${wait}.`;

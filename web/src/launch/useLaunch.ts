@@ -40,9 +40,9 @@ export function useLaunch(): Launch {
       return launchGame(startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } });
     },
     onSuccess: async (sessionId, { request: { gameSlug } }) => await navigate(playPath({ sessionId, gameSlug })),
-    onError: (refusal, _attempt, _result, { client }) => {
+    onError: (failure, _attempt, _result, { client }) => {
       refreshActiveGameSession(client);
-      if (isApiError(refusal, "maintenance")) refreshServiceStatus(client);
+      if (isApiError(failure, "maintenance")) refreshServiceStatus(client);
     },
   });
   const isConflict = isApiError(error, "session_active") && error.activeSessionId !== undefined;
