@@ -17,19 +17,19 @@ interface Played {
 describe("the end of a session", () => {
   const players = playersOfSuite();
   /** Whose session outlasts the other tests. */
-  const away = new Players();
+  const outlasting = new Players();
   let title: string;
   let left: Played;
 
   before(async () => {
     ({ title } = await publishTestCard());
     // Becomes idle while the other sessions are played.
-    left = await playing(2, away);
+    left = await playing(2, outlasting);
     await left.game.page.goto("about:blank");
   });
 
   after(async () => {
-    await away.discard();
+    await outlasting.discard();
   });
 
   /** A running session with this many key presses as its progress. */

@@ -78,11 +78,11 @@ describe("the catalogue's pages", () => {
     await page.reload();
     expect((await loaded).headers()["content-type"]).to.equal("image/png");
     const image = card.locator("img");
-    await eventually(async () => await image.evaluate("image => image.complete && image.naturalWidth") === 640, { what: "the picture to be drawn" });
+    await eventually(async () => await image.evaluate(widthOf) === 640, { what: "the picture to be drawn" });
     expect(await image.getAttribute("loading")).to.equal("lazy");
     expect(await card.boundingBox()).to.deep.equal(drawn);
     await page.goto("/games/beta-run");
-    await eventually(async () => await page.locator(".game-art img").evaluate("image => image.complete && image.naturalWidth") === 640, { what: "the picture on the game's page" });
+    await eventually(async () => await page.locator(".game-art img").evaluate(widthOf) === 640, { what: "the picture on the game's page" });
   });
 
   it("remember favourites", async () => {
@@ -134,3 +134,8 @@ describe("the catalogue's pages", () => {
     await page.getByRole("alert").getByText("All game servers are busy").waitFor();
   });
 });
+
+/** Pixels of a picture that was loaded; 0 before. */
+function widthOf({ naturalWidth }: { naturalWidth: number }): number {
+  return naturalWidth;
+}
