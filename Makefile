@@ -23,7 +23,7 @@ clean-cluster: ## remove the cluster, its data and its credentials (caches stay)
 
 ##@ Prove it
 .PHONY: test
-test: ready built ## everything: lint, types, generated files, known vulnerabilities, unit, integration, soak, e2e; ends with `N passed, N failed`
+test: ready built ## everything: lint, types, generated files, known vulnerabilities, unit, integration, e2e; ends with `N passed, N failed`
 	@node tools/test/run.ts
 
 .PHONY: lint
@@ -48,7 +48,7 @@ unit: ready ## unit tests (seconds)
 	@npm run --silent unit
 
 .PHONY: integration
-integration: ready prerequisites ## integration tests on real Postgres, Redis, MinIO, etcd and kube-apiserver
+integration: ready built prerequisites ## integration tests on real Postgres, Redis, MinIO, etcd and kube-apiserver
 	@tools/fromSource/programs/build.sh etcd kube-apiserver kubectl helm minio turn
 	@npm run --silent integration
 
@@ -58,9 +58,9 @@ soak: ready built prerequisites ## what takes many minutes by its nature: the lo
 	@npm run --silent soak
 
 .PHONY: test-long
-test-long: ready prerequisites ## what `make test` leaves out: hundreds of histories of saves; many combinations of the chart's values; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json
+test-long: ready built prerequisites ## what `make test` leaves out: hundreds of histories of saves; many combinations of the chart's values; the longest uploads; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json; more hostile games, on a cluster
 	@tools/fromSource/programs/build.sh etcd kube-apiserver helm minio turn
-	@npm run --silent test:long
+	@tools/test/long.sh
 
 .PHONY: e2e
 e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_HELM_VALUES=test/e2e/values.yaml make up`

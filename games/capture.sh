@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # capture.sh game picture.jpg: plays the game of /archive.tar.gz on a display without a screen and stores a picture of it. Runs as root in a
-# container of the game image: /games is this folder. What recipes games/<game>/play.sh use: $game, the unpacked archive, and the functions below.
+# container of the game image: /games is this folder. What recipes games/<game>/play.sh use:
+# $game, the unpacked archive, window, which may name the window to show instead of the whole display, and the functions below.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 DISPLAY=:9 HOME=/tmp/home SDL_AUDIODRIVER=dummy LIBGL_ALWAYS_SOFTWARE=1
 recipe=/games/$1
 game=/tmp/game
 picture=$2
+window=root
 mkdir "$game" "$HOME"
 
 colours() { import -window root -format %k info: 2>/dev/null || echo 0; }
@@ -43,5 +45,5 @@ for ((try = 0; try < 50; try++)); do
 done
 
 . "$recipe/play.sh"
-import -window root -quality 88 "$picture.new.jpg"
+import -window "$window" -quality 88 "$picture.new.jpg"
 mv "$picture.new.jpg" "$picture"

@@ -25,7 +25,7 @@ expectedSeconds() {
   fi
   case $1 in
     cluster-*) echo 60 ;;
-    release-*) echo 45 ;;
+    release-* | resume-*) echo 45 ;;
     node-packages | node-image) echo 90 ;;
     image-* | base-* | npm-ci | debian) echo 60 ;;
     programs-*) echo 150 ;;

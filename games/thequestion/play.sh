@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# The Question: on the whole screen (f), from the menu to where Sylvie speaks.
+# The Question: from the menu to where Sylvie speaks. Ren'Py's window is smaller than the display, so the picture is of the window alone.
 "$game/thequestion.sh" >/tmp/game.log 2>&1 &
 awaitColours 20000
-press f Down Return
-press Return Return Return Return Return Return
+press Down Return
+press Return Return Return Return Return Return Return Return
 awaitColours 20000
+window=$(xdotool getmouselocation --shell | sed -n 's/^WINDOW=//p')

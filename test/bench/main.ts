@@ -42,10 +42,13 @@ const isLong = process.env["LONG"] === "1" || only?.includes("R5") === true;
 const rows: BenchRow[] = [];
 try {
   await measureAll();
+  process.exitCode = rows.every(({ isPassed }) => isPassed) ? 0 : 1;
+} catch (error) {
+  console.error(`The bench could not go on: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
 } finally {
   console.log(table(rows)); // what was measured is told, though another part may fail
 }
-process.exitCode = rows.every(({ isPassed }) => isPassed) ? 0 : 1;
 
 async function measureAll(): Promise<void> {
   rows.push(...await measureApi(isWanted));

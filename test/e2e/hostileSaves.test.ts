@@ -1,62 +1,11 @@
 import { expect } from "chai";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { GameNodeHost } from "./support/gameNodeHost.ts";
-import { publishHostile, type HostileAct } from "./support/hostileGame.ts";
-import { hostileSessionsOfSuite, type HostileSession } from "./support/hostileSession.ts";
-import { Neighbour } from "./support/neighbour.ts";
+import { hostileSavesOfSuite } from "./support/hostileSaves.ts";
 import { nodesNamespace, platform, sessionsNamespace } from "./support/platform.ts";
-import { Players } from "./support/players.ts";
-import { readStoredSave } from "./support/storedSave.ts";
-
-const mebibyte = 2 ** 20;
-
-/** Two at a time: one on each node, beside a neighbour. A line of the game says when each has done its worst; names may end it by its memory. */
-const rounds: { acts: HostileAct[]; worst: RegExp[] }[] = [
-  { acts: ["deep", "links"], worst: [/^deep: done/, /^links: done/] },
-  { acts: ["odd", "moving"], worst: [/^odd: done/, /^moving files: move/] },
-  { acts: ["fill", "swap"], worst: [/^fill: done/, /^swap: done/] },
-  { acts: ["names"], worst: [/^names made|^names so far: [2-9]\d{5}/] },
-];
 
 describe("hostile saves", () => {
-  const launch = hostileSessionsOfSuite();
-  const players = new Players();
-  const neighbours: Neighbour[] = [];
-  let slugs: Record<string, string>;
-  let presses = 0;
-
-  before(async () => {
-    slugs = await publishHostile(...rounds.flatMap(({ acts }) => acts));
-    for (let count = 0; count < 2; count++) neighbours.push(await Neighbour.moveIn(players));
-    expect(new Set(neighbours.map(({ nodeName }) => nodeName)).size, "nodes with a neighbour").to.equal(2);
-  });
-
-  after(async () => {
-    await players.discard();
-  });
-
-  for (const { acts, worst } of rounds) {
-    it(`of "${acts.join('" and "')}" are stored or refused with a reason, and harm neither node nor neighbour`, async () => {
-      const sessions = await Promise.all(acts.map(async (act) => launch(slugs[act] ?? "")));
-      const hosts = await Promise.all(sessions.map(async (session) => new GameNodeHost(await session.nodeName())));
-      expect(new Set(hosts.map(({ name }) => name)).size, "nodes with a hostile game").to.equal(acts.length);
-      await Promise.all(sessions.map((session) => session.storesProgress()));
-      const before = await Promise.all(hosts.map((host) => lookAt(host)));
-
-      await Promise.all(sessions.map((session) => session.begin()));
-      const rates = Promise.all(neighbours.map((neighbour) => neighbour.frameRate(10)));
-      await Promise.all(sessions.map((session, index) => session.tells(worst[index] ?? /never/, 60_000)));
-      for (const rate of await rates) expect(rate, "the neighbour's frames a second").to.be.greaterThan(5);
-      presses += 1;
-      for (const neighbour of neighbours) await neighbour.plays(presses - 1);
-
-      const ends = await Promise.all(sessions.map((session) => session.finish()));
-      await Promise.all(sessions.map((session, index) => expectSaved(session, ends[index])));
-      for (const [index, host] of hosts.entries()) await expectUnharmed(host, before[index], sessions[index]);
-    });
-  }
+  const neighbours = hostileSavesOfSuite([{ acts: ["deep", "links"], worst: [/^deep: done/, /^links: done/] }]);
 
   it("in a folder nested by kubectl do not keep an agent from restarting", async () => {
     const [first] = neighbours;
@@ -75,44 +24,3 @@ describe("hostile saves", () => {
     }
   });
 });
-
-interface Look { agent: { uid: string; restarts: number }; agentRss: number; kubeletRss: number; disk: number }
-
-async function lookAt(host: GameNodeHost): Promise<Look> {
-  const [agent, agentRss, kubeletRss, disk] = await Promise.all([host.agentLife(), host.agentRssBytes(), host.kubeletRssBytes(), host.diskBytes()]);
-  return { agent, agentRss, kubeletRss, disk };
-}
-
-/** The last state, or the good one before it, is stored, and whoever looks is told which. */
-async function expectSaved({ id, player }: HostileSession, end: GameSession | undefined): Promise<void> {
-  const persisted = findCondition(end?.status?.conditions ?? [], "SavePersisted");
-  const story = `${id}: ${JSON.stringify(end?.status)}`;
-  expect(persisted?.status, story).to.equal("True");
-  expect(persisted?.reason, story).to.match(/^[A-Z]\w+$/);
-  const save = end?.status?.save;
-  expect(await readStoredSave(save?.objectKey ?? "", "progress"), story).to.equal("half way\n");
-  expect(await readStoredSave(save?.objectKey ?? "", "passwd"), story).to.equal(undefined);
-  if (save?.final === true) return;
-  expect(persisted?.message, story).to.not.equal("");
-  const told = await eventually(async () => {
-    const status = await player.status(id);
-    return status.status === "stopped" && status;
-  }, { timeoutMs: 30_000, intervalMs: 500, what: `${id} to be told as stopped` });
-  expect(told.message, `what the player of ${id} is told`).to.be.a("string").and.not.equal("");
-}
-
-async function expectUnharmed(host: GameNodeHost, before: Look | undefined, session: HostileSession | undefined): Promise<void> {
-  const id = session?.id ?? "";
-  await host.forgets(id);
-  const after = await lookAt(host);
-  console.log(`      ${host.name}: agent ${mib(before?.agentRss)} → ${mib(after.agentRss)}, kubelet ${mib(before?.kubeletRss)} → ${mib(after.kubeletRss)}`);
-  expect(after.agent.uid, "the agent's pod").to.equal(before?.agent.uid);
-  expect(after.agent.restarts, "restarts of the agent").to.equal(before?.agent.restarts);
-  expect(after.agentRss - (before?.agentRss ?? 0), "growth of the agent's memory").to.be.at.most(32 * mebibyte);
-  expect(after.disk - (before?.disk ?? 0), "growth of the node's folder").to.be.at.most(32 * mebibyte);
-  expect((await host.agentWarnings(id)).length, "the agent's warnings").to.be.at.most(3);
-}
-
-function mib(bytes = 0): string {
-  return `${Math.round(bytes / mebibyte)} MiB`;
-}

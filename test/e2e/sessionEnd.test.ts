@@ -6,19 +6,35 @@ import { TestCard } from "#test/support/browser/testCard.ts";
 import { publishTestCard } from "./support/games.ts";
 import type { GamePage } from "./support/gamePage.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
-import { playersOfSuite } from "./support/players.ts";
+import { Players, playersOfSuite } from "./support/players.ts";
+
+interface Played {
+  game: GamePage;
+  card: TestCard;
+  userId: string;
+}
 
 describe("the end of a session", () => {
   const players = playersOfSuite();
+  /** Whose session outlasts the other tests. */
+  const outlasting = new Players();
   let title: string;
+  let left: Played;
 
   before(async () => {
     ({ title } = await publishTestCard());
+    // Becomes idle while the other sessions are played.
+    left = await playing(2, outlasting);
+    await left.game.page.goto("about:blank");
+  });
+
+  after(async () => {
+    await outlasting.discard();
   });
 
   /** A running session with this many key presses as its progress. */
-  async function playing(presses: number): Promise<{ game: GamePage; card: TestCard; userId: string }> {
-    const { game, userId } = await players.signIn();
+  async function playing(presses: number, of = players): Promise<Played> {
+    const { game, userId } = await of.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
     const card = new TestCard(game);
@@ -42,16 +58,6 @@ describe("the end of a session", () => {
     await card.showsPresses(presses);
   }
 
-  it("comes when keepalives stop, and its save is stored", async () => {
-    const { game, card, userId } = await playing(2);
-    await game.page.goto("about:blank");
-    const { status } = await finished(userId);
-    expect(status?.stopReason).to.equal("IdleTimeout");
-    expect(status?.save?.final).to.equal(true);
-    await game.page.goto((await platform()).baseUrl);
-    await continuesFrom(game, card, 2);
-  });
-
   it("is graceful when an admin deletes the session", async () => {
     const { game, card } = await playing(3);
     const installed = await platform();
@@ -74,5 +80,14 @@ describe("the end of a session", () => {
     await game.seesEnd("The game broke off");
     const { status } = await finished(userId);
     expect(status?.failure?.message).to.contain("3");
+  });
+
+  it("comes when keepalives stop, and its save is stored", async () => {
+    const { game, card, userId } = left;
+    const { status } = await finished(userId);
+    expect(status?.stopReason).to.equal("IdleTimeout");
+    expect(status?.save?.final).to.equal(true);
+    await game.page.goto((await platform()).baseUrl);
+    await continuesFrom(game, card, 2);
   });
 });

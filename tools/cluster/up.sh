@@ -95,7 +95,7 @@ bringUp() {
   if isHealthy; then return 0; fi
   if isStopped; then
     # In a shell of its own, because step ends the shell when the command fails; then the cluster is made anew.
-    if (step "Starting the cluster $clusterName again" "cluster-$clusterName" resume) && isHealthy; then return 0; fi
+    if (step "Starting the cluster $clusterName again" "resume-$clusterName" resume) && isHealthy; then return 0; fi
   fi
   if [ "$fromSource" = yes ]; then image=$("$here/../fromSource/nodeImage.sh"); fi
   ensurePrograms kind kubectl

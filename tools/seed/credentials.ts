@@ -18,13 +18,21 @@ export function partnerKeyFile(stateFolder: string): string {
 export function readOrMakeCredentials(stateFolder: string): Credentials {
   const file = join(stateFolder, "credentials.json");
   const kept = readIfThere(file);
-  if (kept !== undefined) return Credentials.parse(JSON.parse(kept));
+  if (kept !== undefined) return parseKept(file, kept);
   const made: Credentials = {
     player: { email: "player@joypod.example", name: "Demo Player", password: randomBytes(15).toString("base64url") },
     partner: { name: "Demo Games" },
   };
   writePrivately(file, JSON.stringify(made, undefined, 2) + "\n");
   return made;
+}
+
+function parseKept(file: string, text: string): Credentials {
+  try {
+    return Credentials.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`${file} is damaged: remove it, and another player is made.`, { cause });
+  }
 }
 
 /** The file's content; undefined when there is no such file. */

@@ -13,7 +13,7 @@ import { ensurePlayer } from "./player.ts";
 try {
   await seed();
 } catch (error) {
-  console.error(`The platform could not be filled: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`The platform could not be filled: ${sentenceOf(error)}`);
   process.exitCode = 1;
 }
 
@@ -72,4 +72,10 @@ async function awaitReady(baseUrl: string): Promise<void> {
 
 function say(line: string): void {
   console.error(line);
+}
+
+/** What went wrong in words, with what lies behind a request that failed, which fetch itself does not tell. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message === "fetch failed" && error.cause instanceof Error ? `the platform did not answer (${error.cause.message}).` : error.message;
 }

@@ -11,6 +11,7 @@ export async function ensurePlayer(cli: JoypodCli, baseUrl: string, player: Cred
 /** Signs in as a browser would: a token with its cookie, then the form. */
 async function canSignIn(baseUrl: string, { email, password }: Credentials["player"]): Promise<boolean> {
   const csrf = await fetch(`${baseUrl}/api/auth/csrf`, { signal: AbortSignal.timeout(10_000) });
+  if (!csrf.ok) throw new Error(`${baseUrl} answered ${csrf.status} to GET /api/auth/csrf, which Joypod does not: something else may have its port.`);
   const { csrfToken } = await csrf.json() as { csrfToken: string };
   const response = await fetch(`${baseUrl}/api/auth/callback/credentials`, {
     method: "POST",

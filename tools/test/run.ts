@@ -1,13 +1,12 @@
 // Runs everything that proves the project, tells what took longest, and ends with one line, `N passed, N failed`. A failing check hides
 // no other. The cluster for the end-to-end tests is prepared in the background, by its own name (JOYPOD_CLUSTER, default joypod-test), and
 // is removed at the end unless JOYPOD_KEEP is set. Most integration tests wait more than they work, so two lanes that share nothing run at
-// once, and what takes many minutes by its nature, the soak tests, beside them: after its first two minutes it does little but wait.
-// Streams, whose rates are measured, run when both lanes are done.
+// once. Streams, whose rates are measured, run when both lanes are done. What takes many minutes by its nature is in tools/test/long.sh.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult } from "./check.ts";
 
-type Tier = "unit" | "integration:api" | "integration:others" | "integration:streams" | "soak" | "e2e";
+type Tier = "unit" | "integration:api" | "integration:others" | "integration:streams" | "e2e";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -39,14 +38,12 @@ await tests("unit", 15);
 
 announce("cluster and images (in the background since the start; log in test-results/prepare.log)");
 report(await prepared);
-const soak = testsInBackground("soak", 40);
 const others = testsInBackground("integration:others", 40);
 await tests("integration:api", 40);
 await others.end();
 await tests("integration:streams", 20);
 await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml") });
 await tests("e2e", 45, cluster);
-await soak.end();
 if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");

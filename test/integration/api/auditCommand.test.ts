@@ -1,11 +1,10 @@
 import { expect } from "chai";
 import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { postSignIn } from "../../support/http/authForms.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { joypodProgram } from "../../support/processes/joypodProgram.ts";
 
 interface Outcome { code: number | null; stdout: string; stderr: string }
 
@@ -20,7 +19,8 @@ describe("joypod audit", function () {
 
   async function joypod(args: string[], { env = {} }: { env?: Record<string, string | undefined> } = {}): Promise<Outcome> {
     const { auth: { pepper } } = api.deps.config;
-    const child = spawn(join(repositoryRoot, "api/bin/joypod"), args, { env: { PATH: process.env.PATH, DATABASE_URL: api.database.url, PASSWORD_PEPPER: pepper, ...env } });
+    const [program = "", ...first] = joypodProgram();
+    const child = spawn(program, [...first, ...args], { env: { PATH: process.env.PATH, DATABASE_URL: api.database.url, PASSWORD_PEPPER: pepper, ...env } });
     child.stdin.end();
     const closed = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
     const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);

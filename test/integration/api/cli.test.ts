@@ -1,7 +1,6 @@
 import bcrypt from "bcryptjs";
 import { expect } from "chai";
 import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { Readable } from "node:stream";
 import pg from "pg";
 import { DomainError } from "#api/errors.ts";
@@ -12,7 +11,7 @@ import { postSignIn } from "../../support/http/authForms.ts";
 import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 import { rowsOf } from "../../support/openapi/storedState.ts";
 import { createEmptyDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { joypodProgram } from "../../support/processes/joypodProgram.ts";
 
 interface Outcome {
   code: number | null;
@@ -42,7 +41,8 @@ describe("joypod, the command line", function () {
   });
 
   function joypod(args: string[], { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string | undefined> } = {}): Promise<Outcome> {
-    const child = spawn(join(repositoryRoot, "api/bin/joypod"), args, {
+    const [program = "", ...first] = joypodProgram();
+    const child = spawn(program, [...first, ...args], {
       env: { PATH: process.env.PATH, DATABASE_URL: database.url, PASSWORD_PEPPER: pepper, BCRYPT_COST: "4", ...env },
     });
     const outcome = { stdout: "", stderr: "" };

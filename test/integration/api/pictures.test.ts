@@ -97,7 +97,7 @@ describe("a game's picture", function () {
     await stored(aPng());
     const before = await stateOf(api);
     const { bytes: bytesMax } = limits.picture;
-    const refusals: [Buffer, string, number, string, RegExp][] = [
+    const bad: [Buffer, string, number, string, RegExp][] = [
       [Buffer.from("<svg/>"), "image/svg+xml", 415, "unsupported_media_type", /image\/png or image\/jpeg or image\/webp or image\/avif/],
       [aPng(), "text/html", 415, "unsupported_media_type", /image\/png/],
       [Buffer.from("<!doctype html><script>alert(1)</script>".padEnd(400)), "image/png", 422, "invalid_picture", /no whole picture of the type image\/png/],
@@ -108,7 +108,7 @@ describe("a game's picture", function () {
       [Buffer.alloc(0), "image/png", 422, "invalid_picture", /no whole picture/],
       [Buffer.concat([aPng(), Buffer.alloc(bytesMax)]), "image/png", 413, "payload_too_large", new RegExp(`at most ${bytesMax} bytes`)],
     ];
-    for (const [bytes, type, status, code, sentence] of refusals) {
+    for (const [bytes, type, status, code, sentence] of bad) {
       const response = await put(bytes, type);
       expectErrorResponse(response, status, code);
       expect(response.json<{ message: string }>().message).to.match(sentence);

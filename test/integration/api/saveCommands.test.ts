@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { aGameSessionRow } from "../../factories/catalog.ts";
 import { aSave, SavesFixture } from "../../support/fixtures/savesFixture.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { joypodProgram } from "../../support/processes/joypodProgram.ts";
 
 describe("joypod save", function () {
   this.timeout(120_000);
@@ -29,7 +29,8 @@ describe("joypod save", function () {
 
   async function save(command: string, args: string[] = [], stdin: Buffer = Buffer.alloc(0)): Promise<{ code: number | null; stdout: Buffer; stderr: string }> {
     const { objectStore, postgres } = fixture.api.deps.config;
-    const child = spawn(join(repositoryRoot, "api/bin/joypod"), ["save", command, "--user", fixture.user.email.toUpperCase(), "--game", fixture.game.slug, ...args], {
+    const [program = "", ...first] = joypodProgram();
+    const child = spawn(program, [...first, "save", command, "--user", fixture.user.email.toUpperCase(), "--game", fixture.game.slug, ...args], {
       env: {
         PATH: process.env.PATH, DATABASE_URL: postgres.url, S3_ENDPOINT: objectStore.endpoint, S3_BUCKET: objectStore.bucket,
         S3_ACCESS_KEY: objectStore.accessKey, S3_SECRET_KEY: objectStore.secretKey,

@@ -2,10 +2,12 @@ import { expect } from "chai";
 import { createHash, randomBytes } from "node:crypto";
 import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { sweepUploads, sweepVersions } from "#api/background/sweeper.ts";
-import { aUser } from "../../factories/catalog.ts";
+import { aGame, aUser } from "../../factories/catalog.ts";
 import { expectErrorResponse } from "../../support/http/apiClient.ts";
 import { ApiProcess } from "../../support/http/apiProcess.ts";
-import { anArchive, sha256Of } from "../../support/fixtures/archives.ts";
+import { anArchive, archivedGame, sha256Of } from "../../support/fixtures/archives.ts";
+import { PackedGame } from "../../support/fixtures/packedGame.ts";
+import { sendPackedGame } from "../../support/fixtures/sendPackedGame.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
 
@@ -18,6 +20,25 @@ describe("PUT /api/partners/games/:slug/upload", function () {
   });
   beforeEach(() => fixture.newGame());
   after(() => fixture.stop());
+
+  it("needs less than 300 MB of memory for four of 256 MiB at once", async () => {
+    const packedGame = new PackedGame();
+    const served = await ApiProcess.beside(fixture.api, {}, "api/dist/programs/api.js");
+    try {
+      const url = async (): Promise<string> => {
+        const { slug } = await aGame(fixture.api.deps, { partnerId: fixture.partner.id, status: "pending_upload", ...archivedGame });
+        return `${served.url}/api/partners/games/${slug}/upload`;
+      };
+      const headers = { "content-type": "application/gzip", "authorization": `Bearer ${fixture.partner.key}` };
+      await sendPackedGame(await url(), packedGame, 2 ** 24, headers); // What is compiled and opened once is not an upload's memory.
+      const urls = await Promise.all(Array.from({ length: 4 }, url));
+      served.resetPeak();
+      await Promise.all(urls.map((each) => sendPackedGame(each, packedGame, 2 ** 28, headers)));
+      expect(served.peakBytes / 2 ** 20).to.be.below(300);
+    } finally {
+      await served.stop();
+    }
+  });
 
   it("makes the archive the game's current version everywhere", async () => {
     const archive = await anArchive();

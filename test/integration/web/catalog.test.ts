@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import { aGame, aPartner, aSaveSlot, aUser } from "../../factories/catalog.ts";
+import { aGame, aPartner, aSaveSlot, aUser, type TestPartner } from "../../factories/catalog.ts";
+import { aPng } from "../../factories/pictures.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
@@ -12,11 +13,13 @@ describe("the catalogue's pages", () => {
   let browser: Browser;
   let tab: TestWindow;
   let page: Page;
+  let partner: TestPartner;
 
   before(async function () {
     this.timeout(120_000);
-    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb() } });
-    const partnerId = (await aPartner(api.deps)).id;
+    api = await TestApi.start({ minio: true, env: { WEB_ROOT: await buildWeb() } });
+    partner = await aPartner(api.deps);
+    const partnerId = partner.id;
     await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest", developer: "North", tags: ["RPG"], partnerId });
     await aGame(api.deps, { slug: "beta-run", title: "Beta Run", developer: "South", tags: ["racing"], popularity: 7, partnerId });
     const numbers = Array.from({ length: 28 }, (_game, place) => String(place + 10));
@@ -63,6 +66,23 @@ describe("the catalogue's pages", () => {
     await eventually(async () => (await titles())[0] === "Beta Run");
     await page.getByRole("button", { name: "RPG" }).click();
     await eventually(async () => (await titles()).join() === "Alpha Quest");
+  });
+
+  it("show a game's uploaded picture in the place of the drawn one, without moving anything", async () => {
+    const card = page.getByRole("article").filter({ hasText: "Beta Run" });
+    const drawn = await card.boundingBox();
+    const type = { "content-type": "image/png" };
+    const response = await api.asPartner(partner).put("/api/partners/games/beta-run/picture", aPng({ width: 640, height: 640 }), type);
+    const { picture } = response.json<{ picture: string }>();
+    const loaded = page.waitForResponse(picture);
+    await page.reload();
+    expect((await loaded).headers()["content-type"]).to.equal("image/png");
+    const image = card.locator("img");
+    await eventually(async () => await image.evaluate(widthOf) === 640, { what: "the picture to be drawn" });
+    expect(await image.getAttribute("loading")).to.equal("lazy");
+    expect(await card.boundingBox()).to.deep.equal(drawn);
+    await page.goto("/games/beta-run");
+    await eventually(async () => await page.locator(".game-art img").evaluate(widthOf) === 640, { what: "the picture on the game's page" });
   });
 
   it("remember favourites", async () => {
@@ -114,3 +134,8 @@ describe("the catalogue's pages", () => {
     await page.getByRole("alert").getByText("All game servers are busy").waitFor();
   });
 });
+
+/** Pixels of a picture that was loaded; 0 before. */
+function widthOf({ naturalWidth }: { naturalWidth: number }): number {
+  return naturalWidth;
+}

@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { connectionTest, type TestSdpAnswer } from "#contracts/connectionTest.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
+import { aPng } from "../../factories/pictures.ts";
 import { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
 import { aTarGz } from "../../factories/tarArchive.ts";
@@ -19,7 +20,7 @@ export interface Sender {
 }
 
 const platformRoutes = [
-  "isReady", "launchGame", "uploadArchive", "offerStream", "hangUpStream", "startConnectionTest", "saveGameSession", "uploadNewSave", "uploadSave", "restoreSave", "copySaveSlot", "downloadSave",
+  "isReady", "launchGame", "uploadArchive", "uploadPicture", "getPicture", "offerStream", "hangUpStream", "startConnectionTest", "saveGameSession", "uploadNewSave", "uploadSave", "restoreSave", "copySaveSlot", "downloadSave",
 ] as const;
 type PlatformRoute = (typeof platformRoutes)[number];
 
@@ -80,6 +81,15 @@ export class FakePlatform {
         const partner = await aPartner(deps);
         const { slug } = await aGame(deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
         return { client: () => Promise.resolve(this.#api.asPartner(partner)), known: { slug }, goodBody: await anArchive() };
+      }
+      case "uploadPicture":
+      case "getPicture": {
+        const partner = await aPartner(deps);
+        const { slug } = await aGame(deps, { partnerId: partner.id });
+        const client = this.#api.asPartner(partner);
+        if (route === "uploadPicture") return { client: () => Promise.resolve(client), known: { slug }, goodBody: aPng() };
+        const { picture } = (await client.put(`/api/partners/games/${slug}/picture`, aPng(), { "content-type": "image/png" })).json<{ picture: string }>();
+        return { client: () => Promise.resolve(this.#api.anonymous()), known: { pictureId: picture.slice(picture.lastIndexOf("/") + 1) } };
       }
       case "uploadNewSave":
       case "uploadSave":

@@ -1,0 +1,53 @@
+import { expect } from "chai";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
+
+describe("steps of the tools", () => {
+  let cache: string;
+
+  beforeEach(() => {
+    cache = mkdtempSync(join(tmpdir(), "joypod-steps-"));
+  });
+  afterEach(() => rmSync(cache, { recursive: true, force: true }));
+
+  function start(script: string, env: Record<string, string> = {}): { said: () => string; interrupt: () => void; ended: Promise<number | null> } {
+    const child = spawn("bash", ["-euo", "pipefail", "-c", `. tools/lib.sh\n${script}`], {
+      cwd: repositoryRoot, env: { PATH: process.env["PATH"], HOME: cache, JOYPOD_CACHE: cache, ...env }, stdio: ["ignore", "ignore", "pipe"],
+    });
+    let said = "";
+    child.stderr.on("data", (text: Buffer) => said += text.toString());
+    const ended = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+    return { said: () => said, interrupt: () => child.kill("SIGINT"), ended };
+  }
+
+  it("say how long they take by what they took last time, or by what is known of their kind", async () => {
+    const first = start('step "Making a thing" thing true; step "Creating a cluster" cluster-x true');
+    expect(await first.ended).to.equal(0);
+    expect(first.said()).to.contain("Making a thing …\n").and.to.contain("Creating a cluster … (about 1 min)\n").and.to.contain("  Creating a cluster: done in ");
+    writeFileSync(join(cache, "durations/thing"), "125\n");
+    const second = start('step "Making a thing" thing true', { CI: "true" });
+    expect(await second.ended).to.equal(0);
+    expect(second.said()).to.contain("Making a thing … (about 2 min 5 s)\n");
+    expect(readFileSync(join(cache, "durations/thing"), "utf8")).to.match(/^\d\n$/);
+  });
+
+  it("that fail show the end of their log and a sentence, and are not remembered", async () => {
+    const { said, ended } = start('step "Making a thing" thing bash -c "echo the reason; exit 3"');
+    expect(await ended).to.equal(1);
+    expect(said()).to.contain("the reason\n").and.to.contain(`joypod: Making a thing failed; the whole log is in ${cache}/logs/thing.log.`);
+    expect(existsSync(join(cache, "durations/thing"))).to.be.false;
+  });
+
+  it("end with what they started when they are interrupted", async () => {
+    const { said, interrupt, ended } = start('step "Making a thing" thing bash -c "echo \\$\\$; sleep 300"');
+    const pid = await eventually(() => Number(existsSync(join(cache, "logs/thing.log")) && readFileSync(join(cache, "logs/thing.log"), "utf8")) || undefined, { what: "the step to begin" });
+    interrupt();
+    expect(await ended).to.equal(130);
+    expect(said()).to.contain("Interrupted: Making a thing was ended.");
+    await eventually(() => !existsSync(`/proc/${pid}`), { what: "its command to end" });
+  });
+});

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# long.sh: what `make test` leaves out. First what needs no cluster, then, on a cluster of its own (JOYPOD_CLUSTER, default joypod-test), which is removed
+# at the end unless JOYPOD_KEEP is set, the end-to-end tests of test/long. A part that fails hides no other.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib.sh"
+cd "$repositoryRoot"
+export JOYPOD_CLUSTER=${JOYPOD_CLUSTER:-joypod-test}
+code=0
+
+# In a shell of its own, where a failed step ends the part and not the rest.
+part() { bash -c "$1" || code=1; }
+
+part 'npm run --silent test:long'
+part 'npm run --silent soak'
+if JOYPOD_HELM_VALUES=$repositoryRoot/test/e2e/values.yaml "$here/../platform/up.sh"; then
+  part 'npm run --silent e2e:long'
+else
+  code=1
+fi
+if [ -z "${JOYPOD_KEEP:-}" ]; then "$here/../cluster/delete.sh"; fi
+exit "$code"
