@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import type { KubeRequest } from "#kube/request.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -26,7 +27,7 @@ const namespacedKinds = new Set([
 interface Manifest {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string };
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
   spec?: object;
 }
 
@@ -123,6 +124,12 @@ describe("Joypod's definitions", function () {
 
   before(async () => {
     server = await sharedKubeApiServer();
+  });
+
+  it("say which chart they are of", async () => {
+    const { version } = parse(await readFile(join(chart, "Chart.yaml"), "utf8")) as { version: string };
+    const definitions = (await render("joypod", "joypod")).filter(({ kind }) => kind === "CustomResourceDefinition");
+    expect(definitions.map(({ metadata }) => metadata.annotations?.["joypod.dev/definitions-version"])).to.deep.equal([version, version, version]);
   });
 
   it("are never overwritten by an older chart's, in words, but by a newer one's, or when an admin says so", async () => {
