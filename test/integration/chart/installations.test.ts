@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import type { KubeRequest } from "#kube/request.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -26,7 +27,7 @@ const namespacedKinds = new Set([
 interface Manifest {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string };
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
   spec?: object;
 }
 
@@ -94,10 +95,10 @@ describe("two releases of the chart in one cluster", function () {
       [agents.own, patch(`${nodePath(own)}/status`, heartbeat), undefined],
       [agents.other, patch(`${nodePath(other)}/status`, heartbeat), "only for its own installation"],
     ];
-    for (const [transport, request, refusal] of cases) {
+    for (const [transport, request, denial] of cases) {
       const error = await installed.errorOf(transport, request);
-      if (refusal === undefined) expect(error, JSON.stringify(request)).to.equal(undefined);
-      else expect(error, JSON.stringify(request)).to.contain(refusal);
+      if (denial === undefined) expect(error, JSON.stringify(request)).to.equal(undefined);
+      else expect(error, JSON.stringify(request)).to.contain(denial);
     }
     for (const name of [own, other]) await nodes.delete({ name });
   });
@@ -125,6 +126,12 @@ describe("Joypod's definitions", function () {
     server = await sharedKubeApiServer();
   });
 
+  it("say which chart they are of", async () => {
+    const { version } = parse(await readFile(join(chart, "Chart.yaml"), "utf8")) as { version: string };
+    const definitions = (await render("joypod", "joypod")).filter(({ kind }) => kind === "CustomResourceDefinition");
+    expect(definitions.map(({ metadata }) => metadata.annotations?.["joypod.dev/definitions-version"])).to.deep.equal([version, version, version]);
+  });
+
   it("are never overwritten by an older chart's, in words, but by a newer one's, or when an admin says so", async () => {
     const installed = await InstalledChart.install();
     const { admin } = server;
@@ -132,8 +139,8 @@ describe("Joypod's definitions", function () {
     try {
       await eventually(async () => await installed.errorOf(admin, { ...apply("0.1.0", "probe"), query: { fieldManager: "helm", force: true, dryRun: "All" } }) !== undefined, { what: "the policy to be in force" });
       for (const version of ["0.9.2", "0.8.9", "0.9", "next", undefined]) {
-        const refusal = await installed.errorOf(admin, apply(version, "older"));
-        expect(refusal, version).to.contain(`of chart 0.9.3, and these are of chart ${version ?? "0.0.0"}, which is older`).and.to.contain("crds.install");
+        const denial = await installed.errorOf(admin, apply(version, "older"));
+        expect(denial, version).to.contain(`of chart 0.9.3, and these are of chart ${version ?? "0.0.0"}, which is older`).and.to.contain("crds.install");
       }
       expect(await installed.errorOf(admin, apply("0.9.2", "first")), "an older chart with the same definition").to.equal(undefined);
       for (const [version, description] of [["0.9.3", "same"], ["0.10.0-rc.1", "newer"], ["0.10.0", "released"], ["1.0.0", "major"]] as const) {

@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { readdir } from "node:fs/promises";
 import { expect } from "chai";
-import { parse, parseAllDocuments } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
@@ -173,9 +172,6 @@ describe("the chart", () => {
     expect(annotationsOf(await render(...values("bundled")))).to.deep.equal(["keep", "keep", "keep"]);
     expect(annotationsOf(await render(...values("bundled"), "--set", "crds.keep=false"))).to.deep.equal([undefined, undefined, undefined]);
     expect(annotationsOf(await render(...values("bundled"), "--set", "crds.install=false"))).to.be.empty;
-    const { version } = parse(await readFile(join(chart, "Chart.yaml"), "utf8")) as { version: string };
-    const definitions = (await render(...values("bundled"))).filter(({ kind }) => kind === "CustomResourceDefinition");
-    for (const { metadata } of definitions) expect(metadata.annotations?.["joypod.dev/definitions-version"], metadata.name).to.equal(version);
   });
 
   it("migrates by a hook with external stores and before the API starts with bundled ones", async () => {
