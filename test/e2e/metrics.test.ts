@@ -46,6 +46,7 @@ describe("the dashboards, by a Prometheus that reads the platform", () => {
         }
       }
       expect(empty, `of the dashboard ${name}, empty`).to.deep.equal([]);
+      return true;
     }, { timeoutMs: 45_000, intervalMs: 1_000, what: `all panels of the dashboard ${name} to show something` });
   }
 
