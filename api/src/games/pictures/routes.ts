@@ -61,7 +61,7 @@ const show = publicRoute({
     200: media(pictureTypes, "The picture, as it was uploaded.", { headers: ["ETag"] }),
     304: empty("The same as the client has, by its `If-None-Match`.", { headers: ["ETag"] }),
   },
-  errors: ["not_found"],
+  errors: ["not_found", "unavailable"],
   handle: async ({ ctx, deps, params: { pictureId } }) => {
     const picture = await findPicture(deps.postgres.pool, pictureId);
     if (picture === undefined) throw notFound("There is no such picture.");
