@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# picture.sh game=archive…: plays each game for a moment, as its recipe play.sh says, in a container of the game image, and prints the path of a
-# picture of its screen, a line each. A picture that exists is not taken again; a game without such a recipe has none.
+# picture.sh [--taken] game=archive…: plays each game for a moment, as its recipe play.sh says, in a container of the game image, and prints the path of a
+# picture of its screen, a line each. A picture that exists is not taken again; a game without such a recipe has none. With --taken it takes none
+# and prints those that exist.
 # Environment: JOYPOD_GAME_IMAGE, the game image to play in; without it, tools/images/build.sh makes it.
 set -euo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
@@ -18,15 +19,34 @@ capture() {
     /games/capture.sh "$game" "/out/$(basename "$picture")"
 }
 
+# Prints the path of a game's picture; nothing for a game without a recipe.
+pictureOf() {
+  if [ -f "$games/$1/play.sh" ]; then
+    printf '%s/%s-%s.jpg\n' "$joypodCache/pictures" "$(basename "$2" .tar.gz)" "$(hashOf "$games/capture.sh" "$games/$1/play.sh")"
+  fi
+}
+
 ensurePicture() {
   local game=$1 archive=$2 picture
-  picture=$joypodCache/pictures/$(basename "$archive" .tar.gz)-$(hashOf "$games/capture.sh" "$games/$game/play.sh").jpg
+  picture=$(pictureOf "$game" "$archive")
   mkdir -p "$(dirname "$picture")"
   if [ ! -f "$picture" ]; then step "Taking a picture of the game $game" "picture-$game" capture "$game" "$archive" "$picture"; fi
   printf '%s\n' "$picture"
 }
 
+taken=no
+if [ "${1:-}" = --taken ]; then
+  taken=yes
+  shift
+fi
 [ $# -gt 0 ] || die "name the games to take pictures of, with their archives: game=archive.tar.gz"
+if [ "$taken" = yes ]; then
+  for pair in "$@"; do
+    picture=$(pictureOf "${pair%%=*}" "${pair#*=}")
+    if [ -f "$picture" ]; then printf '%s\n' "$picture"; fi
+  done
+  exit 0
+fi
 useEngine "${JOYPOD_ENGINE:-}"
 image=${JOYPOD_GAME_IMAGE:-$(JOYPOD_ENGINE=$containerEngine "$repositoryRoot/tools/images/build.sh" game | sed -n 's/^  game: //p')}
 for pair in "$@"; do

@@ -51,7 +51,7 @@ drawProgress() {
   local file line='' text
   for file in "$joypodProgress/$JOYPOD_RUN".*; do
     # A file without its process was left by a run that was killed.
-    if kill -0 "${file##*.}" 2>/dev/null && read -r text <"$file"; then line+="${line:+ · }$text"; fi
+    if kill -0 "${file##*.}" 2>/dev/null && read -r text 2>/dev/null <"$file"; then line+="${line:+ · }$text"; fi
   done
   text=$(tput cols 2>/dev/null || echo 80)
   printf '\r\033[K%s' "${line:0:text-1}" >&2

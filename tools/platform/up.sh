@@ -14,14 +14,18 @@ games=(thequestion supertux)
 # The game image packs the games, so its nodes and its archives agree about the libraries it has.
 buildGames() { "$repositoryRoot/games/build.sh" "${games[@]}"; }
 
-# packGames: packs the games that are not packed yet, sets packed to a pair game=archive each, and pictures to the lines with their pictures. The
-# platform is as good without a picture, so that one fails is only told.
+# packGames: packs the games that are not packed yet, and sets packed to a pair game=archive each.
 packGames() {
   local archives game
   archives=$(buildGames)
   packed=()
   for game in "${games[@]}"; do packed+=("$game=$(grep "/$game-" <<<"$archives")"); done
-  pictures=$("$repositoryRoot/games/picture.sh" "${packed[@]}") || say "A demo game gets no picture this time; its card in the catalogue is drawn."
+}
+
+# The platform is as good without a picture of a game, so that one fails is only told.
+prepareGames() {
+  packGames
+  "$repositoryRoot/games/picture.sh" "${packed[@]}" >/dev/null || say "A demo game gets no picture this time; its card in the catalogue is drawn."
 }
 
 buildImages() {
@@ -42,7 +46,7 @@ prepareAll() {
   if [ -z "${JOYPOD_KUBE_CONTEXT:-}" ]; then inBackground ensurePrograms kind; fi
   inBackground ensurePrograms kubectl minio helm
   inBackground prepareCluster
-  inBackground packGames
+  inBackground prepareGames
   awaitBackground
 }
 
@@ -64,6 +68,7 @@ prepareAll
 JOYPOD_GAME_IMAGE=$(awk '$1 == "game:" {print $2}' "$clusterState/images.yaml")
 export JOYPOD_GAME_IMAGE
 packGames
+pictures=$("$repositoryRoot/games/picture.sh" --taken "${packed[@]}")
 url=$(baseUrl)
 withLock "release-$clusterName" installRelease "$url"
 

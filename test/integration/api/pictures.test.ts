@@ -117,6 +117,15 @@ describe("a game's picture", function () {
     expect(await objectKeys()).to.have.length(1);
   });
 
+  it("that the object store does not give is an error that nobody keeps", async () => {
+    const address = await stored(aPng());
+    const [key = ""] = await objectKeys();
+    await api.deps.objectStore.client.removeObject(api.deps.objectStore.bucket, key);
+    const response = await api.anonymous().get(new URL(address).pathname);
+    expectErrorResponse(response, 503, "unavailable");
+    expect([response.headers.get("cache-control"), response.headers.get("etag")]).to.deep.equal(["no-store", null]);
+  });
+
   it("is taken away, and then the partner's address is shown again", async () => {
     const address = await stored(aPng());
     for (let round = 0; round < 2; round++) expect((await client.delete(`/api/partners/games/${game.slug}/picture`)).status).to.equal(204);

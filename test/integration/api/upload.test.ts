@@ -23,6 +23,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
 
   it("needs less than 300 MB of memory for four of 256 MiB at once", async () => {
     const packedGame = new PackedGame();
+    // What the image runs, which `make integration` builds: the sources take more.
     const served = await ApiProcess.beside(fixture.api, {}, "api/dist/programs/api.js");
     try {
       const url = async (): Promise<string> => {

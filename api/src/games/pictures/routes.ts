@@ -61,13 +61,16 @@ const show = publicRoute({
     200: media(pictureTypes, "The picture, as it was uploaded.", { headers: ["ETag"] }),
     304: empty("The same as the client has, by its `If-None-Match`.", { headers: ["ETag"] }),
   },
-  errors: ["not_found"],
+  errors: ["not_found", "unavailable"],
   handle: async ({ ctx, deps, params: { pictureId } }) => {
     const picture = await findPicture(deps.postgres.pool, pictureId);
     if (picture === undefined) throw notFound("There is no such picture.");
     const { gameId, id, type, sizeBytes, sha256 } = picture;
     const isKnown = respondUnchanged(ctx, `W/"${sha256.slice(0, 32)}"`);
-    const bytes = isKnown ? undefined : await new PictureObjectStore(deps.objectStore).read(pictureKey(gameId, id), sizeBytes);
+    const bytes = isKnown ? undefined : await new PictureObjectStore(deps.objectStore).read(pictureKey(gameId, id), sizeBytes).catch((error: unknown) => {
+      ctx.remove("ETag");
+      throw error;
+    });
     ctx.set("Cache-Control", "public, max-age=31536000, immutable");
     if (bytes === undefined) return;
     ctx.status = 200;
