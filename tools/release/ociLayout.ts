@@ -56,7 +56,7 @@ export class OciLayout {
     return { mediaType, digest, size };
   }
 
-  /** Gives the manifest or index a name, in place of what had it before. */
+  /** Names the manifest or index, in place of what had the name before. */
   name(descriptor: Descriptor, name: string): void {
     const others = this.references().filter(({ annotations }) => annotations?.[referenceName] !== name);
     const manifests = [...others, { ...descriptor, annotations: { ...descriptor.annotations, [referenceName]: name } }];

@@ -81,6 +81,5 @@ export class FreshCluster {
 }
 
 function environmentOf(name: string): NodeJS.ProcessEnv {
-  const { JOYPOD_WEB_PORT: _, JOYPOD_KUBE_CONTEXT: __, ...environment } = process.env;
-  return { ...environment, JOYPOD_CLUSTER: name, JOYPOD_GAME_NODES: "1" };
+  return { ...process.env, JOYPOD_CLUSTER: name, JOYPOD_GAME_NODES: "1", JOYPOD_WEB_PORT: "", JOYPOD_KUBE_CONTEXT: "" };
 }

@@ -33,9 +33,9 @@ describe("the chart's values", function () {
     for (let round = 0; round < rounds; round++) {
       const settings = classes.flatMap(({ path, invalid }): Setting[] => (round < invalid.length ? [{ path, value: invalid[round] }] : []));
       const rendering = await renderChart("full", valuesOf(settings));
-      if (!("refusal" in rendering)) throw new Error(`Helm rendered wrong values of round ${round}.`);
-      expect(isInWords(rendering.refusal), rendering.refusal).to.equal(true);
-      const passed = settings.filter(({ path }) => !new RegExp(`at '/${path.join("/")}['/]`).test(rendering.refusal));
+      if (!("error" in rendering)) throw new Error(`Helm rendered wrong values of round ${round}.`);
+      expect(isInWords(rendering.error), rendering.error).to.equal(true);
+      const passed = settings.filter(({ path }) => !new RegExp(`at '/${path.join("/")}['/]`).test(rendering.error));
       expect(passed.map(({ path, value }) => `${path.join(".")}=${JSON.stringify(value)}`), "let through").to.deep.equal([]);
     }
   });
@@ -48,7 +48,7 @@ describe("the chart's values", function () {
         await trySettings(validation, base, classes.flatMap(({ path, valid }): Setting[] => (valid.length === 0 ? [] : [{ path, value: valid[round % valid.length] }])), result);
       }
       expect(result.faults.join("\n")).to.equal("");
-      expect(result.refused.map(({ setting, refusal }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${refusal}`).join("\n")).to.equal("");
+      expect(result.refused.map(({ setting, error }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${error}`).join("\n")).to.equal("");
     });
   }
 });

@@ -32,7 +32,7 @@ export interface ChartManifest {
 }
 
 /** What Helm made of some values: the objects, or why it refused them. */
-export type Rendering = { manifests: ChartManifest[] } | { refusal: string };
+export type Rendering = { manifests: ChartManifest[] } | { error: string };
 
 const folder = mkdtempSync(join(tmpdir(), "joypod-test-values-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -47,7 +47,7 @@ export async function renderChart(base: string, values: object): Promise<Renderi
     const { stdout } = await run(await helm(), args, { maxBuffer: 64 * 2 ** 20 });
     return { manifests: parseAllDocuments(stdout).map((document) => document.toJS() as ChartManifest | null).filter((manifest) => manifest !== null) };
   } catch (error) {
-    if (error instanceof Error && "stderr" in error && typeof error.stderr === "string" && error.stderr !== "") return { refusal: error.stderr };
+    if (error instanceof Error && "stderr" in error && typeof error.stderr === "string" && error.stderr !== "") return { error: error.stderr };
     throw error;
   }
 }
@@ -62,7 +62,7 @@ function helm(): Promise<string> {
  * Returns whether Helm's message says in words what is wrong: lines of the schema, or a sentence of the chart's own. Anything else is the
  * stack of a template that broke.
  */
-export function isInWords(refusal: string): boolean {
-  if (/nil pointer|error calling|wrong type|YAML parse|can't evaluate/.test(refusal)) return false;
-  return /values don't meet the specifications of the schema[^]*- at '/.test(refusal) || /execution error at \(joypod\/templates\/[^)]+\): [^\n]*[a-z][^\n]*\.\n/.test(refusal);
+export function isInWords(error: string): boolean {
+  if (/nil pointer|error calling|wrong type|YAML parse|can't evaluate/.test(error)) return false;
+  return /values don't meet the specifications of the schema[^]*- at '/.test(error) || /execution error at \(joypod\/templates\/[^)]+\): [^\n]*[a-z][^\n]*\.\n/.test(error);
 }

@@ -19,7 +19,7 @@ export class ServerValidation {
     this.#server = server;
   }
 
-  /** Gives the server the kinds of the Gateway API, and a PriorityClass and a RuntimeClass `joypod-sample`. */
+  /** Puts onto the server the kinds of the Gateway API, and a PriorityClass and a RuntimeClass `joypod-sample`. */
   static async start(server: KubeApiServer): Promise<ServerValidation> {
     const validation = new ServerValidation(server);
     await server.applyCustomResources(await readFile(join(repositoryRoot, "test/support/gatewayApi/httpRoutes.yaml"), "utf8"));

@@ -13,7 +13,7 @@ export interface Setting {
 export interface SweepResult {
   rendered: number;
   /** Of single settings that the chart refuses beside a values file that it takes. */
-  refused: { setting: Setting; refusal: string }[];
+  refused: { setting: Setting; error: string }[];
   /** What should not be: templates that broke, programs or servers that refuse what the chart lets pass. */
   faults: string[];
 }
@@ -26,10 +26,10 @@ export async function trySettings(validation: ServerValidation, base: string, se
     for (const fault of await faultsOf(validation, rendering.manifests)) result.faults.push(`${fault}\n  with ${base} and ${describe(settings)}`);
     return;
   }
-  if (!isInWords(rendering.refusal)) result.faults.push(`not in words: ${rendering.refusal}\n  with ${base} and ${describe(settings)}`);
+  if (!isInWords(rendering.error)) result.faults.push(`not in words: ${rendering.error}\n  with ${base} and ${describe(settings)}`);
   const [setting] = settings;
   if (settings.length === 1 && setting) {
-    result.refused.push({ setting, refusal: rendering.refusal });
+    result.refused.push({ setting, error: rendering.error });
     return;
   }
   const middle = Math.ceil(settings.length / 2);

@@ -1,0 +1,102 @@
+import { expect } from "chai";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { finalizers } from "#contracts/crd/names.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+
+const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
+
+describe("GameSession controller, at a session's end", function () {
+  this.timeout(90_000);
+  let fixture: OperatorFixture;
+
+  async function set(): Promise<void> {
+    fixture = await OperatorFixture.start();
+  }
+
+  afterEach(() => fixture.clear());
+
+  it("stops gracefully when the object is deleted, and removes the finalizer after the end", async () => {
+    await set();
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    fixture.components.behaviour.isRecorderUnavailable = true;
+    await fixture.sessions.delete({ name, namespace });
+    const finished = await fixture.session(name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ stopReason: "Deleted" });
+    expect(finished.status?.save?.final).to.equal(true);
+    expect(finished.status?.usage?.cpuSeconds).to.equal(12.5);
+    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+  });
+
+  it("gives a pod less time to end while its game has yet to begin", async () => {
+    await set();
+    await fixture.startOperator();
+    const graceOf = async (isPlayed: boolean): Promise<number | undefined> => {
+      fixture.components.behaviour.frozenStreamerIp = isPlayed ? undefined : "10.0.0.9";
+      const { metadata: { name, namespace } } = await fixture.launch();
+      await eventually(async () => {
+        const pod = await fixture.pods.find({ name, namespace });
+        return isPlayed ? pod?.status?.phase === "Running" : pod?.status?.podIP !== undefined;
+      }, { what: "the pod to start" });
+      const [nodeName = ""] = fixture.nodeNames;
+      fixture.components.behaviour.silentNodes.add(nodeName);
+      await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      const pod = await eventually(async () => {
+        const stopping = await fixture.pods.get({ name, namespace });
+        return stopping.metadata.deletionTimestamp === undefined ? undefined : stopping;
+      }, { what: "the pod to be stopped" });
+      fixture.components.behaviour.silentNodes.delete(nodeName);
+      return pod.metadata.deletionGracePeriodSeconds;
+    };
+    expect(await graceOf(false)).to.equal(10);
+    expect(await graceOf(true)).to.equal(120);
+  });
+
+  it("protects a session that was created without the API by its own finalizer", async () => {
+    await set();
+    await fixture.startOperator();
+    const { spec } = await fixture.launch();
+    const name = "by-hand";
+    await fixture.sessions.create({ metadata: { name, namespace: fixture.namespace }, spec });
+    const running = await fixture.session(name, isRunning, "running session");
+    expect(running.metadata.finalizers).to.deep.equal([finalizers.operator]);
+    await fixture.sessions.delete({ name, namespace: fixture.namespace });
+    await fixture.gone(name);
+    await eventually(async () => (await fixture.eventsOf(name)).includes("Finished"), { what: "the event Finished" });
+  });
+
+  it("stops an idle session, and not one that is kept alive", async () => {
+    await set();
+    await fixture.startOperator();
+    const idle = await fixture.launch({ idleTimeoutSeconds: 600 });
+    const active = await fixture.launch({ idleTimeoutSeconds: 600, userId: "user2" });
+    await Promise.all([idle, active].map(({ metadata }) => fixture.session(metadata.name, isRunning, "running session")));
+    const expiresAt = new Date(fixture.clock.now().getTime() + 3600_000).toISOString();
+    await fixture.sessions.mergePatch(active.metadata, { spec: { expiresAt } });
+    fixture.clock.jump(601_000);
+    const finished = await fixture.session(idle.metadata.name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
+    expect(finished.status?.usage?.durationSeconds).to.be.at.most(602);
+    expect(publicStatusOf(await fixture.sessions.get(active.metadata))).to.equal("running");
+  });
+
+  for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
+    it(`stops a session whose game exits with ${exitCode}`, async () => {
+      await set();
+      await fixture.startOperator();
+      const { metadata: { name, namespace } } = await fixture.launch();
+      await fixture.session(name, isRunning, "running session");
+      await fixture.components.endGame(name, fixture.namespace, exitCode);
+      const finished = await fixture.session(name, isFinished, "finished session");
+      expect(finished.status?.stopReason).to.equal(stopReason);
+      expect(finished.status?.failure?.reason).to.equal(failure);
+      expect(publicStatusOf(finished)).to.equal("stopped");
+      expect(finished.status?.save?.final, "the save is stored").to.equal(true);
+      await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+    });
+  }
+});
