@@ -35,7 +35,7 @@ async function render(values: string, ...settings: string[]): Promise<Manifest[]
 
 /** What a program finds where: files of secrets by their paths, and variables; a value of a secret is `secret/key`. */
 function lookInto(manifests: Manifest[], kind: string, name: string): { files: Record<string, string>; env: Record<string, string> } {
-  const pod = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)?.spec?.template?.spec;
+  const pod = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name.replace(/-[0-9a-f]{8}$/, "") === name)?.spec?.template?.spec;
   const [container] = pod?.containers ?? [];
   const files: Record<string, string> = {};
   for (const { name: volume, mountPath, readOnly } of container?.volumeMounts ?? []) {

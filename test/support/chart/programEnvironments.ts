@@ -21,7 +21,8 @@ const readers: Record<string, (environment: Environment) => unknown> = {
   drain: readDrainConfig, "make-secrets": readSecretsConfig, "store-keys": readStoreKeysConfig,
 };
 
-const notOurs = ["postgres", "redis", "minio", "turn", "network-test"];
+/** What reads nothing of its environment; game and streamer are those that only hold their images on a node. */
+const others = ["postgres", "redis", "minio", "turn", "network-test", "game", "streamer"];
 
 const key = createHash("sha256").update("a key of the tests").digest();
 
@@ -29,7 +30,7 @@ const key = createHash("sha256").update("a key of the tests").digest();
 const secrets: Environment = {
   signingKeys: `a:${key.toString("base64")}`, passwordPepper: key.toString("hex"), ticketSecret: key.toString("base64"), signingKey: key.toString("base64"),
   publicKey: "A".repeat(43), secret: key.toString("base64url"), urls: "turn:relay.example.com:3478", endpoint: "https://s3.example.com", region: "us-east-1", bucket: "joypod",
-  accessKey: "access", secretKey: "secret", password: "secret",
+  accessKey: "access", secretKey: "secret", password: "secret", "ca.crt": "a certificate",
 };
 const urls: Environment = { DATABASE_URL: "postgres://joypod:secret@postgres.example.com/joypod", REDIS_URL: "redis://:secret@redis.example.com" };
 
@@ -38,7 +39,7 @@ const fields: Environment = {
 };
 
 /** Names of files that only a pod has mounted. */
-const mountedFiles = ["AUTH_PROVIDERS_FILE"];
+const mountedFiles = ["AUTH_PROVIDERS_FILE", "DATABASE_CA_FILE", "REDIS_CA_FILE", "S3_CA_FILE"];
 
 /** Returns what the container's program finds in its environment. Throws for a secret's key or a field that nobody fills. */
 function environmentOf({ env = [] }: Container): Environment {
@@ -61,7 +62,7 @@ export function podsOf(manifests: readonly ChartManifest[]): PodManifest[] {
 /** Has every program read its environment as the pods carry it. Throws when one refuses it, or a container is of no known program. */
 export function readEnvironments(manifests: readonly ChartManifest[]): void {
   for (const container of podsOf(manifests).flatMap(({ containers, initContainers = [] }) => [...containers, ...initContainers])) {
-    if (notOurs.includes(container.name)) continue;
+    if (others.includes(container.name)) continue;
     const read = readers[container.name];
     if (!read) throw new Error(`No program is known of the container ${container.name}.`);
     read(environmentOf(container));

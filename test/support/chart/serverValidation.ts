@@ -19,10 +19,12 @@ export class ServerValidation {
     this.#server = server;
   }
 
-  /** Puts onto the server the kinds of the Gateway API, and a PriorityClass and a RuntimeClass `joypod-sample`. */
+  /** Puts onto the server the kinds of the Gateway API and of the Prometheus operator, and a PriorityClass and a RuntimeClass `joypod-sample`. */
   static async start(server: KubeApiServer): Promise<ServerValidation> {
     const validation = new ServerValidation(server);
-    await server.applyCustomResources(await readFile(join(repositoryRoot, "test/support/gatewayApi/httpRoutes.yaml"), "utf8"));
+    for (const kinds of ["gatewayApi/httpRoutes.yaml", "cluster/prometheusOperator/crds.yaml"]) {
+      await server.applyCustomResources(await readFile(join(repositoryRoot, "test/support", kinds), "utf8"));
+    }
     await validation.#apply({ apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", ...sample, value: 1000 });
     await validation.#apply({ apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", ...sample, handler: "sample" });
     return validation;

@@ -81,6 +81,13 @@ const samples: Record<string, unknown[]> = {
   env: [{}, { EXTRA_VARIABLE: "x", ANOTHER: 1, THIRD: true }],
   "stores.storageClassName": ["", "fast"],
   "gpu.slotsPerNode": [0],
+  // One of both monitors; with bundled stores neither authorities nor web identities (stores.test.ts has them with others).
+  metrics: [
+    { serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "30s" }, rules: { enabled: true, labels: { release: "prometheus" } } },
+    { podMonitor: { enabled: true, labels: {}, interval: "" }, dashboards: { enabled: true } },
+  ],
+  caSecret: [""],
+  "s3.webIdentity": [{ enabled: false }, { enabled: false, roleArn: "arn:aws:iam::1:role/api", stsEndpoint: "https://sts.example.com", audience: "" }],
 };
 
 /** Returns the classes of every value of the schema, the same for the same seed. */
