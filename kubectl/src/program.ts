@@ -76,8 +76,8 @@ function addLooks(program: Command, { clock, print }: Environment): void {
       show(output === "json", status, () => presentStatus(status, now));
     }));
   withOutput(program.command("nodes").description("game nodes: slots, room, and what keeps one from taking sessions"))
-    .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async ({ transport }) => {
-      const { items } = await new ResourceClient(transport, gameNodes).listAll();
+    .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async ({ transport, gameNodeSelector }) => {
+      const { items } = await new ResourceClient(transport, gameNodes).listAll({ labelSelector: gameNodeSelector });
       show(output === "json", items, () => nodeTable(items, clock.now()));
     }));
   withOutput(program.command("games").description("games that have an archive: where they are, and how many play them; those without one are in the catalogue alone"))
@@ -87,7 +87,7 @@ function addLooks(program: Command, { clock, print }: Environment): void {
     }));
   withOutput(program.command("cache").description("what each node holds, and what it could not fetch"))
     .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async (installation) => {
-      const [{ items }, caches] = await Promise.all([new ResourceClient(installation.transport, gameNodes).listAll(), inSessions(installation, gameCaches)]);
+      const [{ items }, caches] = await Promise.all([new ResourceClient(installation.transport, gameNodes).listAll({ labelSelector: installation.gameNodeSelector }), inSessions(installation, gameCaches)]);
       const held = items.map(({ metadata: { name }, status }) => ({ node: name, entries: status?.cache?.entries ?? [] }));
       show(output === "json", held, () => cacheTable(items, caches, clock.now()));
     }));

@@ -1,3 +1,4 @@
+import { gameNodeSelectorOf } from "#contracts/crd/installation.ts";
 import { isForbidden } from "#kube/errors.ts";
 import type { Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -15,6 +16,8 @@ export interface Installation {
   version: string;
   namespace: string;
   sessionsNamespace: string;
+  /** Selects its GameNodes among those of other installations. */
+  gameNodeSelector: string;
 }
 
 const apiSelector = `app.kubernetes.io/name=joypod,${componentLabel}=api`;
@@ -34,10 +37,11 @@ export async function findInstallation({ transport, server, contextNamespace }: 
     throw new AdminError(`There is more than one Joypod here (${names}): name the namespace of one with --namespace.`, exitCodes.usage);
   }
   const variables = api.spec.template.spec.containers.find(({ name }) => name === "api")?.env ?? [];
-  const sessionsNamespace = variables.find(({ name }) => name === "SESSIONS_NAMESPACE")?.value ?? "joypod-sessions";
+  const valueOf = (variable: string): string | undefined => variables.find(({ name }) => name === variable)?.value;
   const { labels = {}, namespace: releaseNamespace = "joypod" } = api.metadata;
   return {
-    transport, server, namespace: releaseNamespace, sessionsNamespace,
+    transport, server, namespace: releaseNamespace, sessionsNamespace: valueOf("SESSIONS_NAMESPACE") ?? "joypod-sessions",
+    gameNodeSelector: gameNodeSelectorOf({ name: valueOf("INSTALLATION") ?? "" }),
     release: labels[instanceLabel] ?? "joypod", version: labels["app.kubernetes.io/version"] ?? "unknown",
   };
 }

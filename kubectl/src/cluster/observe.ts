@@ -27,7 +27,7 @@ export interface Observed {
 
 /** Reads all of it at once. Throws KubeError when one part cannot be read. */
 export async function observe(installation: Installation): Promise<Observed> {
-  const { transport, release, namespace, sessionsNamespace } = installation;
+  const { transport, release, namespace, sessionsNamespace, gameNodeSelector } = installation;
   const labelSelector = `app.kubernetes.io/name=joypod,${instanceLabel}=${release}`;
   const workloadsOf = async (type: typeof deployments) => (await new ResourceClient(transport, type).listAll({ labelSelector })).items;
   const [workloads, allPods, sessionPods, heldLeases, nodes, sessions, caches, stores, maintenance] = await Promise.all([
@@ -35,7 +35,7 @@ export async function observe(installation: Installation): Promise<Observed> {
     new ResourceClient(transport, pods).listAll({ labelSelector }),
     new ResourceClient(transport, pods).listAll({ namespace: sessionsNamespace }),
     new ResourceClient(transport, leases).listAll({ namespace }),
-    new ResourceClient(transport, gameNodes).listAll(),
+    new ResourceClient(transport, gameNodes).listAll({ labelSelector: gameNodeSelector }),
     new ResourceClient(transport, gameSessions).listAll({ namespace: sessionsNamespace }),
     new ResourceClient(transport, gameCaches).listAll({ namespace: sessionsNamespace }),
     askStores(installation),

@@ -46,7 +46,7 @@ describe("kubectl joypod", function () {
     nodeName = `node-of-${namespace}`;
     directory = mkdtempSync(join(tmpdir(), "joypod-test-kubectl-"));
     await create(deployments, {
-      metadata: { name: "joypod-api", namespace, labels: labelsOf("api") },
+      metadata: { name: "joypod-api", namespace, labels: labelsOf(namespace, "api") },
       spec: podTemplate([{ name: "api", image: "joypod/control-plane:1", env: [{ name: "SESSIONS_NAMESPACE", value: sessionsNamespace }, { name: "PASSWORD_PEPPER", value: planted.ofVariable }] }]),
     });
     await create(secrets, { metadata: { name: "joypod-s3", namespace }, type: "Opaque", data: { secretKey: base64(planted.ofSecret), bucket: base64("saves") } });
@@ -100,7 +100,7 @@ describe("kubectl joypod", function () {
   it("shows one screen, with what to look at", async () => {
     await addSession("gs-status", aPlacedStatus({ phase: "Starting", startedAt: new Date(Date.now() - 100_000).toISOString() }));
     const screen = await printed("status");
-    expect(screen).to.match(/^Release: +joypod 0\.1\.0 in the namespace /).and.match(/api +0\/2 /);
+    expect(screen).to.match(/^Release: +release-\w+ 0\.1\.0 in the namespace /).and.match(/api +0\/2 /);
     expect(screen).to.match(/Leaders: +operator joypod-operator-1, api NONE/).and.match(/! No api leads/);
     expect(screen).to.include(`! Node ${nodeName}: Ready is False (AgentSilent): The node agent has not reported for 60 s.`);
     expect(screen).to.match(/! Session gs-status has been starting for 10\ds: `kubectl joypod session gs-status`/);
@@ -176,12 +176,12 @@ describe("kubectl joypod", function () {
       action: "Ask", reportingController: "joypod.dev/operator", reportingInstance: "test", note: `${planted.partnerKey} and ${planted.ofSecret}`, regarding: { kind: "GameSession", name: "gs-bundled", namespace: sessionsNamespace },
     });
     await create(pods, {
-      metadata: { name: "joypod-api-1", namespace, labels: labelsOf("api") },
+      metadata: { name: "joypod-api-1", namespace, labels: labelsOf(namespace, "api") },
       spec: { containers: [{ name: "api", image: "joypod/control-plane:1", env: [{ name: "SIGNING_KEYS", value: planted.ofVariable }, { name: "DATABASE", value: `postgres://joypod:${planted.ofVariable}@db/joypod` }] }] },
     });
     const record = gzipSync(JSON.stringify({ config: { api: { replicas: 3, env: { PASSWORD: planted.ofHelm } } } })).toString("base64");
     await create(secrets, {
-      metadata: { name: "sh.helm.release.v1.joypod.v1", namespace, labels: { owner: "helm", name: "joypod", status: "deployed", version: "1" } }, type: "helm.sh/release.v1", data: { release: base64(record) },
+      metadata: { name: `sh.helm.release.v1.${namespace}.v1`, namespace, labels: { owner: "helm", name: namespace, status: "deployed", version: "1" } }, type: "helm.sh/release.v1", data: { release: base64(record) },
     });
     const file = join(directory, "bundle.tar.gz");
     await printed("support-bundle", "--output-file", file);
@@ -191,7 +191,7 @@ describe("kubectl joypod", function () {
       expect(content.includes(secret) || content.includes(base64(secret)), `the bundle holds what was planted ${where}`).to.equal(false);
     }
     expect(content).to.include('"replicas": 3').and.include("gs-bundled").and.include("AgentSilent").and.include("joypod/control-plane:1").and.include("[redacted: e-mail]");
-    expect(await failure("support-bundle", "--output-file", file), "the file is there").to.match(/1 .*name another file with --output-file/);
+    expect(await failure("--namespace", namespace, "support-bundle", "--output-file", file), "the file is there").to.match(/1 .*name another file with --output-file/);
   });
 
   /** Exit code and standard error of the program itself. */
@@ -212,14 +212,15 @@ describe("kubectl joypod", function () {
   });
 });
 
-function labelsOf(component: string): Record<string, string> {
+/** Those of a release that is named as its namespace: other suites have releases on the same server. */
+function labelsOf(release: string, component: string): Record<string, string> {
   return {
-    "app.kubernetes.io/name": "joypod", "app.kubernetes.io/instance": "joypod", "app.kubernetes.io/component": component, "app.kubernetes.io/version": "0.1.0",
+    "app.kubernetes.io/name": "joypod", "app.kubernetes.io/instance": release, "app.kubernetes.io/component": component, "app.kubernetes.io/version": "0.1.0",
   };
 }
 
 function podTemplate(containers: { name: string; image: string; env: { name: string; value: string }[] }[]) {
-  const labels = labelsOf("api");
+  const labels = labelsOf("joypod", "api");
   return { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
 }
 

@@ -13,7 +13,11 @@ const run = promisify(execFile);
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
 
 /** Beside the chart's sample values: what these leave out. Web identities take the place of keys, so both are rendered. */
-const renderings = [[], ["--set", "postgres.caSecret=a,redis.caSecret=a,s3.caSecret=a,s3.webIdentity.enabled=true,s3.webIdentity.roleArn=arn:a,s3.webIdentity.stsEndpoint=https://sts.test"]];
+const renderings = [
+  [],
+  ["--set", "postgres.caSecret=a,redis.caSecret=a,s3.caSecret=a,s3.webIdentity.enabled=true,s3.webIdentity.roleArn=arn:a,s3.webIdentity.stsEndpoint=https://sts.test"],
+  ["--set", "sessions.pods.labels.a=b,sessions.pods.annotations.a=b,sessions.pods.nodeSelector.a=b,sessions.pods.priorityClassName=a,sessions.pods.runtimeClassName=a"],
+];
 const s3 = { S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s" };
 const programs = [
   {
