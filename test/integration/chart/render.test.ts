@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
-import { chart, environmentOf, render, renderingError, values, type Container, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
+import { chart, environmentOf, render, renderingError, values, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);

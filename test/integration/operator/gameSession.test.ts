@@ -4,7 +4,6 @@ import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { finalizers } from "#contracts/crd/names.ts";
 import type { StreamerStatus } from "#contracts/stream.ts";
 import { bearerTicket, readTicket, ticketVerifyingKey } from "#contracts/streamTicket.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
