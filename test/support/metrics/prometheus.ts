@@ -23,9 +23,11 @@ export class Prometheus {
   readonly #folder = mkdtempSync(join(tmpdir(), "joypod-prometheus-"));
   readonly #url: string;
   readonly #program: ChildProgram;
+  readonly #targetCount: number;
 
   private constructor(port: number, targets: readonly ScrapeTarget[], ruleFiles: readonly string[]) {
     this.#url = `http://127.0.0.1:${port}`;
+    this.#targetCount = targets.length;
     const config = join(this.#folder, "prometheus.yaml");
     writeFileSync(config, stringify({
       global: { scrape_interval: "2s", evaluation_interval: "2s" },
@@ -56,6 +58,8 @@ export class Prometheus {
   /** Returns what is wrong with each target that could not be read, or not yet. */
   async targetFaults(): Promise<string[]> {
     const { data } = TargetsResponse.parse(await this.#get("targets"));
+    // Prometheus knows of none in its first moments.
+    if (data.activeTargets.length < this.#targetCount) return [`It knows ${data.activeTargets.length} of ${this.#targetCount} targets.`];
     return data.activeTargets.filter(({ health }) => health !== "up").map(({ labels, health, lastError }) => `${JSON.stringify(labels)}: ${health} ${lastError}`);
   }
 
