@@ -1,4 +1,4 @@
-import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { gameNodeChecks, type GameNode } from "#contracts/crd/gameNode.ts";
 import { ageText, bytesText } from "./output/quantities.ts";
 import { table } from "./output/table.ts";
 
@@ -16,11 +16,12 @@ export function nodeTable(nodes: readonly GameNode[], now: Date): string {
     : table(["NODE", "TAKES", "SLOTS", "CACHE FREE", "GAMES", "ADDRESS", "HEARD", "AGENT", "WHY"], rows);
 }
 
-/** Which conditions are told: `Ready` when it is not true, the others when they say that something is wrong. */
-const wanted: Readonly<Record<string, "True" | "False">> = { Ready: "True", StoreReachable: "True" };
+/** The conditions that are well when they are true; the others tell a fault by being true. */
+const good: ReadonlySet<string> = new Set(["Ready", "StoreReachable", "Reachable", ...gameNodeChecks]);
 
 function troubleOf({ status }: GameNode): string | undefined {
-  const troubles = (status?.conditions ?? []).filter(({ type, status: is }) => is !== "Unknown" && is !== (wanted[type] ?? "False"));
-  if (troubles.length > 0) return troubles.map(({ type, reason, message }) => `${type === "Ready" ? "not Ready" : type} (${reason})${message === "" ? "" : ` ${message}`}`).join("; ");
-  return status?.capacity?.schedulable === false ? "cordoned, or tainted" : undefined;
+  const troubles = (status?.conditions ?? []).filter(({ type, status: is }) => is === (good.has(type) ? "False" : "True"));
+  if (troubles.length > 0) return troubles.map(({ type, reason, message }) => `${good.has(type) ? `not ${type}` : type} (${reason})${message === "" ? "" : ` ${message}`}`).join("; ");
+  if (status?.capacity?.schedulable !== false) return undefined;
+  return status.capacity.unschedulable?.message ?? "cordoned, or tainted";
 }

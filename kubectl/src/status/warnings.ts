@@ -1,4 +1,4 @@
-import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { gameNodeChecks, type GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { conditionStatus, isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import type { Lease, Pod } from "#kube/builtin.ts";
@@ -59,7 +59,10 @@ export function isHeld(lease: Lease | undefined, now: Date): boolean {
 }
 
 /** The conditions that are a fault when they have this status. */
-const faults = { Ready: "False", Lost: "True", Draining: "True", GpuNotShared: "True", StoreReachable: "False", DiskPressure: "True", SessionsSetAside: "True" } as const;
+const faults = {
+  Ready: "False", Lost: "True", Draining: "True", GpuNotShared: "True", StoreReachable: "False", DiskPressure: "True", SessionsSetAside: "True",
+  ...Object.fromEntries(gameNodeChecks.map((check) => [check, "False"] as const)),
+};
 
 function nodeWarnings({ metadata: { name }, status }: GameNode): string[] {
   return Object.entries(faults).flatMap(([type, fault]) => {
