@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
-import { chart, environmentOf, render, renderingError, values, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
+import { environmentOf, render, renderingError, values, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
+import { chartFolder } from "#test/support/chart/renderedChart.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
@@ -12,12 +13,12 @@ const ciNames = ["bundled", "external", "full"];
 
 describe("the chart", () => {
   it("has a test of every values file in ci", async () => {
-    expect((await readdir(join(chart, "ci"))).sort()).to.deep.equal(ciNames.map((name) => `${name}-values.yaml`));
+    expect((await readdir(join(chartFolder, "ci"))).sort()).to.deep.equal(ciNames.map((name) => `${name}-values.yaml`));
   });
 
   for (const name of ciNames) {
     it(`lints strictly with the ${name} values`, async () => {
-      const { stdout } = await run(await programPath("helm"), ["lint", "--strict", chart, ...values(name)]);
+      const { stdout } = await run(await programPath("helm"), ["lint", "--strict", chartFolder, ...values(name)]);
       expect(stdout).to.contain("0 chart(s) failed");
     });
 

@@ -2,11 +2,10 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
-import { programPath, repositoryRoot } from "../processes/programs.ts";
+import { programPath } from "../processes/programs.ts";
+import { chartFolder } from "./renderedChart.ts";
 
 const run = promisify(execFile);
-/** Folder of the chart. */
-export const chart = join(repositoryRoot, "charts/joypod");
 
 /** What is looked at of a container that the chart makes. */
 export interface Container {
@@ -39,7 +38,7 @@ export interface Manifest {
 /** Returns the objects that Helm makes of the chart by these arguments. */
 export async function render(...args: string[]): Promise<Manifest[]> {
   const { stdout } = await run(await programPath("helm"),
-    ["template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", ...args], { maxBuffer: 64 * 2 ** 20 });
+    ["template", "joypod", chartFolder, "--namespace", "joypod", "--kube-version", "1.35.4", ...args], { maxBuffer: 64 * 2 ** 20 });
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
 }
 
@@ -54,7 +53,7 @@ export async function renderingError(...args: string[]): Promise<string> {
 }
 
 /** Returns the arguments for one of the values files in ci. */
-export const values = (name: string): string[] => ["--values", join(chart, "ci", `${name}-values.yaml`)];
+export const values = (name: string): string[] => ["--values", join(chartFolder, "ci", `${name}-values.yaml`)];
 
 /** Returns the environment of the containers of a program, by the values that stand in the chart. */
 export function environmentOf(manifests: Manifest[], program: string): Record<string, string | undefined> {
