@@ -1,4 +1,5 @@
 import type { Logger } from "#runtime/logger.ts";
+import { repeatUpTo } from "#runtime/repeatUpTo.ts";
 import { ArchiveObjectStore } from "../games/upload/archiveObjectStore.ts";
 import { lockUnusedVersion, updateVersionRemoved } from "../games/gameVersionQueries.ts";
 import { deleteOldIdempotencyKeys } from "../http/idempotencyQueries.ts";
@@ -56,10 +57,4 @@ export async function sweepVersions({ postgres, objectStore, logger }: SweeperDe
 /** Deletes idempotency keys that are too old to be repeated. */
 export async function sweepIdempotencyKeys({ postgres }: Pick<SweeperDeps, "postgres">): Promise<void> {
   await repeatUpTo(rowsPerPassMax, async () => await deleteOldIdempotencyKeys(postgres.pool, keysPerStatement) === keysPerStatement);
-}
-
-async function repeatUpTo(max: number, work: () => Promise<boolean>): Promise<void> {
-  for (let count = 0; count < max; count++) {
-    if (!await work()) return;
-  }
 }

@@ -1,5 +1,6 @@
 import { pictureKey } from "#contracts/objectKeys.ts";
 import type { Logger } from "#runtime/logger.ts";
+import { repeatUpTo } from "#runtime/repeatUpTo.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { deletedGameKeptDays } from "../partnerGameQueries.ts";
@@ -20,7 +21,7 @@ const rowsPerPassMax = 50;
 /** Removes pictures that were replaced or never became current, and those of games that can no longer be restored. */
 export async function sweepPictures({ postgres, objectStore, logger }: SweepPicturesDeps): Promise<void> {
   const pictures = new PictureObjectStore(objectStore);
-  for (let count = 0; count < rowsPerPassMax; count++) {
+  await repeatUpTo(rowsPerPassMax, async () => {
     const swept = await postgres.transaction(async (transaction) => {
       const picture = await lockUnusedPicture(transaction, graceSeconds, deletedGameKeptDays);
       if (picture === undefined) return undefined;
@@ -28,7 +29,8 @@ export async function sweepPictures({ postgres, objectStore, logger }: SweepPict
       await deletePicture(transaction, picture);
       return picture;
     });
-    if (swept === undefined) return;
+    if (swept === undefined) return false;
     logger.info({ picture: swept.id }, "The sweeper removed a picture that no game shows.");
-  }
+    return true;
+  });
 }
