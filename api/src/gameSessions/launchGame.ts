@@ -57,13 +57,12 @@ export async function launchGame(
     // Most launches that are refused are found out here: the lock, of which all processes have one, is for those that are stored.
     await decideLaunch(deps, userId, launch, postgres.pool, await findLaunchContext(postgres.pool, launch.gameSlug, userId));
     return launchTurns.toStore(() => postgres.transaction(async (transaction) => {
-      await lockLaunches(transaction);
       const context = await findLaunchContext(transaction, launch.gameSlug, userId, { holdGame: true });
       const stored = await decideLaunch(deps, userId, launch, transaction, context);
       if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
       await alsoWithin?.(stored.id, transaction);
       return stored;
-    }));
+    }, lockLaunches));
   });
   await createInCluster(deps, session);
   return session.id;

@@ -26,20 +26,18 @@ export interface HeldSlot {
  */
 export async function withFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work: (transaction: Queryable, held: HeldSlot) => Promise<T>): Promise<T> {
   return deps.postgres.transaction(async (transaction) => {
-    await lockLaunches(transaction);
     if (await lockSlot(transaction, slotOf.slotId) === undefined) throw noSuchSlot();
     const held = await findSlotHistory(deps, transaction, slotOf);
     requireFree(held.slot);
     return work(transaction, held);
-  });
+  }, lockLaunches);
 }
 
 /** Runs `work` in a transaction in which the player's slots of a listed game become no more and no fewer but by it. Throws not_found and conflict. */
 export async function withGameSaves<T>(deps: SlotChangeDeps, slotsOf: SlotsOf, work: (transaction: Queryable, saves: GameSaves) => Promise<T>): Promise<T> {
   return deps.postgres.transaction(async (transaction) => {
-    await lockLaunches(transaction);
     const saves = await findGameSaves(deps, transaction, slotsOf);
     requireListed(saves.game);
     return work(transaction, saves);
-  });
+  }, lockLaunches);
 }

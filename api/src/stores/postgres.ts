@@ -9,8 +9,11 @@ export interface Postgres {
   pool: pg.Pool;
   /** For Prisma's queries; it shares the pool. */
   prisma: PrismaClient;
-  /** Runs `work` in one transaction and returns its result; any error rolls it back. */
-  transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in one transaction and returns its result; any error rolls it back. `opening`, a statement without parameters and results, goes
+   * with the transaction's begin in one round trip.
+   */
+  transaction<T>(work: (client: pg.PoolClient) => Promise<T>, opening?: string): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -43,7 +46,7 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
   return {
     pool,
     prisma,
-    transaction: (work) => transaction(pool, work),
+    transaction: (work, opening) => transaction(pool, work, opening),
     close: async () => {
       await prisma.$disconnect();
       await pool.end();
@@ -51,14 +54,14 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
   };
 }
 
-async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>, opening: string | undefined): Promise<T> {
   const client = await pool.connect();
   // While it is checked out the pool does not listen for its errors, and one without a listener ends the process. The statement that it hits throws it.
   const ignore = (): void => undefined;
   client.on("error", ignore);
   let broken: Error | undefined;
   try {
-    await client.query("BEGIN");
+    await client.query(opening === undefined ? "BEGIN" : `BEGIN; ${opening}`);
     const result = await work(client);
     await client.query("COMMIT");
     return result;
