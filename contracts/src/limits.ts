@@ -170,6 +170,13 @@ export const limits = {
     minFreeBytes: 512 * 2 ** 20,
     /** Free above this, it takes sessions again. */
     enoughFreeBytes: 1 * 2 ** 30,
+    /** The same of inodes: a session takes a dozen. */
+    minFreeFiles: 1024,
+    enoughFreeFiles: 4096,
+    /** A new node takes sessions as any other after this, though pinned games have not come. */
+    fillDeadlineSeconds: 15 * 60,
+    /** Bytes per second of a background fill while a session is on the node. */
+    fillBytesPerSecond: 16 * 2 ** 20,
     /** Signed requests to an object store hold for 15 minutes, tickets to streams for 10. */
     clockToleranceSeconds: 60,
     cacheEntriesReported: 256,

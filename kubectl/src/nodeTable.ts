@@ -17,7 +17,7 @@ export function nodeTable(nodes: readonly GameNode[], now: Date): string {
 }
 
 /** The conditions that are well when they are true; the others tell a fault by being true. */
-const good: ReadonlySet<string> = new Set(["Ready", "StoreReachable", "Reachable", ...gameNodeChecks]);
+const good: ReadonlySet<string> = new Set(["Ready", "StoreReachable", "Reachable", "Filled", ...gameNodeChecks]);
 
 function troubleOf({ status }: GameNode): string | undefined {
   const troubles = (status?.conditions ?? []).filter(({ type, status: is }) => is === (good.has(type) ? "False" : "True"));

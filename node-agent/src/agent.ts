@@ -1,5 +1,6 @@
 import { foreignBecause } from "#contracts/crd/installation.ts";
 import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { Controller } from "#kube/controller.ts";
 import { EventRecorder } from "#kube/eventRecorder.ts";
 import { fromCache } from "#kube/source.ts";
@@ -83,14 +84,16 @@ export class Agent {
     });
     this.#cache = new ContentCache({
       files: createObjectFiles(this.#paths), objectStore: this.#objectStore, budgetBytes: config.cacheBudgetBytes, readDiskSpace: () => readDiskSpace(root),
-      inUse: () => contentInUse(this.#watches.gameSessions.cache, this.#watches.pods.cache, this.#paths.objects), clock, random, logger, metrics,
+      inUse: () => contentInUse(this.#watches.gameSessions.cache, this.#watches.pods.cache, this.#paths.objects),
+      isPlayed: () => this.#watches.gameSessions.cache.list().some((session) => !isFinished(session)), fillBytesPerSecond: config.fillBytesPerSecond,
+      clock, random, logger, metrics,
     });
     this.#remover = new TreeRemover({ trash: this.#paths.trash, clock, random, logger });
     this.#kept = createKeptFolders(this.#paths.keptSessions, this.#remover);
     this.#files = createSessionFiles({ paths: this.#paths, remover: this.#remover, kept: this.#kept });
     this.#watcher = createSpoolWatcher(logger);
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/node-agent", instance: node, logger, clock });
-    this.#checks = new NodeChecks({ root, intervalMs: config.checkIntervalMs, clockOffsetMs: () => transport.clockOffsetMs, clock, logger, onChange: () => this.#reporter.changed() });
+    this.#checks = new NodeChecks({ root, intervalMs: config.checkIntervalMs, clockOffsetMs: () => transport.clockOffsetMs, makeSpace: () => this.#makeSpace(), clock, logger, onChange: () => this.#reporter.changed() });
     this.#reporter = new NodeReporter({
       node, client: this.#clients.gameNodes, cache: this.#cache, keptFolders: () => this.#kept.count(), agentVersion: config.agentVersion,
       objectStoreState: () => this.#probe.state, checks: () => this.#checks.findings(), gameNode: () => this.#gameNode(), clock, random, logger,
@@ -168,6 +171,12 @@ export class Agent {
     const { node, installation } = this.#deps.config;
     const gameNode = this.#watches.gameNode.cache.get(node);
     return gameNode && foreignBecause(gameNode, installation);
+  }
+
+  /** Only when it is known what is in use. */
+  async #makeSpace(): Promise<boolean> {
+    const { gameSessions, pods, gameNode } = this.#watches;
+    return gameSessions.hasSynced && pods.hasSynced && gameNode.hasSynced && this.#cache.relieve();
   }
 
   #holdRoot(signal: AbortSignal): Promise<RootLock> {

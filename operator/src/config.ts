@@ -101,6 +101,7 @@ const Variables = z.object({
   TICKET_SECRET: base64Secret,
   START_BITRATE_KBPS: whole(4000, 300, 100_000),
   HEARTBEAT_STALE_SECONDS: whole(limits.node.heartbeatStaleSeconds, 1, 3600),
+  NODE_FILL_SECONDS: whole(limits.node.fillDeadlineSeconds, 0, 86_400),
   NODE_LOSS_BRAKE_PERCENT: whole(50, 1, 100),
   PORT_QUARANTINE_SECONDS: whole(60, 0, 3600),
   UNSCHEDULABLE_SECONDS: whole(10, 1, 600),
@@ -142,6 +143,8 @@ export function readConfig(environment: Environment) {
     gpu,
     tolerations,
     softwareSlots: env.SOFTWARE_SLOTS,
+    /** Time that a new node is given to get its pinned games. */
+    fillDeadlineMs: env.NODE_FILL_SECONDS * 1000,
     /** What tells this installation's objects from those of others in the cluster. */
     installation: { name: env.INSTALLATION, sessionsNamespace: env.SESSIONS_NAMESPACE },
     /** Off where session pods have a priority class, too: they may push other pods off their node, and only the scheduler knows which. */

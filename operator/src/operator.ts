@@ -104,7 +104,7 @@ export class Operator {
     this.#controllers = [
       createNodeController({
         ...common, nodeLosses, fillPlan: new FillPlan(common), nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
-        gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, usedThrottle: new Throttle(clock, unimportantWriteMs),
+        gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, fillDeadlineMs: config.fillDeadlineMs, usedThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
         ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),

@@ -58,7 +58,7 @@ async function measureAll(): Promise<void> {
   if (["launch", "stops", "writes", "streams", "P5", "P6"].some(isWanted)) await measurePlatform();
   if (isWanted("P7")) rows.push(await measureFrozenTime());
   if (isWanted("P9")) rows.push(await measureFrameCpu());
-  if (isWanted("P10")) rows.push(await measureSharedMachine());
+  if (isWanted("P10")) rows.push(...await measureSharedMachine());
   if (isLong && isWanted("R5")) rows.push(...await measureStopsInOutages());
   if (isWanted("P8")) rows.push(belowRow("input to photon p50, added by TURN/TCP", (await measureRelayedPhoton()).addedMs, 10));
   if (isWanted("spool")) rows.push(await measureSpooling());

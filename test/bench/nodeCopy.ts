@@ -42,7 +42,7 @@ export async function measureNodeCopy({ megabytes = 512, rounds = 3 }: { megabyt
   const directory = await mkdtemp(join(tmpdir(), "joypod-bench-"));
   const minio = await startMinio();
   try {
-    const archive = await storeArchive(minio, directory, megabytes);
+    const archive = await storeGameArchive(minio, directory, megabytes);
     const agent: number[] = [];
     const peer: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
@@ -57,8 +57,8 @@ export async function measureNodeCopy({ megabytes = 512, rounds = 3 }: { megabyt
   }
 }
 
-/** A tree like a game's: 400 files, half of their bytes incompressible. */
-async function storeArchive({ client, bucket }: TestMinio, directory: string, megabytes: number): Promise<Archive> {
+/** Stores a tree like a game's: 400 files, half of their bytes incompressible. It is made in this directory. */
+export async function storeGameArchive({ client, bucket }: TestMinio, directory: string, megabytes: number): Promise<Archive> {
   const tree = join(directory, "tree");
   const files = 400;
   const fileBytes = Math.floor((megabytes * 2 ** 20) / files);

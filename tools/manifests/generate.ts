@@ -25,7 +25,7 @@ const kinds: readonly { kind: Kind; reasons: readonly string[] }[] = [
     ],
   },
   { kind: gameCacheKind, reasons: ["cacheReadyReasons", "cacheProgressReasons", "cacheStalledReasons"] },
-  { kind: gameNodeKind, reasons: ["nodeReadyReasons", "drainingReasons", "lostReasons", "gpuNotSharedReasons", "architectureSupportedReasons", "rootExecutableReasons", "rootWritableReasons", "spaceLeftReasons",
+  { kind: gameNodeKind, reasons: ["nodeReadyReasons", "drainingReasons", "lostReasons", "filledReasons", "gpuNotSharedReasons", "architectureSupportedReasons", "rootExecutableReasons", "rootWritableReasons", "spaceLeftReasons",
     "clockInStepReasons", "portsFreeReasons", "reachableReasons", "storeReachableReasons", "diskPressureReasons", "sessionsSetAsideReasons", "gameNodeEventReasons"] },
 ];
 

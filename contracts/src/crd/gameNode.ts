@@ -73,7 +73,7 @@ export type GameNode = KindObject<GameNodeSpec, GameNodeStatus>;
 
 /** Conditions of a GameNode, Ready's first; the second list is the node agent's. */
 export const gameNodeConditions = {
-  operator: ["Ready", "Draining", "Lost", "GpuNotShared", "ArchitectureSupported", "PortsFree", "Reachable"],
+  operator: ["Ready", "Draining", "Lost", "Filled", "GpuNotShared", "ArchitectureSupported", "PortsFree", "Reachable"],
   nodeAgent: ["StoreReachable", "DiskPressure", "SessionsSetAside", "RootExecutable", "RootWritable", "SpaceLeft", "ClockInStep"],
 } as const;
 
@@ -94,6 +94,7 @@ export const gameNodeKind: Kind = {
     { name: "Schedulable", type: "boolean", jsonPath: ".status.capacity.schedulable", description: "Takes new sessions." },
     { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Node and agent are well." },
     { name: "Draining", type: "string", jsonPath: ".status.conditions[?(@.type==\"Draining\")].status", description: "No game node any more, with sessions or saves left." },
+    { name: "Filled", type: "string", jsonPath: ".status.conditions[?(@.type==\"Filled\")].status", description: "False while a new node gets its pinned games.", priority: 1 },
     { name: "GpuNotShared", type: "string", jsonPath: ".status.conditions[?(@.type==\"GpuNotShared\")].reason", description: "Whether both containers of a session reach the GPU, or what keeps one from it.", priority: 1 },
     { name: "Free", type: "integer", jsonPath: ".status.cache.freeBytes", description: "Bytes left for games.", priority: 1 },
     { name: "Installation", type: "string", jsonPath: ".metadata.labels.joypod\\.dev/installation", description: "Installation that it belongs to; empty for the one without a name.", priority: 1 },

@@ -77,7 +77,7 @@ export const contentReasons = {
   archiveRefused: "ArchiveRefused",
   /** `False`, by the node agent: the archive has no launcher or no engine directory at its root. */
   archiveIncomplete: "ArchiveIncomplete",
-  /** `False`, by the node agent: the game does not fit on the node. */
+  /** `False`, by the node agent: the game, or what the session itself keeps there, does not fit on the node. */
   insufficientSpace: "InsufficientSpace",
   /** `False`, by the node agent: the download failed in another way; it is tried again. */
   downloadFailed: "DownloadFailed",
@@ -310,6 +310,18 @@ export const lostReasons = {
   heard: "Heard",
 } as const;
 
+/** Condition Filled of a GameNode: a new node gets the games that are pinned there before it takes sessions that another node could take. */
+export const filledReasons = {
+  /** `True`, by the operator: the node holds the pinned games that it is to hold, or did once: those that come later keep no session away. */
+  pinnedGamesHeld: "PinnedGamesHeld",
+  /** `False`, by the operator: the node is new, and pinned games are on their way; the message says how far they are. */
+  filling: "Filling",
+  /** `True`, by the operator: they did not come in time, and the node takes sessions as any other. */
+  notInTime: "NotInTime",
+  /** `Unknown`, by the operator: the node agent has never reported what is there. */
+  notReported: "NotReported",
+} as const;
+
 /** Condition GpuNotShared of a GameNode: `True` where a value of the chart is needed, which the message names. */
 export const gpuNotSharedReasons = {
   /** `False`, by the operator: both containers of a session reach the GPU. */
@@ -376,6 +388,8 @@ export const spaceLeftReasons = {
   enoughSpace: "EnoughSpace",
   /** `False`, by the node agent: the file system of games and saves is all but full. */
   tooLittleSpace: "TooLittleSpace",
+  /** `False`, by the node agent: it has room for bytes, but all but no inodes, so that no more files can be made. */
+  tooFewInodes: "TooFewInodes",
 } as const;
 
 /** Condition ClockInStep of a GameNode; one of the checks that hold before the node takes sessions. */

@@ -12,6 +12,8 @@ export interface Failure {
   etag: string | undefined;
   /** Trying the same bytes again is of no use: their digest was right and they break the rules. */
   isFinal: boolean;
+  /** The file system was full in spite of what had been set aside: others took it, or inodes lack. */
+  ranOut?: boolean;
 }
 
 /** What is remembered of a version's failures. */

@@ -9,12 +9,12 @@ import { createThrottle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import { unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
 import { Downloads, type Download } from "./downloads.ts";
-import { chooseVictims, type Evictable } from "./eviction.ts";
+import { CacheRoom } from "./cacheRoom.ts";
 import { FailedVersions } from "./failedVersions.ts";
 import { FetchFailed, fetchContent } from "./fetchContent.ts";
 import type { ObjectFiles } from "./objectFiles.ts";
 import { chooseDownloads, type Wanted } from "./schedule.ts";
-import { budgetBytes, neededBytes, type DiskSpace } from "./space.ts";
+import { neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
 import { WantedVersions } from "./wantedVersions.ts";
 
@@ -36,6 +36,10 @@ export interface ContentCacheOptions {
   readDiskSpace: () => Promise<DiskSpace>;
   /** Digests that sessions or pods of this node use. */
   inUse: () => ReadonlySet<string>;
+  /** Whether a session is on the node. */
+  isPlayed: () => boolean;
+  /** Of a fill while a session is on the node; 0 for no limit but the policy's. */
+  fillBytesPerSecond: number;
   clock: Clock;
   random: () => number;
   logger: Logger;
@@ -52,8 +56,8 @@ export class ContentCache {
   readonly #listeners = new Set<(digest: string, isProgress: boolean) => void>();
   readonly #stopping = new AbortController();
   #attemptCount = 0;
+  readonly #room: CacheRoom;
   #retryTimer: Timer | undefined;
-  #disk: DiskSpace = { totalBytes: 0, freeBytes: 0 };
   /** Downloads begin one after the other, so that two do not count on the same free space. */
   #pumping: Promise<void> = Promise.resolve();
 
@@ -61,12 +65,19 @@ export class ContentCache {
     this.#options = options;
     this.#unpacked = new UnpackedVersions(options.files, options.clock);
     this.#failed = new FailedVersions(options.clock, options.random);
+    this.#room = new CacheRoom({
+      ...options, unpacked: this.#unpacked, downloads: this.#downloads, wants: this.#wants,
+      onEvicted: (digest) => {
+        options.metrics.evicted();
+        this.#tell(digest);
+      },
+    });
   }
 
   /** Cleans up after a former process and learns what is there. */
   async load(): Promise<void> {
     await this.#unpacked.load();
-    this.#disk = await this.#options.readDiskSpace();
+    await this.#room.look();
   }
 
   /** Sets what the policies want here, in place of what they wanted before; downloads that nobody wants any more end. */
@@ -120,12 +131,19 @@ export class ContentCache {
 
   /** Returns the cache as a GameNode's status shows it. */
   async report(): Promise<NonNullable<GameNodeStatus["cache"]>> {
-    this.#disk = await this.#options.readDiskSpace();
-    const capacityBytes = this.#budget();
-    const freeBytes = Math.max(0, Math.min(capacityBytes - this.#usedBytes(), this.#disk.freeBytes));
+    await this.#room.look();
+    const { capacityBytes, freeBytes } = this.#room;
     const entries = this.#entries();
     this.#options.metrics.reported({ capacityBytes, freeBytes, usedBytes: this.#unpacked.bytes, entries });
     return { capacityBytes, freeBytes, entries: entries.slice(0, limits.node.cacheEntriesReported) };
+  }
+
+  /** Evicts games that nobody plays, the least worth first, until saves have room on the disk; returns whether any went. */
+  relieve(): Promise<boolean> {
+    const relieving = this.#pumping.then(() => this.#room.relieve());
+    // Downloads that begin meanwhile wait for it, whatever becomes of it.
+    this.#pumping = relieving.then(() => undefined, () => undefined);
+    return relieving;
   }
 
   /** Ends the downloads; what they wrote is removed at the next start if not now. */
@@ -170,7 +188,7 @@ export class ContentCache {
   async #begin(wanted: Wanted): Promise<void> {
     const { digest, source, isForLaunch } = wanted;
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
-    if (!await this.#makeRoom(reservedBytes, wanted)) {
+    if (!await this.#room.make(reservedBytes, wanted, this.#failed.lastFailure(digest)?.ranOut === true)) {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
       this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
       return;
@@ -235,11 +253,16 @@ export class ContentCache {
     });
   }
 
-  /** Returns bytes per second: a launch is not limited, and a fill keeps to its rate and pauses while a launch needs the line. */
+  /**
+   * Returns bytes per second: a launch is not limited, and a fill pauses while a launch needs the line, and keeps to a rate while a game is played:
+   * what is fetched is unpacked and written at once, so that this bounds processor and disk as well.
+   */
   #rateOf({ digest, isForLaunch }: Download): number | undefined {
     if (isForLaunch) return undefined;
     if (this.#downloads.list().some((other) => other.isForLaunch)) return 0;
-    return this.#wants.desired(digest)?.bytesPerSecond;
+    const { fillBytesPerSecond, isPlayed } = this.#options;
+    const rates = [this.#wants.desired(digest)?.bytesPerSecond ?? 0, isPlayed() ? fillBytesPerSecond : 0].filter((rate) => rate > 0);
+    return rates.length === 0 ? undefined : Math.min(...rates);
   }
 
   #fail(digest: string, failure: Failure): void {
@@ -266,53 +289,13 @@ export class ContentCache {
     if (!this.#stopping.signal.aborted) this.#retryTimer = this.#options.clock.setTimer(ms, () => this.#pump());
   }
 
-  async #makeRoom(bytes: number, wanted: Wanted): Promise<boolean> {
-    this.#disk = await this.#options.readDiskSpace();
-    const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority };
-    const room = { usedBytes: this.#usedBytes(), budgetBytes: this.#budget(), diskFreeBytes: this.#disk.freeBytes - this.#downloads.reservedBytes };
-    const victims = chooseVictims(this.#evictables(), request, room);
-    for (const { digest } of victims ?? []) {
-      // A session may have asked for it, or a policy have pinned it, while the one before was removed: what to give up is chosen anew.
-      if (!this.#evictables().some((version) => version.digest === digest && !version.isInUse && !version.isPinned)) return this.#makeRoom(bytes, wanted);
-      await this.#evict(digest);
-    }
-    return victims !== undefined;
-  }
-
-  async #evict(digest: string): Promise<void> {
-    await this.#unpacked.remove(digest);
-    this.#options.metrics.evicted();
-    this.#options.logger.info({ digest }, "A game was evicted to make room.");
-    this.#tell(digest);
-  }
-
-  #evictables(): Evictable[] {
-    const inUse = new Set([...this.#usedDigests(), ...this.#unpacked.recentlyUsed()]);
-    return this.#unpacked.list().map(({ digest, bytes, lastUsedMs }) => {
-      const desired = this.#wants.desired(digest);
-      return { digest, bytes, lastUsedMs, priority: desired?.priority, isPinned: desired?.pinned ?? false, isInUse: inUse.has(digest) };
-    });
-  }
-
-  #usedDigests(): Set<string> {
-    return new Set([...this.#options.inUse(), ...this.#wants.demanded()]);
-  }
-
   /** Returns what is wanted and not there yet. */
   #wanted(): Wanted[] {
     return this.#wants.list().filter(({ digest }) => !this.#unpacked.has(digest));
   }
 
-  #budget(): number {
-    return budgetBytes(this.#options.budgetBytes, this.#disk);
-  }
-
-  #usedBytes(): number {
-    return this.#unpacked.bytes + this.#downloads.reservedBytes;
-  }
-
   #entries(): CacheEntry[] {
-    const inUse = this.#usedDigests();
+    const inUse = this.#room.inUse();
     const others = this.#wanted().map(({ digest }) => wantedEntry(digest, this.stateOf(digest), inUse.has(digest)));
     return [...this.#unpacked.list().map((version) => unpackedEntry(version, inUse.has(version.digest))), ...others];
   }

@@ -1,3 +1,5 @@
+import { limits } from "#contracts/limits.ts";
+
 /** A version on the node, as far as eviction cares. */
 export interface Evictable {
   digest: string;
@@ -14,6 +16,8 @@ export interface RoomRequest {
   bytes: number;
   /** Undefined for a launch, which may push out anything not in use; a fill only what matters less than itself. */
   priority: number | undefined;
+  /** The file system was full the last time, though bytes were enough: inodes may lack. Then one version goes, if any may. */
+  ranOut?: boolean;
 }
 
 /** Room that there is. */
@@ -27,26 +31,39 @@ export interface Room {
 /** Above the high mark, space is made down to the low one, so that not each download has to. */
 const highWatermark = 0.9;
 const lowWatermark = 0.8;
-/** Left free on the file system for saves and the agent itself. */
+/** Left free on the file system for saves and the agent itself by a launch; a fill leaves as much as sessions need for their saves, lest it take its own node out of service. */
 export const reserveBytes = 64 * 1024 * 1024;
 
 /** Returns the versions to remove so that the request fits, never one that is in use; undefined when it cannot fit. */
 export function chooseVictims(versions: readonly Evictable[], request: RoomRequest, room: Room): Evictable[] | undefined {
   const { budgetBytes } = room;
-  const deficit = Math.max(room.usedBytes + request.bytes - budgetBytes, request.bytes + reserveBytes - room.diskFreeBytes);
-  const isCrowded = deficit > 0 || room.usedBytes + request.bytes > highWatermark * budgetBytes;
+  const reserve = request.priority === undefined ? reserveBytes : limits.node.enoughFreeBytes;
+  const deficit = Math.max(room.usedBytes + request.bytes - budgetBytes, request.bytes + reserve - room.diskFreeBytes);
+  const isCrowded = deficit > 0 || request.ranOut === true || room.usedBytes + request.bytes > highWatermark * budgetBytes;
   if (!isCrowded) return [];
   const wanted = Math.max(deficit, room.usedBytes + request.bytes - lowWatermark * budgetBytes);
   const victims: Evictable[] = [];
   let freed = 0;
   for (const version of byWorth(versions.filter((version) => mayEvict(version, request)))) {
-    if (freed >= wanted) break;
+    const isNeeded = freed < deficit || (request.ranOut === true && victims.length === 0);
     // Beyond what is needed only what nobody wants is given up.
-    if (freed >= deficit && version.priority !== undefined) break;
+    if (!isNeeded && (freed >= wanted || version.priority !== undefined)) break;
     victims.push(version);
     freed += version.bytes;
   }
   return freed >= deficit ? victims : undefined;
+}
+
+/** Returns the versions to give up so that so many bytes get free, or all that may go where those are fewer; one at least, as it may be inodes that lack. */
+export function chooseRelief(versions: readonly Evictable[], missingBytes: number): Evictable[] {
+  const victims: Evictable[] = [];
+  let freed = 0;
+  for (const version of byWorth(versions.filter(({ isInUse, isPinned }) => !isInUse && !isPinned))) {
+    if (victims.length > 0 && freed >= missingBytes) break;
+    victims.push(version);
+    freed += version.bytes;
+  }
+  return victims;
 }
 
 function mayEvict(version: Evictable, request: RoomRequest): boolean {

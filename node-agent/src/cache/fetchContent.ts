@@ -3,6 +3,7 @@ import { contentReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { gameArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import type { Clock } from "#runtime/clock.ts";
+import { isDiskFull } from "../disk/diskFull.ts";
 import type { TreeStyle } from "../unpack/treeWriter.ts";
 import { UnverifiedArchive, unpackArchive } from "../unpack/unpack.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../objectStore/errors.ts";
@@ -91,6 +92,6 @@ function describeFailure(error: unknown, etag: string | undefined): Failure {
   if (error instanceof UnverifiedArchive) return { ...failure, reason: contentReasons.archiveRefused };
   if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: contentReasons.sourceMissing };
   if (isObjectStoreUnreachable(error)) return { ...failure, reason: contentReasons.storeUnreachable };
-  const isFull = error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
-  return { ...failure, reason: isFull ? contentReasons.insufficientSpace : contentReasons.downloadFailed };
+  if (isDiskFull(error)) return { ...failure, message: `The node's disk was full before the game was unpacked: ${message}`, reason: contentReasons.insufficientSpace, ranOut: true };
+  return { ...failure, reason: contentReasons.downloadFailed };
 }

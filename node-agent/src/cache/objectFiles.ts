@@ -32,10 +32,10 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
   const manifestPath = (directory: string): string => `${directory}/manifest.json`;
 
   async function load(): Promise<StoredObject[]> {
-    // What a former process left half done is worth nothing: it was never published.
-    await rm(paths.temporary, { recursive: true, force: true });
     await mkdir(paths.objects, { recursive: true, mode: 0o755 });
-    await mkdir(paths.temporary, { mode: 0o700 });
+    await mkdir(paths.temporary, { recursive: true, mode: 0o700 });
+    // What a former process left half done is worth nothing: it was never published. The folder itself stays, as a full disk has no room for a new one.
+    for (const name of await readdir(paths.temporary)) await rm(`${paths.temporary}/${name}`, { recursive: true, force: true });
     const found: StoredObject[] = [];
     for (const name of await readdir(paths.objects)) {
       const object = await inspect(name);

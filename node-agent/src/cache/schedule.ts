@@ -8,6 +8,7 @@ export interface Wanted {
   isForLaunch: boolean;
   /** Of the policy that wants it; launches go before all. */
   priority: number;
+  isPinned: boolean;
 }
 
 /** A download under way. */
@@ -21,13 +22,13 @@ export interface Running {
 const launchesAtOnce = 4;
 const fillsAtOnce = 1;
 
-/** Returns what to start now: launches in the order asked for, beside whatever fill is running; else one fill, the highest priority first. */
+/** Returns what to start now: launches in the order asked for, beside whatever fill is running; else one fill, the highest priority first, and of these a pinned one. */
 export function chooseDownloads(wanted: readonly Wanted[], running: readonly Running[]): Wanted[] {
   const idle = wanted.filter(({ digest }) => !running.some((other) => other.digest === digest));
   const launchesRunning = running.filter(({ isForLaunch }) => isForLaunch).length;
   const launches = idle.filter(({ isForLaunch }) => isForLaunch).slice(0, Math.max(0, launchesAtOnce - launchesRunning));
   const isBusy = launches.length > 0 || launchesRunning > 0;
-  const fills = idle.filter(({ isForLaunch }) => !isForLaunch).sort((left, right) => right.priority - left.priority);
+  const fills = idle.filter(({ isForLaunch }) => !isForLaunch).sort((left, right) => right.priority - left.priority || Number(right.isPinned) - Number(left.isPinned));
   const fillsRunning = running.length - launchesRunning;
   return isBusy ? launches : fills.slice(0, Math.max(0, fillsAtOnce - fillsRunning));
 }

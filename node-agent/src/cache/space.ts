@@ -1,15 +1,25 @@
 import { statfs } from "node:fs/promises";
+import { limits } from "#contracts/limits.ts";
 
-/** Bytes of the file system that holds the cache. */
+/** What the file system that holds the cache has. */
 export interface DiskSpace {
   totalBytes: number;
   freeBytes: number;
+  /** Inodes: files and folders that may still be made. Infinity on file systems that do not count them. */
+  freeFiles: number;
 }
 
 /** Returns how large the path's file system is, and how much of it an unprivileged user may still take. */
 export async function readDiskSpace(path: string): Promise<DiskSpace> {
-  const { bsize, blocks, bavail } = await statfs(path);
-  return { totalBytes: bsize * blocks, freeBytes: bsize * bavail };
+  const { bsize, blocks, bavail, files, ffree } = await statfs(path);
+  return { totalBytes: bsize * blocks, freeBytes: bsize * bavail, freeFiles: files === 0 ? Number.POSITIVE_INFINITY : ffree };
+}
+
+/** Returns what the disk has too little of for the saves of sessions; between the two bounds it stays as it was, so that a few files do not turn it back and forth. */
+export function shortageOf({ freeBytes, freeFiles }: DiskSpace, wasShort: boolean): "bytes" | "files" | undefined {
+  const { minFreeBytes, enoughFreeBytes, minFreeFiles, enoughFreeFiles } = limits.node;
+  if (freeBytes < (wasShort ? enoughFreeBytes : minFreeBytes)) return "bytes";
+  return freeFiles < (wasShort ? enoughFreeFiles : minFreeFiles) ? "files" : undefined;
 }
 
 /** Returns the configured budget, or 80 % of the file system when it is 0. */

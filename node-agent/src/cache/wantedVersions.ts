@@ -37,11 +37,12 @@ export class WantedVersions {
   /** Returns each version once; a session's demand counts as a launch, at the policy's priority. */
   list(): Wanted[] {
     const wanted = new Map<string, Wanted>();
-    for (const { digest, source, priority, hold } of this.#desired) {
-      if (!hold) wanted.set(digest, { digest, source, isForLaunch: false, priority });
+    for (const { digest, source, priority, pinned, hold } of this.#desired) {
+      if (!hold) wanted.set(digest, { digest, source, isForLaunch: false, priority, isPinned: pinned });
     }
     for (const source of this.#demands.values()) {
-      wanted.set(source.sha256, { digest: source.sha256, source, isForLaunch: true, priority: wanted.get(source.sha256)?.priority ?? 0 });
+      const { priority = 0, isPinned = false } = wanted.get(source.sha256) ?? {};
+      wanted.set(source.sha256, { digest: source.sha256, source, isForLaunch: true, priority, isPinned });
     }
     return [...wanted.values()];
   }

@@ -11,6 +11,8 @@ export interface NodeChecksOptions {
   intervalMs: number;
   /** By how much this machine's clock differs from the API server's; undefined before that has told the time. */
   clockOffsetMs: () => number | undefined;
+  /** Removes what the node can do without, for want of space; returns whether there was anything. */
+  makeSpace: () => Promise<boolean>;
   clock: Clock;
   logger: Logger;
   /** Called when a check came out otherwise than before. */
@@ -53,7 +55,7 @@ export class NodeChecks {
   async #look(): Promise<void> {
     const { root, logger, onChange } = this.#options;
     try {
-      this.#ofRoot = await checkRoot(root, this.#known.get("SpaceLeft") !== "False");
+      this.#ofRoot = await this.#checkRoot();
     } catch (error) {
       logger.warn({ err: error, root }, "The folder of games and saves could not be checked; it is tried again.");
     }
@@ -64,6 +66,15 @@ export class NodeChecks {
       if (status === "False") logger.warn({ check: type, reason: message }, "A check of the node fails: it takes no sessions until that is repaired.");
     }
     if (!isFirst && changed.length > 0) onChange();
+  }
+
+  /** A node that has games to give up does so before it says that it has no space for saves. */
+  async #checkRoot(): Promise<ConditionUpdate[]> {
+    const { root, makeSpace } = this.#options;
+    const hadSpace = this.#known.get("SpaceLeft") !== "False";
+    const found = await checkRoot(root, hadSpace);
+    const isShort = found.some(({ type, status }) => type === "SpaceLeft" && status === "False");
+    return isShort && await makeSpace() ? checkRoot(root, hadSpace) : found;
   }
 }
 

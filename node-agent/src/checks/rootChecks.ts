@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { rootExecutableReasons, rootWritableReasons, spaceLeftReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import type { ConditionUpdate } from "#kube/conditions.ts";
-import { readDiskSpace } from "../cache/space.ts";
+import { readDiskSpace, shortageOf } from "../cache/space.ts";
 
 /** The file by which the root is tried. One agent at a time holds the root, so it may have one name. */
 const probeName = ".check";
@@ -52,13 +52,16 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Between the two bounds it stays as it was, so that a few files do not turn it back and forth. */
 async function checkSpace(root: string, hadSpace: boolean): Promise<ConditionUpdate> {
-  const { freeBytes } = await readDiskSpace(root);
-  const { minFreeBytes, enoughFreeBytes } = limits.node;
-  if (freeBytes >= (hadSpace ? minFreeBytes : enoughFreeBytes)) {
-    return { type: "SpaceLeft", status: "True", reason: spaceLeftReasons.enoughSpace, message: `${minFreeBytes / mebibyte} MiB or more are free for saves.` };
+  const { minFreeBytes, enoughFreeBytes, minFreeFiles, enoughFreeFiles } = limits.node;
+  const type = "SpaceLeft";
+  const shortage = shortageOf(await readDiskSpace(root), !hadSpace);
+  if (shortage === undefined) return { type, status: "True", reason: spaceLeftReasons.enoughSpace, message: `${minFreeBytes / mebibyte} MiB or more are free for saves.` };
+  const remedy = "what is not Joypod's there, or a lower gameNodes.cacheBudgetBytes.";
+  if (shortage === "bytes") {
+    const message = `Less than ${minFreeBytes / mebibyte} MiB were free at ${root}. Make room until there are ${enoughFreeBytes / mebibyte} MiB: ${remedy}`;
+    return { type, status: "False", reason: spaceLeftReasons.tooLittleSpace, message };
   }
-  const message = `Less than ${minFreeBytes / mebibyte} MiB were free at ${root}. Make room until there are ${enoughFreeBytes / mebibyte} MiB: what is not Joypod's there, or a lower gameNodes.cacheBudgetBytes.`;
-  return { type: "SpaceLeft", status: "False", reason: spaceLeftReasons.tooLittleSpace, message };
+  const message = `Less than ${minFreeFiles} inodes were free at ${root}. Remove files until there are ${enoughFreeFiles} (df --inodes): ${remedy}`;
+  return { type, status: "False", reason: spaceLeftReasons.tooFewInodes, message };
 }

@@ -1,11 +1,10 @@
 import { lstat, mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { objectName } from "#contracts/crd/schema.ts";
-import { spoolNames } from "#contracts/nodeLayout.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { KeptFolders } from "../disk/keptFolders.ts";
 import type { TreeRemover } from "../disk/treeRemover.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";
-import { makePackedFolder } from "../spool/orderRestore.ts";
+import { isRestoreOrdered, makePackedFolder } from "../spool/orderRestore.ts";
 import { SessionRecord } from "./record.ts";
 
 /** The session folders on the node's disk. */
@@ -16,7 +15,7 @@ export interface SessionFiles {
   read(gameSession: string): Promise<SessionRecord | undefined>;
   /** Replaces the record whole, through to the disk, and makes the packer's folder with the first one. */
   write(record: SessionRecord): Promise<void>;
-  /** Returns whether the packer has its order. */
+  /** Returns whether the packer has its order, whole. */
   isOrdered(gameSession: string): Promise<boolean>;
   /** Returns the saves' folder of a session of the previous release; undefined when there is none. */
   formerSaves(gameSession: string): Promise<string | undefined>;
@@ -78,7 +77,7 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
 
   async function write(record: SessionRecord): Promise<void> {
     const directory = folder(record.gameSession);
-    await mkdir(directory, { recursive: true, mode: 0o755 });
+    const isNew = await mkdir(directory, { recursive: true, mode: 0o755 }) !== undefined;
     const draft = `${directory}/session.json.new`;
     const handle = await open(draft, "w", 0o600);
     try {
@@ -88,14 +87,15 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
       await handle.close();
     }
     await rename(draft, recordPath(record.gameSession));
-    await syncDirectory(directory);
     await makePackedFolder(directory);
+    await syncDirectory(directory);
+    if (isNew) await syncDirectory(paths.sessions);
   }
 
   return {
     load, read, write, folder,
     packedFolder: (gameSession) => paths.packed(gameSession),
-    isOrdered: (gameSession) => isFile(`${folder(gameSession)}/${spoolNames.order}`),
+    isOrdered: (gameSession) => isRestoreOrdered(folder(gameSession)),
     formerSaves: async (gameSession) => {
       const saves = `${folder(gameSession)}/save`;
       return await isFolder(saves) ? saves : undefined;

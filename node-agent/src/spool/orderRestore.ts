@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { chmod, chown, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { limits } from "#contracts/limits.ts";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
-import type { RestoreOrder, SaveRequest } from "#contracts/spool.ts";
+import { RestoreOrder, type SaveRequest } from "#contracts/spool.ts";
 import type { Clock } from "#runtime/clock.ts";
 import { ChecksumMismatch, ObjectStoreError } from "../objectStore/errors.ts";
 import type { ObjectLocation, ObjectStore } from "../objectStore/objectStore.ts";
@@ -40,6 +40,19 @@ export async function orderRestore(options: OrderOptions): Promise<void> {
   await rename(draft, `${sessionFolder}/${spoolNames.order}`);
 }
 
+/**
+ * Returns whether the packer has its order, whole. The order need not reach the disk before it counts, so that a loss of power may leave the names
+ * of order and archive without all their bytes: then it is to be given anew.
+ */
+export async function isRestoreOrdered(sessionFolder: string): Promise<boolean> {
+  try {
+    const { save } = RestoreOrder.parse(JSON.parse(await readFile(`${sessionFolder}/${spoolNames.order}`, "utf8")));
+    return save === undefined || (await stat(`${sessionFolder}/${spoolNames.orderedArchive}`)).size === save.bytes;
+  } catch {
+    return false;
+  }
+}
+
 /** Asks the packer for a save of the state after `requestedAt`; asking the same again changes nothing. */
 export async function requestSave(sessionFolder: string, uid: string, requestedAt: string): Promise<void> {
   const path = `${sessionFolder}/${spoolNames.request}`;
@@ -68,11 +81,14 @@ async function fetchArchive({ sessionFolder, objectStore, clock, random, signal 
   throw new ChecksumMismatch(sha256, actual);
 }
 
-/** Writes a file that everybody may read. It need not reach the disk: a loss of power ends the pod that it is for. */
+/** Writes a file that everybody may read, or leaves none. It need not reach the disk: a loss of power ends the pod that it is for. */
 async function writeReadable(path: string, fill: (write: (bytes: Buffer) => Promise<void>) => Promise<void>): Promise<void> {
   const file = await open(path, "w", 0o444);
   try {
     await fill(async (bytes) => file.writeFile(bytes));
+  } catch (error) {
+    await rm(path, { force: true }); // Half a save would hold the room that a full disk lacks.
+    throw error;
   } finally {
     await file.close();
   }

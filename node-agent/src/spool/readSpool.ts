@@ -24,14 +24,18 @@ const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NO
 /** Reads what the packer has said of this session; files of another session of the name count as absent. Throws SpoolUnreadable. */
 export async function readSpool(sessionFolder: string, uid: string): Promise<Spool> {
   const [report, manifest] = await Promise.all([
-    readWord(`${sessionFolder}/${spoolNames.report}`, RestoreReport, uid), readWord(`${sessionFolder}/${spoolNames.manifest}`, SpoolManifest, uid),
+    // A launch does not wait for the report to reach the disk, so that a loss of power may leave its name alone. It was written all the same: a game may have run.
+    readWord(`${sessionFolder}/${spoolNames.report}`, RestoreReport, uid, { version: 1, uid }),
+    readWord(`${sessionFolder}/${spoolNames.manifest}`, SpoolManifest, uid),
   ]);
   return { ...report && { report }, ...manifest && { manifest } };
 }
 
-async function readWord<T extends { uid: string }>(path: string, schema: z.ZodType<T>, uid: string): Promise<T | undefined> {
+/** An empty file is read as `whenEmpty`, where that is something. */
+async function readWord<T extends { uid: string }>(path: string, schema: z.ZodType<T>, uid: string, whenEmpty?: T): Promise<T | undefined> {
   const text = await readBounded(path);
   if (text === undefined) return undefined;
+  if (text === "" && whenEmpty !== undefined) return whenEmpty;
   const parsed = schema.safeParse(parseJson(text, path));
   if (!parsed.success) throw new SpoolUnreadable(`${path} is not as its schema says`, parsed.error);
   return parsed.data.uid === uid ? parsed.data : undefined;

@@ -52,6 +52,14 @@ export class FillPlan {
     return this.#current().wanted.get(nodeName) ?? [];
   }
 
+  /** Returns the current versions of pinned games that the policies ask of the node, whenever its turn to fetch them comes; those of suspended fills never come. */
+  pinnedOn(nodeName: string): readonly DesiredContent[] {
+    const caches = this.#deps.cluster.gameCaches.list().filter(({ spec }) => spec.pinned && !spec.suspend);
+    const current = new Set(caches.map(({ spec }) => spec.source.sha256));
+    const pinned = this.wantedOn(nodeName).filter((content) => content.pinned && current.has(content.digest));
+    return [...new Map(pinned.map((content) => [content.digest, content])).values()];
+  }
+
   #current(): Plan {
     const { cluster, heartbeats, clock } = this.#deps;
     const known = this.#plan;

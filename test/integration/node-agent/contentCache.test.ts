@@ -139,6 +139,16 @@ describe("ContentCache", function () {
     expect(getsOf(source)).to.have.length(1);
   });
 
+  it("lifts the limit of a running fill when the last session leaves the node", async () => {
+    const source = await aGame();
+    const cache = await aCache({ fillBytesPerSecond: 1024 });
+    fixture.isPlayed = true;
+    cache.setDesired([desired(source)]);
+    await eventually(() => cache.stateOf(source.sha256)?.state === "Downloading", { what: "the fill to run" });
+    fixture.isPlayed = false;
+    await isReady(cache, source);
+  });
+
   it("fills by priority, one at a time, and skips games on hold", async () => {
     const [low, high, held] = [await aGame(1000), await aGame(1000), await aGame(1000)];
     const cache = await aCache();

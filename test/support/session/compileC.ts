@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const supervisorFolder = join(root, "images/session/supervisor");
 const strict = ["-O2", "-Wall", "-Wextra", "-Werror"];
-const install = "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests of the game's supervisor compile it.";
+const install = "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests compile programs with them.";
 
 /** Compiles the supervisor as its image does; returns the path of the program, which any user may run. */
 export async function compileSupervisor(): Promise<string> {
@@ -21,6 +21,11 @@ export async function compileSupervisor(): Promise<string> {
 export function compileFilterExport(): Promise<string> {
   const sources = [join(root, "test/support/session/exportFilter.c"), join(supervisorFolder, "systemCallFilter.c")];
   return compile("exportFilter", ["-static", "-I", supervisorFolder, ...sources, "-lseccomp"]);
+}
+
+/** Compiles the program that takes the power from a file system. */
+export function compileShutdown(): Promise<string> {
+  return compile("shutdown", ["-static", join(root, "test/support/disks/shutdown.c")]);
 }
 
 /** Compiles a game of one source file in this folder. */

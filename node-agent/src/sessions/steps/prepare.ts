@@ -7,14 +7,28 @@ import {
 import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/eventRecorder.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
+import { isDiskFull } from "../../disk/diskFull.ts";
 import { orderRestore } from "../../spool/orderRestore.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
-/** Makes the game's files ready and orders the restore of the save. Where both are quick they are reported together, in one write. */
+/** Makes the game's files ready and orders the restore of the save; says so when the disk has no room for that. */
 export const prepare: Step = async (context) => {
+  try {
+    return await prepareFiles(context);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    const { deps: { reporter, events, node }, session, signal } = context;
+    const full: Finding = { type: "ContentReady", status: "False", reason: contentReasons.insufficientSpace, message: "The node's disk is full: there is no room for the session's own files." };
+    if (await reporter.report(session, [full], undefined, signal)) events.record(session, eventOf([full], node));
+    return { requeueAfterMs: retryMs };
+  }
+};
+
+/** Where game and save are quick they are reported together, in one write. */
+const prepareFiles: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
   // Before the order, so that no report of the packer is missed.

@@ -5,16 +5,21 @@ import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
 import { findCondition, setCondition, type ConditionUpdate } from "#kube/conditions.ts";
+import type { Stored } from "#kube/object.ts";
 import { gpuSharingOf } from "../../gpu/nodeDevices.ts";
 import { healthOf, type NodeHealth } from "../../nodes/nodeHealth.ts";
 import { addressesOf } from "../../nodes/addresses.ts";
 import { checksOf, failedCheck, type CheckRules } from "../../nodes/nodeChecks.ts";
+import { filledOf } from "../../nodes/nodeFill.ts";
 import { isGameNode, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
 
 /** Everything that is observed about one game node in a pass. */
 export interface NodeWorld {
   node: Node | undefined;
-  gameNode: GameNode | undefined;
+  gameNode: Stored<GameNode> | undefined;
+  /** Current versions of pinned games that the policies ask of the node. */
+  pinned: readonly DesiredContent[];
+  fillDeadlineMs: number;
   hasHeartbeat: boolean;
   /** What the node's sessions have to expect: Lost, or else by both signals. */
   health: NodeHealth;
@@ -56,7 +61,7 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
   const addresses = { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) };
   return {
     observedGeneration,
-    conditions: [readyOf(world), drainingOf(action), lostOf(world), ...node ? [gpuNotSharedOf(node, rules)] : [], ...checks].reduce<Condition[]>(
+    conditions: [readyOf(world), drainingOf(action), lostOf(world), filledOf(world), ...node ? [gpuNotSharedOf(node, rules)] : [], ...checks].reduce<Condition[]>(
       (known, finding) => setCondition<Condition>(known, { ...finding, observedGeneration }, now), own),
     capacity: {
       slots: node ? slotsOf(node, rules) : 0,
@@ -106,7 +111,7 @@ function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
   return { type: "GpuNotShared", ...gpuSharingOf(node, gpu) };
 }
 
-/** Returns whether the status differs from the GameNode's; `used`: only in what sessions take, or other pods leave to them, or in the spec that was seen. */
+/** Returns whether the status differs from the GameNode's; `used`: only in what sessions take, or other pods leave to them, how far a new node's games are, or in the spec that was seen. */
 export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "major" {
   const before = gameNode?.status;
   const essence = (status: GameNodeStatus | undefined) => {
@@ -115,7 +120,7 @@ export function differenceOf(gameNode: GameNode | undefined, after: OperatorNode
   };
   if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
   const isSame = before?.capacity?.used === after.capacity?.used && isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered)
-    && before?.observedGeneration === after.observedGeneration;
+    && findCondition(before?.conditions, "Filled")?.message === findCondition(after.conditions, "Filled")?.message && before?.observedGeneration === after.observedGeneration;
   return isSame ? "none" : "used";
 }
 

@@ -22,6 +22,7 @@ import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { hasPendingSave } from "../../nodes/occupancy.ts";
 import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, type NodeWorld } from "./decide.ts";
+import { fillEndsInMs } from "../../nodes/nodeFill.ts";
 import type { CheckRules } from "../../nodes/nodeChecks.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
 
@@ -40,6 +41,8 @@ export interface NodeDeps {
   loads: NodeLoads;
   otherRequests: OtherRequests;
   podOverhead: PodResources;
+  /** Time that a new node is given to get its pinned games. */
+  fillDeadlineMs: number;
   clock: Clock;
   /** Spaces writes that only count sessions. */
   usedThrottle: Throttle;
@@ -70,10 +73,11 @@ export function createNodeReconciler(deps: NodeDeps) {
     }
     const gameNode = await applyDesired(node, deps, signal);
     if (foreignBecause(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
-    const waitMs = await reportStatus({ ...world, gameNode }, action, deps, signal);
+    const waitMs = await reportStatus({ ...world, gameNode, pinned: deps.fillPlan.pinnedOn(name) }, action, deps, signal);
     await labelForAgent(node, agentLabelValueOf(deps.installation), deps, signal);
     const silentMs = deps.nodeLosses.isSilent(name) ? silentRetryMs : 0;
-    return requeue([waitMs, deps.heartbeats.staleInMs(name), silentMs]);
+    const fillMs = fillEndsInMs(deps.cluster.gameNodes.get(name), deps.fillDeadlineMs, deps.clock.now());
+    return requeue([waitMs, deps.heartbeats.staleInMs(name), silentMs, fillMs]);
   };
 }
 
@@ -84,10 +88,13 @@ function leaveAlone(node: Stored<Node> | undefined, gameNode: Stored<GameNode>, 
   return { requeueAfterMs: takenRetryMs };
 }
 
-function observe(name: string, node: Node | undefined, { cluster, heartbeats, nodeLosses, loads, otherRequests, podOverhead, rules, clock }: NodeDeps): NodeWorld {
+function observe(name: string, node: Node | undefined, { cluster, heartbeats, nodeLosses, loads, otherRequests, podOverhead, rules, fillDeadlineMs, clock }: NodeDeps): NodeWorld {
   return {
     node,
     gameNode: cluster.gameNodes.get(name),
+    // The plan counts a node that is new once it has a GameNode.
+    pinned: [],
+    fillDeadlineMs,
     hasHeartbeat: heartbeats.isFresh(name),
     health: nodeLosses.healthOf(name),
     used: loads.on(name).slots,

@@ -9,6 +9,7 @@ import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
 import { failedCheck } from "../../nodes/nodeChecks.ts";
+import { isFilling } from "../../nodes/nodeFill.ts";
 import { isGameNode, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
 import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
@@ -121,7 +122,7 @@ export class Assignments {
       const slots = slotsOf(node, config);
       const load = addShares(loads.on(name, key), unseen.get(name) ?? noShare);
       const left = subtractShares({ slots, ...(offeredBy(node, otherRequests.on(name)) ?? unlimited) }, load);
-      return [{ nodeName: name, slots, used: load.slots, left, content: content === "Queued" ? "Downloading" : content }];
+      return [{ nodeName: name, slots, used: load.slots, left, content: content === "Queued" ? "Downloading" : content, isFilling: isFilling(status?.conditions) }];
     });
   }
 

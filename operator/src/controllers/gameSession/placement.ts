@@ -11,11 +11,13 @@ export interface Candidate {
   left: PodResources;
   /** Whether the node holds the version that is to be played. */
   content: "Ready" | "Downloading" | "Absent" | "Failed";
+  /** The node is new and has yet to get its pinned games. */
+  isFilling: boolean;
 }
 
 const contentOrder = { Ready: 0, Downloading: 1, Absent: 2, Failed: 3 } as const;
 
-/** Returns the best node that has room: one that holds the game first, then the least loaded, then by name; undefined when none has room. */
+/** Returns the best node that has room: a new one that is being filled last; one that holds the game first, then the least loaded, then by name; undefined when none has room. */
 export function chooseNode<C extends Candidate>(candidates: readonly C[], needed: NodeShare): C | undefined {
   return candidates.filter((candidate) => lackOn(candidate, needed) === undefined).sort(byPreference)[0];
 }
@@ -59,7 +61,8 @@ function mebibytesOf({ memoryBytes }: PodResources): string {
 }
 
 function byPreference(a: Candidate, b: Candidate): number {
-  return contentOrder[a.content] - contentOrder[b.content]
+  return Number(a.isFilling) - Number(b.isFilling)
+    || contentOrder[a.content] - contentOrder[b.content]
     || a.used / a.slots - b.used / b.slots
     || a.used - b.used
     || (a.nodeName < b.nodeName ? -1 : 1);

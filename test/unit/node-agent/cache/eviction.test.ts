@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { chooseVictims, reserveBytes, type Evictable } from "#node-agent/cache/eviction.ts";
+import { limits } from "#contracts/limits.ts";
+import { chooseRelief, chooseVictims, reserveBytes, type Evictable } from "#node-agent/cache/eviction.ts";
 
 function aVersion(digest: string, overrides: Partial<Evictable> = {}): Evictable {
   return { digest, bytes: 10, priority: 0, isPinned: false, lastUsedMs: 0, isInUse: false, ...overrides };
@@ -45,5 +46,32 @@ describe("chooseVictims", () => {
     const versions = [aVersion("a")];
     expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal(["a"]);
     expect(chooseVictims(versions, launch(30), room(10, 2 ** 40, reserveBytes + 5))).to.equal(undefined);
+  });
+
+  it("leaves what sessions need for their saves, when it makes room for a fill", () => {
+    const { enoughFreeBytes } = limits.node;
+    expect(chooseVictims([], fill(10, 5), room(10, 2 ** 40, enoughFreeBytes + 10))).to.deep.equal([]);
+    expect(chooseVictims([], fill(10, 5), room(10, 2 ** 40, enoughFreeBytes + 9))).to.equal(undefined);
+    expect(chooseVictims([], launch(10), room(10, 2 ** 40, enoughFreeBytes + 9))).to.deep.equal([]);
+  });
+
+  it("gives one version up where the disk was full in spite of bytes enough, if one may go", () => {
+    const again = { ...launch(10), ranOut: true };
+    expect(digests(chooseVictims([aVersion("late", { lastUsedMs: 9 }), aVersion("early")], again, room(20)))).to.deep.equal(["early"]);
+    expect(chooseVictims([aVersion("pinned", { isPinned: true })], again, room(20))).to.deep.equal([]);
+  });
+});
+
+describe("chooseRelief", () => {
+  const versions = [aVersion("wanted", { priority: 5 }), aVersion("pinned", { isPinned: true }), aVersion("used", { isInUse: true }), aVersion("unwanted", { priority: undefined })];
+
+  it("gives up what is worth least until there is enough, and never what is in use or pinned", () => {
+    expect(digests(chooseRelief(versions, 10))).to.deep.equal(["unwanted"]);
+    expect(digests(chooseRelief(versions, 11))).to.deep.equal(["unwanted", "wanted"]);
+    expect(digests(chooseRelief(versions, 1000))).to.deep.equal(["unwanted", "wanted"]);
+  });
+
+  it("gives one up where bytes are enough, as inodes lack", () => {
+    expect(digests(chooseRelief(versions, 0))).to.deep.equal(["unwanted"]);
   });
 });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { chooseDownloads, type Wanted } from "#node-agent/cache/schedule.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 
-const fill = (digest: string, priority = 0): Wanted => ({ digest, source: anArchiveSource(), isForLaunch: false, priority });
+const fill = (digest: string, priority = 0): Wanted => ({ digest, source: anArchiveSource(), isForLaunch: false, priority, isPinned: false });
 const launch = (digest: string): Wanted => ({ ...fill(digest), isForLaunch: true });
 const chosen = (...parameters: Parameters<typeof chooseDownloads>): string[] => chooseDownloads(...parameters).map(({ digest }) => digest);
 
@@ -10,6 +10,11 @@ describe("chooseDownloads", () => {
   it("starts one fill, the highest priority first", () => {
     expect(chosen([fill("a", 1), fill("b", 3), fill("c", 2)], [])).to.deep.equal(["b"]);
     expect(chosen([fill("a")], [{ digest: "b", isForLaunch: false }])).to.deep.equal([]);
+  });
+
+  it("fills a pinned game before others of its priority", () => {
+    expect(chosen([fill("a"), { ...fill("b"), isPinned: true }, fill("c")], [])).to.deep.equal(["b"]);
+    expect(chosen([fill("a", 1), { ...fill("b"), isPinned: true }], [])).to.deep.equal(["a"]);
   });
 
   it("starts launches beside a running fill, and no fill beside a launch", () => {

@@ -3,7 +3,7 @@ import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { FillPlan } from "#operator/content/fillPlan.ts";
 import { Heartbeats } from "#operator/nodes/nodeHealth.ts";
 import type { GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { aGameCache } from "#test/factories/gameCache.ts";
+import { aGameCache, anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry, aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
 import { aSessionPod } from "#test/factories/sessionPod.ts";
@@ -50,6 +50,14 @@ describe("FillPlan", () => {
     report("a", 10, entries("Downloading", 60));
     report("b", 10);
     expect(plan.wantedOn("b")).to.equal(before);
+  });
+
+  it("tells which pinned games a node is to hold in the end, whosever turn it is", () => {
+    const [pinned, older, suspended] = ["c".repeat(64), "d".repeat(64), "e".repeat(64)];
+    const rollout = { maxParallelNodes: 1 };
+    cluster.gameCaches.upsert(aGameCache({ metadata: { name: "pinned" }, spec: { source: anArchiveSource(pinned), previousSources: [anArchiveSource(older)], keepVersions: 2, pinned: true, rollout } }));
+    cluster.gameCaches.upsert(aGameCache({ metadata: { name: "suspended" }, spec: { source: anArchiveSource(suspended), pinned: true, suspend: true } }));
+    for (const name of ["a", "b"]) expect(plan.pinnedOn(name).map(({ digest }) => digest)).to.deep.equal([pinned]);
   });
 
   it("gives the turn to the next node when one is done", () => {

@@ -11,7 +11,7 @@ import {
 const rules = { gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }], sessionNodeSelector: {}, gpu: undefined, tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }], softwareSlots: 2,
   architecture: "amd64", mediaPorts: { first: 20_000, last: 20_002 }, announceAddresses: [], relay: undefined, countsOtherPods: true,
 };
-const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), hasHeartbeat: true, health: "Healthy", used: 0, offered: undefined, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 }, hasPendingSave: false, takenPorts: new Set(), rules, now: after(0), ...overrides });
+const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), pinned: [], fillDeadlineMs: 900_000, hasHeartbeat: true, health: "Healthy", used: 0, offered: undefined, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 }, hasPendingSave: false, takenPorts: new Set(), rules, now: after(0), ...overrides });
 const unlabelled = aNode("node1", { labels: { "nvidia.com/gpu.present": "false" } });
 
 describe("nodeActionFor", () => {
@@ -48,7 +48,7 @@ describe("statusOf a node", () => {
       const { capacity, conditions } = statusOf(world(given), action);
       expect(capacity?.schedulable).to.equal(schedulable);
       expect(conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([
-        `Ready ${ready}`, `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`, "Lost False Heard", "GpuNotShared False SoftwareRendering",
+        `Ready ${ready}`, `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`, "Lost False Heard", "Filled True PinnedGamesHeld", "GpuNotShared False SoftwareRendering",
         "ArchitectureSupported Unknown NotReported", "PortsFree True Free", "Reachable True PublicAddress"]);
     });
   }

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { chooseNode, choosePort, whyNoNode, type Candidate } from "#operator/controllers/gameSession/placement.ts";
 
 const candidate = (nodeName: string, overrides: Partial<Candidate> = {}): Candidate => ({
-  nodeName, slots: 2, used: 0, content: "Absent", left: { cpuMillicores: 4000, memoryBytes: gibibytes(8) }, ...overrides,
+  nodeName, slots: 2, used: 0, content: "Absent", isFilling: false, left: { cpuMillicores: 4000, memoryBytes: gibibytes(8) }, ...overrides,
 });
 const needed = { slots: 1, cpuMillicores: 750, memoryBytes: gibibytes(1) };
 
@@ -15,6 +15,8 @@ describe("chooseNode", () => {
     ["no node when there is none", [], undefined],
     ["no node when all are full", [candidate("a", { used: 2 }), candidate("b", { slots: 0 })], undefined],
     ["the holder of the game before an idle node", [candidate("a"), candidate("b", { content: "Ready", used: 1 })], "b"],
+    ["no new node that is being filled, whatever it holds", [candidate("a", { isFilling: true, content: "Ready" }), candidate("b", { used: 1 })], "b"],
+    ["a new node that is being filled when no other has room", [candidate("a", { isFilling: true }), candidate("b", { used: 2 })], "a"],
     ["not a full holder", [candidate("a"), candidate("b", { content: "Ready", used: 2 })], "a"],
     ["one that is fetching it before one that is not", [candidate("a"), candidate("b", { content: "Downloading" })], "b"],
     ["one that failed to get it last", [candidate("a", { content: "Failed" }), candidate("b", { used: 1 })], "b"],

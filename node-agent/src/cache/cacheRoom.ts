@@ -1,0 +1,98 @@
+import { limits } from "#contracts/limits.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Downloads } from "./downloads.ts";
+import { chooseRelief, chooseVictims, type Evictable } from "./eviction.ts";
+import type { Wanted } from "./schedule.ts";
+import { budgetBytes, shortageOf, type DiskSpace } from "./space.ts";
+import type { UnpackedVersions } from "./unpackedVersions.ts";
+import type { WantedVersions } from "./wantedVersions.ts";
+
+/** What the room is measured and made with. */
+export interface CacheRoomOptions {
+  unpacked: UnpackedVersions;
+  downloads: Downloads;
+  wants: WantedVersions;
+  /** 0 for 80 % of the file system. */
+  budgetBytes: number;
+  readDiskSpace: () => Promise<DiskSpace>;
+  /** Digests that sessions or pods of this node use. */
+  inUse: () => ReadonlySet<string>;
+  onEvicted: (digest: string) => void;
+  logger: Logger;
+}
+
+/** The room that unpacked versions have on the disk, and what of them goes to make more. */
+export class CacheRoom {
+  readonly #options: CacheRoomOptions;
+  #disk: DiskSpace = { totalBytes: 0, freeBytes: 0, freeFiles: 0 };
+
+  constructor(options: CacheRoomOptions) {
+    this.#options = options;
+  }
+
+  /** Sees how full the disk is. */
+  async look(): Promise<void> {
+    this.#disk = await this.#options.readDiskSpace();
+  }
+
+  /** Bytes that unpacked versions may take. */
+  get capacityBytes(): number {
+    return budgetBytes(this.#options.budgetBytes, this.#disk);
+  }
+
+  /** Bytes left of them, and on the disk. */
+  get freeBytes(): number {
+    return Math.max(0, Math.min(this.capacityBytes - this.#usedBytes, this.#disk.freeBytes));
+  }
+
+  /** Returns the digests that must stay. */
+  inUse(): Set<string> {
+    return new Set([...this.#options.inUse(), ...this.#options.wants.demanded()]);
+  }
+
+  /** Makes room for so many bytes of a version; returns false, with everything as it was, where there is none. `ranOut`: bytes were enough the last time, and the disk was full all the same. */
+  async make(bytes: number, wanted: Wanted, ranOut: boolean): Promise<boolean> {
+    await this.look();
+    const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority, ranOut };
+    const diskFreeBytes = this.#disk.freeBytes - this.#options.downloads.reservedBytes;
+    const victims = chooseVictims(this.#evictables(), request, { usedBytes: this.#usedBytes, budgetBytes: this.capacityBytes, diskFreeBytes });
+    for (const { digest } of victims ?? []) {
+      // A session may have asked for it, or a policy have pinned it, while the one before was removed: what to give up is chosen anew.
+      if (!this.#mayGo(digest)) return this.make(bytes, wanted, false);
+      await this.#evict(digest);
+    }
+    return victims !== undefined;
+  }
+
+  /** Evicts versions, the least worth first, until saves have room; what else fills the disk is not the agent's. Returns whether any went. */
+  async relieve(): Promise<boolean> {
+    await this.look();
+    if (shortageOf(this.#disk, true) === undefined) return false;
+    const victims = chooseRelief(this.#evictables(), limits.node.enoughFreeBytes - this.#disk.freeBytes);
+    for (const { digest } of victims) if (this.#mayGo(digest)) await this.#evict(digest);
+    return victims.length > 0;
+  }
+
+  get #usedBytes(): number {
+    return this.#options.unpacked.bytes + this.#options.downloads.reservedBytes;
+  }
+
+  #mayGo(digest: string): boolean {
+    return this.#evictables().some((version) => version.digest === digest && !version.isInUse && !version.isPinned);
+  }
+
+  async #evict(digest: string): Promise<void> {
+    await this.#options.unpacked.remove(digest);
+    this.#options.logger.info({ digest }, "A game was evicted to make room.");
+    this.#options.onEvicted(digest);
+  }
+
+  #evictables(): Evictable[] {
+    const { unpacked, wants } = this.#options;
+    const inUse = new Set([...this.inUse(), ...unpacked.recentlyUsed()]);
+    return unpacked.list().map(({ digest, bytes, lastUsedMs }) => {
+      const desired = wants.desired(digest);
+      return { digest, bytes, lastUsedMs, priority: desired?.priority, isPinned: desired?.pinned ?? false, isInUse: inUse.has(digest) };
+    });
+  }
+}

@@ -1,0 +1,67 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { compileShutdown } from "../session/compileC.ts";
+
+/** What the disk is to be like. */
+export interface SmallDiskOptions {
+  megabytes: number;
+  /** As many as ext4 finds right, unless given. */
+  inodes?: number;
+}
+
+/** A real ext4 file system in an image of its own, mounted on a folder. */
+export interface SmallDisk {
+  /** Somebody else's files take the disk but for so many bytes. */
+  fill(leftBytes?: number): void;
+  /** Somebody else's files take all inodes but for so many. */
+  fillInodes(left?: number): void;
+  /** Those files go. */
+  clear(): void;
+  /** From now on nothing reaches the disk, not even what was written and not yet flushed; everybody gets errors. */
+  losePower(): void;
+  /** Mounts the disk again, as after a start of the machine; nobody may have files open on it. */
+  restart(): void;
+  /** Unmounts the disk; what is on it is gone. */
+  remove(): void;
+}
+
+/** Makes a disk and mounts it. Its whole space is for everybody: no blocks are kept back for root. */
+export async function mountSmallDisk(mountPoint: string, { megabytes, inodes }: SmallDiskOptions): Promise<SmallDisk> {
+  const shutdown = await compileShutdown();
+  const folder = mkdtempSync(join(tmpdir(), "joypod-disk-"));
+  const image = join(folder, "image");
+  const others = join(mountPoint, "others");
+  writeFileSync(image, "");
+  truncateSync(image, megabytes * 2 ** 20);
+  execFileSync("mkfs.ext4", ["-q", "-F", "-b", "4096", "-m", "0", ...inodes === undefined ? [] : ["-N", String(inodes)], image]);
+  const mount = (): void => void execFileSync("mount", ["-o", "loop", image, mountPoint]);
+  mount();
+
+  return {
+    fill(leftBytes = 0) {
+      mkdirSync(others, { recursive: true });
+      const path = join(others, `${process.hrtime.bigint()}`);
+      const { bavail, bsize } = statfsSync(mountPoint);
+      // Not quite all of it: the file's own map takes blocks as well. What is left then goes byte by byte.
+      execFileSync("fallocate", ["--length", String(Math.max(bsize, bavail * bsize - Math.max(leftBytes, 2 ** 20))), path]);
+      if (leftBytes === 0) execFileSync("sh", ["-c", 'cat /dev/zero >"$0" 2>/dev/null || true', `${path}.rest`]);
+    },
+    fillInodes(left = 0) {
+      mkdirSync(others, { recursive: true });
+      execFileSync("sh", ["-c", 'for n in $(seq "$1"); do : >"$0/$n"; done', others, String(statfsSync(mountPoint).ffree - left)]);
+    },
+    clear: () => rmSync(others, { recursive: true, force: true }),
+    losePower: () => void execFileSync(shutdown, [mountPoint]),
+    restart() {
+      execFileSync("umount", [mountPoint]);
+      mount();
+    },
+    remove() {
+      execFileSync("umount", ["--lazy", mountPoint]);
+      rmSync(folder, { recursive: true });
+      rmSync(dirname(shutdown), { recursive: true });
+    },
+  };
+}
