@@ -23,6 +23,7 @@ import { CatalogCounts } from "./catalog/catalogCounts.ts";
 import { LaunchTurns } from "./gameSessions/launchTurns.ts";
 import { SaveUploads } from "./saves/saveUploads.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
+import { DatabaseOutages } from "./stores/databaseOutages.ts";
 import { connectPostgres } from "./stores/postgres.ts";
 import { RateLimits } from "./http/rateLimits.ts";
 import { connectRedis } from "./stores/redis.ts";
@@ -33,6 +34,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   const { signingKeys, tokenLifetimeSeconds: lifetimeSeconds, absoluteLifetimeSeconds, pepper, bcryptCost, passwordWorkers } = config.auth;
   const metrics = new Metrics();
   const postgres = connectPostgres({ ...config.postgres, logger });
+  const databaseOutages = new DatabaseOutages({ clock, logger });
   const redisConnection = connectRedis(config.redis, logger);
   const { redis } = redisConnection;
   const objectStore = connectObjectStore(config.objectStore);
@@ -53,7 +55,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     redis: () => readiness.redis.check(),
   });
   return {
-    config, logger, clock, metrics, postgres, redis, rateLimits, passwords, gameSessionEvents,
+    config, logger, clock, metrics, postgres, databaseOutages, redis, rateLimits, passwords, gameSessionEvents,
     ...cluster,
     maintenance: new MaintenanceWatch({ transport: cluster.kube, releaseNamespace: config.cluster.releaseNamespace, logger }),
     launchTurns: new LaunchTurns(clock),
@@ -68,7 +70,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     audit: new Audit(postgres, logger),
     tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: config.sessionCookie, clock }),
     csrfTokens: new CsrfTokens(signingKeys),
-    authSessions: new AuthSessions({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }),
+    authSessions: new AuthSessions({ postgres, redis, rateLimits, databaseOutages, clock, lifetimeSeconds, absoluteLifetimeSeconds }),
     oauthProviders: new Map(config.auth.providers.map((provider) => [provider.id, new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock })])),
     oauthTransactions: new OAuthTransactions(signingKeys, clock),
     lockout: new Lockout(redis, clock),

@@ -5,6 +5,7 @@ import type { CatalogCounts } from "./catalog/catalogCounts.ts";
 import type { AuthSessions } from "./auth/authSessions.ts";
 import type { ClusterView } from "./cluster/clusterView.ts";
 import type { Config } from "./config.ts";
+import type { DatabaseOutages } from "./stores/databaseOutages.ts";
 import type { CsrfTokens } from "./auth/csrfTokens.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
 import type { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
@@ -37,6 +38,8 @@ export interface Deps {
   clock: Clock;
   metrics: Metrics;
   postgres: Postgres;
+  /** For what can be had without the database. */
+  databaseOutages: DatabaseOutages;
   redis: Redis;
   objectStore: ObjectStore;
   readiness: Readiness;

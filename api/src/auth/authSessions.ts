@@ -1,6 +1,7 @@
 import type { Clock } from "#runtime/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { redisUnavailable, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../http/rateLimits.ts";
+import type { DatabaseOutages } from "../stores/databaseOutages.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import type { Redis } from "../stores/redis.ts";
 import { announceRevoked, authSessionCacheKey, revoked } from "./revocations.ts";
@@ -11,7 +12,10 @@ import {
 import type { SignInPlace } from "./signInPlace.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
 
+/** For so long the cache is believed without asking the database. */
 const cacheSeconds = 60;
+/** For so much longer it is kept, to be believed while the database is unavailable. */
+const outageSeconds = 3600;
 /** This process remembers the sign-outs it made for longer than the cache can call them active. */
 const revokedMemory = { milliseconds: 2 * cacheSeconds * 1000, entries: 10_000 };
 
@@ -20,6 +24,7 @@ export interface AuthSessionsOptions {
   postgres: Postgres;
   redis: Redis;
   rateLimits: RateLimits;
+  databaseOutages: DatabaseOutages;
   clock: Clock;
   /** The lifetime of a token that is not renewed. */
   lifetimeSeconds: number;
@@ -48,16 +53,18 @@ export class AuthSessions {
   readonly #postgres: Postgres;
   readonly #redis: Redis;
   readonly #rateLimits: RateLimits;
+  readonly #databaseOutages: DatabaseOutages;
   readonly #clock: Clock;
   readonly #lifetimeSeconds: number;
   readonly #absoluteLifetimeSeconds: number | undefined;
   /** When each was revoked, by id: also those that Redis did not learn of. */
   readonly #revokedHere = new Map<string, number>();
 
-  constructor({ postgres, redis, rateLimits, clock, lifetimeSeconds, absoluteLifetimeSeconds }: AuthSessionsOptions) {
+  constructor({ postgres, redis, rateLimits, databaseOutages, clock, lifetimeSeconds, absoluteLifetimeSeconds }: AuthSessionsOptions) {
     this.#postgres = postgres;
     this.#redis = redis;
     this.#rateLimits = rateLimits;
+    this.#databaseOutages = databaseOutages;
     this.#clock = clock;
     this.#lifetimeSeconds = lifetimeSeconds;
     this.#absoluteLifetimeSeconds = absoluteLifetimeSeconds;
@@ -88,7 +95,8 @@ export class AuthSessions {
 
   /**
    * Counts a request of the sign-in's user under the limits; returns undefined, and counts nothing, when the sign-in is over. One command
-   * to Redis does both; once a minute the database is asked, too, and told the `place`. Throws when neither is available.
+   * to Redis does both; once a minute the database is asked, too, and told the `place`. While that is unavailable, and nobody can sign out, a
+   * sign-in counts that was good when it was last asked. Throws when neither is available.
    */
   async admit(id: string, userId: string, limits: readonly RateLimitName[], place?: () => SignInPlace): Promise<Admission | undefined> {
     if (this.#revokedHere.has(id)) return undefined;
@@ -96,15 +104,19 @@ export class AuthSessions {
     const counted = await this.#rateLimits.consumeIf(gate, limits, userId);
     if (counted.gate === revoked) return undefined;
     const cached = typeof counted.gate === "string" ? Number(counted.gate) : NaN;
-    if (!Number.isNaN(cached)) return this.#admission(cached, counted.outcomes);
-    const startedAt = await updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.());
+    const isCached = !Number.isNaN(cached);
+    if (isCached && counted.gateSeconds > outageSeconds) return this.#admission(cached, counted.outcomes);
+    const ask = (): Promise<number | undefined> => updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.());
+    const startedAt = isCached ? await this.#databaseOutages.orElse(ask, () => cached) : await ask();
     if (startedAt === undefined) return undefined;
     if (counted.gate === redisUnavailable) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
-    // The cache holds a value that we never write: Redis has counted, and says nothing of the sign-in.
-    if (counted.gate !== undefined) return this.#admission(startedAt, counted.outcomes);
-    const again = await this.#rateLimits.consumeIf({ ...gate, opening: { value: String(startedAt), seconds: cacheSeconds } }, limits, userId);
+    // Where the gate had any value Redis has counted the request already.
+    const isCounted = counted.gate !== undefined;
+    const opening = { value: String(startedAt), seconds: cacheSeconds + outageSeconds };
+    const again = await this.#rateLimits.consumeIf({ ...gate, opening }, isCounted ? [] : limits, userId);
     // A sign-out meanwhile has closed the gate, and it stays closed.
     if (again.gate === revoked) return undefined;
+    if (isCounted) return this.#admission(startedAt, counted.outcomes);
     return this.#admission(startedAt, again.gate === redisUnavailable ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
   }
 

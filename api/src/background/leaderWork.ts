@@ -12,10 +12,11 @@ import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/rela
 import { sweepPictures } from "../games/pictures/sweepPictures.ts";
 import { scrubSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
-import { sweepIdempotencyKeys, sweepIdle, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
+import { sweepIdempotencyKeys, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
+import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
 
 /** What the work needs, all of it together. */
-export type LeaderWorkDeps = RecorderDeps & ReleaseSlotsDeps & RelayDeps & SyncGameCachesDeps & LostGameCachesDeps & SweeperDeps & SweepSavesDeps & ScrubSavesDeps & {
+export type LeaderWorkDeps = RecorderDeps & ReleaseSlotsDeps & RelayDeps & SyncGameCachesDeps & LostGameCachesDeps & SweeperDeps & SweepIdleDeps & SweepSavesDeps & ScrubSavesDeps & {
   config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
   kube: KubeTransport;
 };

@@ -1,5 +1,5 @@
 import type { GameSession, GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
-import { fieldManagers, finalizers, labels } from "#contracts/crd/names.ts";
+import { fieldManagers, finalizers, keptAliveUntilAnnotation, labels } from "#contracts/crd/names.ts";
 import { isAlreadyExists, isInvalid, isNotFound } from "#kube/errors.ts";
 import { removeFinalizer } from "#kube/finalizers.ts";
 import type { Draft, Stored } from "#kube/object.ts";
@@ -57,10 +57,11 @@ export class GameSessionWriter {
     }
   }
 
-  /** Moves the time after which the operator regards the session as idle. */
-  async extend(id: string, expiresAt: Date): Promise<void> {
+  /** Moves the time after which the operator regards the session as idle; `keptAliveUntil` is what a keepalive promised that the database could not take. */
+  async extend(id: string, expiresAt: Date, keptAliveUntil?: Date): Promise<void> {
+    const metadata = { annotations: { [keptAliveUntilAnnotation]: keptAliveUntil?.toISOString() } };
     try {
-      await this.#client.mergePatch(this.#ref(id), { spec: { expiresAt: expiresAt.toISOString() } }, options);
+      await this.#client.mergePatch(this.#ref(id), { ...(keptAliveUntil !== undefined && { metadata }), spec: { expiresAt: expiresAt.toISOString() } }, options);
     } catch (error) {
       // Gone, or moved further by another keepalive (it only moves forward): both are as good as done.
       if (!isNotFound(error) && !isInvalid(error)) throw error;

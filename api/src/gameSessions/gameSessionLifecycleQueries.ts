@@ -105,15 +105,54 @@ export async function updateGameSessionStopping(db: Queryable, id: string, reaso
   });
 }
 
+/** What a look for idle sessions has found. */
+export interface IdleGameSessions {
+  /** Running sessions whose idle timeout has passed. */
+  idle: { id: string; expiresAt: Date }[];
+  /** Seconds since the look before. */
+  gapSeconds: number;
+}
+
 /**
- * Sets every session whose idle timeout has passed to stopping and returns their ids. A keepalive at the same moment comes
- * either before or after this as a whole.
+ * Looks for idle sessions and notes that it did. When the look before was more than `maxGapSeconds` ago keepalives may have been lost since: with the database
+ * the sweeper was away, too. It then finds none, and all sessions begin their idle timeout anew. All this is one statement, which no frozen process can divide.
  */
-export async function updateIdleGameSessionsStopping(db: Queryable): Promise<string[]> {
+export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number): Promise<IdleGameSessions> {
+  const { rows } = await db.query<{ gapSeconds: number; id: string | null; expiresAt: Date | null }>({
+    name: "find-idle",
+    text: `
+      WITH look AS (
+        UPDATE idle_sweeps SET swept_at = now() FROM (SELECT id, swept_at FROM idle_sweeps FOR UPDATE) last WHERE idle_sweeps.id = last.id
+        RETURNING extract(epoch FROM now() - last.swept_at)::float8 AS gap
+      ), begun_anew AS (
+        UPDATE game_sessions SET expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
+        WHERE status = 'running' AND (SELECT gap > $1 FROM look)
+      )
+      SELECT gap AS "gapSeconds", s.id, s.expires_at AS "expiresAt"
+      FROM look LEFT JOIN game_sessions s ON gap <= $1 AND s.status = 'running' AND s.expires_at < now()`,
+    values: [maxGapSeconds],
+  });
+  const idle = rows.flatMap(({ id, expiresAt }) => id === null || expiresAt === null ? [] : [{ id, expiresAt }]);
+  return { idle, gapSeconds: rows[0]?.gapSeconds ?? 0 };
+}
+
+/** Takes over the expiry of a keepalive that the database did not hear of. */
+export async function updateGameSessionKeptAlive(db: Queryable, id: string, until: Date): Promise<void> {
+  await db.query({
+    name: "take-keepalive", text: "UPDATE game_sessions SET expires_at = GREATEST(expires_at, $2) WHERE id = $1 AND status = 'running'", values: [id, until],
+  });
+}
+
+/**
+ * Sets those of these sessions to stopping that are idle still, and returns their ids. A keepalive at the same moment comes either before or after
+ * this as a whole.
+ */
+export async function updateIdleGameSessionsStopping(db: Queryable, ids: readonly string[]): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
     name: "begin-idle-stops",
     text: `UPDATE game_sessions SET status = 'stopping', stop_reason = 'IdleTimeout', stopping_at = now()
-      WHERE status = 'running' AND expires_at < now() RETURNING id`,
+      WHERE id = ANY($1) AND status = 'running' AND expires_at < now() RETURNING id`,
+    values: [ids],
   });
   return rows.map(({ id }) => id);
 }

@@ -1,7 +1,10 @@
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
-import { notFound } from "../errors.ts";
+import { notFound, unavailable, type DomainError } from "../errors.ts";
+import type { DatabaseOutages } from "../stores/databaseOutages.ts";
 import { expiryMargin } from "./buildGameSessionSpec.ts";
 import { updateGameSessionExpiry, type Keepalive } from "./gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
@@ -9,28 +12,57 @@ import type { Postgres } from "../stores/postgres.ts";
 /** What a keepalive needs. */
 export interface KeepaliveDeps {
   logger: Logger;
+  clock: Clock;
   postgres: Postgres;
+  databaseOutages: DatabaseOutages;
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
 }
 
-/** Moves the idle expiry of the user's session and returns the new one. Throws not_found, also when the session has ended. */
+/**
+ * Moves the idle expiry of the user's session and returns the new one. While the database is unavailable the object in the cluster takes it: by that the
+ * operator ends idle sessions meanwhile, and the sweeper begins anew after an outage. Throws not_found, also when the session has ended.
+ */
 export async function keepGameSessionAlive(deps: KeepaliveDeps, userId: string, id: string): Promise<Date> {
+  return deps.databaseOutages.orElse(() => keepAliveInDatabase(deps, userId, id), (reason) => keepAliveInCluster(deps, userId, id, reason));
+}
+
+async function keepAliveInDatabase(deps: KeepaliveDeps, userId: string, id: string): Promise<Date> {
   const keepalive = await updateGameSessionExpiry(deps.postgres.pool, id, userId);
-  if (keepalive === undefined) throw notFound("There is no such session, or it has ended.");
+  if (keepalive === undefined) throw noSuchSession();
   // Nobody waits for it: the row decides, and the next keepalive tries again.
-  void extendInCluster(deps, id, keepalive);
+  void extendInCluster(deps, id, keepalive, false).catch((error: unknown) => {
+    deps.logger.warn({ err: error, gameSession: id }, "The API could not extend a game session in the cluster; the next keepalive tries again.");
+  });
   return keepalive.expiresAt;
 }
 
-/** Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper does. */
-async function extendInCluster({ logger, cluster, gameSessionWriter }: KeepaliveDeps, id: string, { expiresAt, idleTimeoutSeconds }: Keepalive): Promise<void> {
+/** Here the object decides, and the sweeper asks it before it stops the session: what it did not take was not kept alive. Throws `reason` where the cluster does not know the session as the user's. */
+async function keepAliveInCluster(deps: KeepaliveDeps, userId: string, id: string, reason: DomainError): Promise<Date> {
+  const gameSession = deps.cluster.gameSession(id);
+  if (gameSession?.spec.userId !== userId) throw reason;
+  const status = publicStatusOf(gameSession);
+  if (status !== "starting" && status !== "running") throw noSuchSession();
+  const { idleTimeoutSeconds } = gameSession.spec;
+  const expiresAt = new Date(deps.clock.now().getTime() + idleTimeoutSeconds * 1000);
+  try {
+    await extendInCluster(deps, id, { expiresAt, idleTimeoutSeconds }, true);
+  } catch (error) {
+    throw unavailable("The service is not available just now: try again in a moment.", error);
+  }
+  return expiresAt;
+}
+
+/** Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper does. `isOnly`: no row has this keepalive. */
+async function extendInCluster(
+  { cluster, gameSessionWriter }: KeepaliveDeps, id: string, { expiresAt, idleTimeoutSeconds }: Keepalive, isOnly: boolean,
+): Promise<void> {
   const known = cluster.gameSession(id)?.spec.expiresAt;
   if (known === undefined || new Date(known) >= expiresAt) return;
-  const moved = new Date(expiresAt.getTime() + (expiryMargin - 1) * idleTimeoutSeconds * 1000);
-  try {
-    await gameSessionWriter.extend(id, moved);
-  } catch (error) {
-    logger.warn({ err: error, gameSession: id }, "The API could not extend a game session in the cluster; the next keepalive tries again.");
-  }
+  const margin = (expiryMargin - 1) * idleTimeoutSeconds * 1000;
+  await gameSessionWriter.extend(id, new Date(expiresAt.getTime() + margin), isOnly ? expiresAt : undefined);
+}
+
+function noSuchSession(): DomainError {
+  return notFound("There is no such session, or it has ended.");
 }

@@ -14,10 +14,11 @@ import { remembering } from "../http/idempotency.ts";
 import type { Route } from "../http/route.ts";
 import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
-import { findGameSession, listActiveGameSessions } from "./gameSessionQueries.ts";
+import { listActiveGameSessions } from "./gameSessionQueries.ts";
+import { readGameSession, type ReadGameSessionDeps } from "./readGameSession.ts";
 
 /** What these routes need. */
-type GameSessionDeps = UserDeps & LaunchDeps & StopDeps & KeepaliveDeps & RequestSaveDeps & GameSessionStreamDeps;
+type GameSessionDeps = UserDeps & LaunchDeps & StopDeps & KeepaliveDeps & ReadGameSessionDeps & RequestSaveDeps & GameSessionStreamDeps;
 
 const route = userRouteFor<GameSessionDeps>();
 
@@ -44,13 +45,14 @@ const status = route({
   path: "/api/game/session-status",
   name: "getGameSession",
   summary: "Show a session",
-  description: "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours.",
+  description: "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours."
+    + " While the database is unavailable, only a session of which the cluster still has the object, and with the game's slug as its title.",
   limits: ["poll"],
   query: GameSessionRequest,
   responses: { 200: GameSessionStatusResponse },
   errors: ["not_found"],
   handle: async ({ ctx, deps, user, query }) => {
-    const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
+    const row = await readGameSession(deps, query.sessionId, user.id);
     if (row === undefined) throw notFound("There is no such session.");
     ctx.body = presentGameSession(row, deps.cluster, deps.config.baseUrl);
   },
@@ -70,7 +72,7 @@ const events = route({
   responses: { 200: eventStream("The session's events, until its end."), 204: empty("The session has ended, and the client knows it.") },
   errors: ["not_found", "rate_limited", "unavailable"],
   handle: async ({ ctx, deps, user, query }) => {
-    const row = await findGameSession(deps.postgres.pool, query.sessionId, user.id);
+    const row = await readGameSession(deps, query.sessionId, user.id);
     if (row === undefined) throw notFound("There is no such session.");
     streamGameSession(ctx, user, row);
   },

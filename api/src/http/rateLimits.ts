@@ -61,13 +61,15 @@ export interface RateLimitOutcome extends RateLimitPolicy {
 export interface Gate {
   key: string;
   closed: string;
-  /** Sets the gate, unless it has a value already. */
+  /** Sets the gate, unless it is closed. */
   opening?: { value: string; seconds: number };
 }
 
 /** The gate's value (undefined when it has none), or that Redis is unavailable; the request was counted only if the gate is open. */
 export interface GatedCount {
   gate: string | undefined | typeof redisUnavailable;
+  /** How much longer Redis keeps that value. */
+  gateSeconds: number;
   outcomes: RateLimitOutcome[];
 }
 
@@ -115,11 +117,11 @@ export class RateLimits {
     try {
       const keys = [gate.key, ...wanted.map(({ keyPrefix }) => keyPrefix + key)];
       const values = [gate.closed, gate.opening?.value ?? "", gate.opening?.seconds ?? 0, ...wanted.map(({ windowSeconds }) => windowSeconds)];
-      const [value, ...counts] = await countScript.run(this.#redis, keys, values) as [string, ...number[]];
+      const [value, leftMs, ...counts] = await countScript.run(this.#redis, keys, values) as [string, number, ...number[]];
       const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
-      return { gate: value === "" ? undefined : value, outcomes };
+      return { gate: value === "" ? undefined : value, gateSeconds: Math.max(0, leftMs) / 1000, outcomes };
     } catch {
-      return { gate: redisUnavailable, outcomes: [] };
+      return { gate: redisUnavailable, gateSeconds: 0, outcomes: [] };
     }
   }
 
@@ -162,17 +164,22 @@ function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs
 
 /**
  * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's closed value, the value to open it with and for
- * how many seconds, then the limits' windows. Returns the gate's value and, when that is open, each count and milliseconds left.
+ * how many seconds, then the limits' windows. Returns the gate's value and the milliseconds it is kept for; when it is open, each count and
+ * milliseconds left follow.
  */
 const countScript = new RedisScript(`
 local closed, opening, seconds = ARGV[1], ARGV[2], ARGV[3]
-local gate = ''
+local gate, kept = '', 0
 if KEYS[1] ~= '' then
-  if opening ~= '' then redis.call('SET', KEYS[1], opening, 'EX', seconds, 'NX') end
   gate = redis.call('GET', KEYS[1]) or ''
-  if gate == '' or gate == closed then return { gate } end
+  if opening ~= '' and gate ~= closed then
+    redis.call('SET', KEYS[1], opening, 'EX', seconds)
+    gate = opening
+  end
+  if gate == '' or gate == closed then return { gate, 0 } end
+  kept = redis.call('PTTL', KEYS[1])
 end
-local reply = { gate }
+local reply = { gate, kept }
 for i = 2, #KEYS do
   local count = redis.call('INCR', KEYS[i])
   local left = redis.call('PTTL', KEYS[i])

@@ -1,15 +1,10 @@
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
-import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
-import { findGameSession } from "../gameSessions/gameSessionQueries.ts";
-import type { Postgres } from "../stores/postgres.ts";
+import { readGameSession, type ReadGameSessionDeps } from "../gameSessions/readGameSession.ts";
 
 /** What finding a session's streamer needs. */
-export interface FindStreamerDeps {
-  postgres: Postgres;
-  cluster: ClusterView;
-}
+export type FindStreamerDeps = ReadGameSessionDeps;
 
 /** A session's status, and the address of its pod while requests may be sent there: once its streamer runs, and until the end begins. */
 export interface StreamerLocation {
@@ -39,9 +34,10 @@ export async function findStreamer(deps: FindStreamerDeps, userId: string, id: s
   return { ...location, podIp };
 }
 
-/** Returns the user's session, from the database, with its streamer as the cluster knows it. Throws not_found. */
-export async function followStreamer({ postgres, cluster }: FindStreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
-  const row = await findGameSession(postgres.pool, id, userId);
+/** Returns the user's session with its streamer as the cluster knows it. Throws not_found. */
+export async function followStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
+  const { cluster } = deps;
+  const row = await readGameSession(deps, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   const current = (): StreamerLocation => {
     const gameSession = cluster.gameSession(id);

@@ -33,5 +33,8 @@ export const labels = {
 /** Label that the operator keeps on game nodes, and on former ones until their last session and save are gone: the node agents' DaemonSet selects by it. */
 export const nodeAgentLabel = `${group}/node-agent`;
 
+/** GameSession annotation: until when a keepalive has kept it alive that the database could not take. The API alone reads it. */
+export const keptAliveUntilAnnotation = `${group}/kept-alive-until`;
+
 /** Node annotation that overrides the address announced to browsers. */
 export const announceAddressAnnotation = `${group}/announce-address`;

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import pg from "pg";
 import { sweepUploads } from "#api/background/sweeper.ts";
 import { connectObjectStore } from "#api/stores/objectStore.ts";
 import { aUser } from "../../factories/catalog.ts";
@@ -14,6 +13,7 @@ import { postSignIn } from "../../support/http/authForms.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { sendTraffic } from "../../support/http/traffic.ts";
 import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
+import { freezeDatabase } from "../../support/stores/postgres.ts";
 
 /** Words of ours or of a library that tell more than a caller may know. */
 const insides = /ECONN|postgres|127\.0\.0\.1|node_modules|\.ts|SELECT|UPDATE|prisma|minio|stack|at async/i;
@@ -110,36 +110,15 @@ describe("when the database", function () {
   });
 
   it("hangs, requests fail within a bounded time, and all succeed once it resumes", async () => {
-    const frozen = await freezeDatabase(api);
+    const release = freezeDatabase(api.database);
     try {
       await expectOutage();
     } finally {
-      frozen.release();
+      release();
     }
     await expectRecovery();
   });
 });
-
-/** Stops the server and every process of it. */
-async function freezeDatabase({ database }: TestApi): Promise<{ release: () => void }> {
-  const client = new pg.Client({ connectionString: database.url });
-  client.on("error", () => undefined);
-  await client.connect();
-  const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
-  await client.end();
-  const signal = (name: NodeJS.Signals): void => {
-    database.server.signal(name);
-    for (const { pid } of rows) {
-      try {
-        process.kill(pid, name);
-      } catch (error) {
-        if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error; // Gone by itself meanwhile.
-      }
-    }
-  };
-  signal("SIGSTOP");
-  return { release: () => signal("SIGCONT") };
-}
 
 describe("when the object store", function () {
   this.timeout(60_000);

@@ -7,6 +7,7 @@ import { aCondition, aGameSessionSpec } from "../../factories/gameSession.ts";
 import { launchGame } from "#api/gameSessions/launchGame.ts";
 import { listUnrecordedGameSessions } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
 import { Recorder } from "#api/gameSessions/recorder/recorder.ts";
+import { relayGameSessions } from "#api/gameSessions/recorder/relay.ts";
 import { connectPostgres } from "#api/stores/postgres.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
 import type { TestApi } from "../../support/http/api.ts";
@@ -66,6 +67,17 @@ describe("recorder, relay and sweeper", function () {
     await operator.report(id, { save: aSave(slot, 2) });
     await recordGameSession(api.deps, id);
     expect(await slotOf(id)).to.include({ sequence: 4 });
+  });
+
+  it("leave a launch alone whose object the cluster has, however late the database learns of it", async () => {
+    const id = await running();
+    await api.deps.postgres.pool.query(
+      "UPDATE game_sessions SET status = 'starting', ready_at = NULL, cr_created_at = NULL, started_at = now() - interval '1 hour' WHERE id = $1", [id],
+    );
+    await relayGameSessions(api.deps);
+    await recordGameSession(api.deps, id);
+    expect((await fixture.rowOf(id)).status).to.equal("running");
+    expect((await operator.session(id)).spec.desiredState).to.equal("Running");
   });
 
   it("ask the database nothing about a session that says what its row says, and see to one that does not", async () => {

@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
-import { sweepIdle } from "#api/background/sweeper.ts";
+import { sweepIdle } from "#api/gameSessions/sweepIdle.ts";
 import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
+import { asIfSwept } from "../../support/fixtures/idleSweeps.ts";
 import { RawClient } from "../../support/http/rawHttp.ts";
 import { redisDatabases, sharedRedis } from "../../support/stores/redis.ts";
 import { sendTraffic } from "../../support/http/traffic.ts";
@@ -75,6 +76,7 @@ describe("limits shared by clients", function () {
         const { id, user } = await anExpiredSession(api, game, "running");
         const player = api.as(user);
         await player.get("/api/game/sessions");
+        await asIfSwept(api.deps);
         const [kept, swept] = await Promise.all([player.post("/api/game/keepalive", { sessionId: id }), sweepIdle(api.deps)]);
         const isKept = kept.status === 200;
         if (!isKept) expectErrorResponse(kept, 404, "not_found");

@@ -84,6 +84,24 @@ describe("GameSession controller, at a session's end", function () {
     expect(publicStatusOf(await fixture.sessions.get(active.metadata))).to.equal("running");
   });
 
+  it("is not taken for idle by an operator that takes over after nobody could keep it alive, but after as much time again", async () => {
+    await set();
+    const { operator } = await fixture.startOperator();
+    const expiresAt = new Date(fixture.clock.now().getTime() + 750_000).toISOString();
+    const { metadata } = await fixture.launch({ idleTimeoutSeconds: 600, expiresAt });
+    await fixture.session(metadata.name, isRunning, "running session");
+    await fixture.stopOperator(operator);
+    fixture.clock.jump(3_600_000);
+    await fixture.startOperator();
+    // It has looked at all sessions when it has brought up another one.
+    const later = await fixture.launch({ idleTimeoutSeconds: 600, userId: "user2", expiresAt: new Date(fixture.clock.now().getTime() + 3_600_000).toISOString() });
+    await fixture.session(later.metadata.name, isRunning, "running session");
+    expect(publicStatusOf(await fixture.sessions.get(metadata))).to.equal("running");
+    fixture.clock.jump(601_000);
+    const finished = await fixture.session(metadata.name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
+  });
+
   for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
     it(`stops a session whose game exits with ${exitCode}`, async () => {
       await set();

@@ -3,7 +3,8 @@ import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts"
 import type { GameDetail } from "#contracts/http/catalog.ts";
 import { aPartner, aUser, type TestUser } from "../../factories/catalog.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
-import { sweepIdle } from "#api/background/sweeper.ts";
+import { sweepIdle } from "#api/gameSessions/sweepIdle.ts";
+import { asIfSwept } from "../fixtures/idleSweeps.ts";
 import type { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
 import { anArchive, archivedGame } from "../fixtures/archives.ts";
@@ -75,6 +76,7 @@ export class RealPlatform {
   /** So much time passes without a keepalive. Idleness goes by the database's clock, which cannot be moved: the expiry comes nearer instead. */
   async passIdleTime(sessionId: string, seconds: number): Promise<boolean> {
     await this.api.deps.postgres.pool.query("UPDATE game_sessions SET expires_at = expires_at - make_interval(secs => $2) WHERE id = $1", [sessionId, seconds]);
+    await asIfSwept(this.api.deps);
     const swept = await sweepIdle(this.api.deps);
     for (const id of swept) await recordGameSession(this.api.deps, id);
     return (await this.api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status !== "running";

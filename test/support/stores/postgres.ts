@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, copyFileSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -36,6 +36,17 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   migrated ??= createTemplate();
   await migrated;
   return createDatabase(`TEMPLATE ${template}`);
+}
+
+/** Stops the server, and then every process of it, so that its connections hang. Returns what lets it go on. */
+export function freezeDatabase({ server: { pid } }: Pick<TestDatabase, "server">): () => void {
+  process.kill(pid, "SIGSTOP");
+  // It starts no more processes now.
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter((child) => child !== "").map(Number);
+  for (const child of children) process.kill(child, "SIGSTOP");
+  return () => {
+    for (const each of [...children, pid]) process.kill(each, "SIGCONT");
+  };
 }
 
 /** A fresh database with nothing in it. */

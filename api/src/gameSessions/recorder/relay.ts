@@ -1,4 +1,5 @@
 import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { recordLaunchFailure } from "../recordLaunchFailure.ts";
@@ -9,6 +10,7 @@ import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
 export interface RelayDeps {
   logger: Logger;
   postgres: Postgres;
+  cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
 }
 
@@ -25,6 +27,11 @@ export async function relayGameSessions(deps: RelayDeps): Promise<void> {
     const expired = await deps.postgres.transaction(async (transaction) => {
       const session = await lockUncreatedGameSession(transaction, graceSeconds);
       if (session === undefined) return "none";
+      if (deps.cluster.gameSession(session.id) !== undefined) {
+        // Its launch created it, and an outage kept the recorder from noting that: the game may have been played since.
+        await updateGameSessionCreated(transaction, session.id);
+        return undefined;
+      }
       if (isTooLate(session)) return session.id;
       await deps.gameSessionWriter.create(session.id, session.spec);
       await updateGameSessionCreated(transaction, session.id);

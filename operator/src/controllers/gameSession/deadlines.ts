@@ -43,10 +43,12 @@ function startDeadlines(world: SessionWorld): Deadlines {
   };
 }
 
-function runDeadlines({ session: { spec, status } }: SessionWorld): Deadlines {
+function runDeadlines({ session: { spec, status }, seenAt }: SessionWorld): Deadlines {
   const idleSinceReady = at(status?.readyAt, spec.idleTimeoutSeconds);
+  // An expiry that this operator has just seen may be old because nobody could write another: the API server was away, and the former operator with it.
+  const idleSinceSeen = (seenAt?.expiresAt?.getTime() ?? -Infinity) + spec.idleTimeoutSeconds * 1000;
   return {
-    idle: spec.expiresAt === undefined ? idleSinceReady : Math.max(idleSinceReady, Date.parse(spec.expiresAt)),
+    idle: spec.expiresAt === undefined ? idleSinceReady : Math.max(idleSinceReady, idleSinceSeen, Date.parse(spec.expiresAt)),
     maxDuration: at(status?.readyAt, spec.maxDurationSeconds),
   };
 }

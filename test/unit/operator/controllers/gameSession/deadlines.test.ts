@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { deadlinesOf, isPast } from "#operator/controllers/gameSession/deadlines.ts";
 import { StopTimes } from "#operator/controllers/gameSession/stopTimes.ts";
 import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
-import { aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
+import { aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const minutes = 60_000;
@@ -38,6 +38,31 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
       expect(isTooLate()).to.equal(true);
     });
   }
+
+  it("lets a session that was kept alive have its idle timeout from when this operator first saw that, whatever was noted", async () => {
+    for (const skewMs of [-10 * minutes, 0, 10 * minutes]) {
+      const clock = new FakeClock();
+      const times = new StopTimes(clock);
+      const elsewhere = (secondsFromNow: number): string => new Date(clock.now().getTime() + skewMs + secondsFromNow * 1000).toISOString();
+      const readyAt = elsewhere(-3_600);
+      // Long past: the API server was away, and this operator takes over from one that ended with it.
+      let expiresAt = elsewhere(-1_200);
+      const idleAt = (): number => {
+        const session = aGameSession({ spec: { idleTimeoutSeconds: 600, expiresAt }, status: aRunningStatus({ readyAt }) });
+        const seenAt = times.momentsOf("a", { expiresAt }, clock.now());
+        const world: SessionWorld = {
+          now: clock.now(), session, pod: undefined, isContentCached: false, playable: undefined, nodeHealth: "Healthy", internet: "Allowed", seenAt,
+          timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
+        };
+        return ((deadlinesOf(world).idle ?? 0) - clock.now().getTime()) / 1000;
+      };
+      expect(idleAt()).to.equal(600);
+      await clock.advance(400_000);
+      expect(idleAt()).to.equal(200);
+      expiresAt = elsewhere(-1);
+      expect(idleAt(), "after a keepalive").to.equal(600);
+    }
+  });
 
   it("counts anew for another moment, and for a session that was forgotten", async () => {
     const clock = new FakeClock();

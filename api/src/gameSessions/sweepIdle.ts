@@ -1,0 +1,38 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { keptAliveUntilAnnotation } from "#contracts/crd/names.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import { findIdleGameSessions, updateGameSessionKeptAlive, updateIdleGameSessionsStopping } from "./gameSessionLifecycleQueries.ts";
+import type { Postgres } from "../stores/postgres.ts";
+
+/** What looking for idle sessions needs. */
+export interface SweepIdleDeps {
+  logger: Logger;
+  postgres: Postgres;
+  cluster: ClusterView;
+}
+
+/** Longer than from one pass to the next, with its jitter. */
+const maxGapSeconds = 10;
+
+/**
+ * Stops idle sessions in the database and returns their ids; the recorder then stops them in the cluster. No time counts as idle in which keepalives could
+ * not be heard: none is stopped after such a time, nor one that the cluster alone knows to be kept alive.
+ */
+export async function sweepIdle({ postgres: { pool }, cluster, logger }: SweepIdleDeps): Promise<string[]> {
+  const { idle, gapSeconds } = await findIdleGameSessions(pool, maxGapSeconds);
+  if (gapSeconds > maxGapSeconds) logger.info({ seconds: gapSeconds }, "Idle game sessions were not looked for during this time; all begin their idle timeout anew.");
+  const silent: string[] = [];
+  for (const { id, expiresAt } of idle) {
+    const until = keptAliveUntil(cluster.gameSession(id));
+    if (until > expiresAt) await updateGameSessionKeptAlive(pool, id, until);
+    else silent.push(id);
+  }
+  const stopped = silent.length === 0 ? [] : await updateIdleGameSessionsStopping(pool, silent);
+  for (const id of stopped) logger.info({ gameSession: id }, "The sweeper stopped an idle game session.");
+  return stopped;
+}
+
+function keptAliveUntil(gameSession: GameSession | undefined): Date {
+  return new Date(gameSession?.metadata.annotations?.[keptAliveUntilAnnotation] ?? 0);
+}

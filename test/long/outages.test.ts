@@ -1,0 +1,138 @@
+import { expect } from "chai";
+import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "../support/clocks/eventually.ts";
+import { ServedPlatform } from "../support/fixtures/servedPlatform.ts";
+import { PlayTraffic, type Asked, type PlayedSession } from "../support/http/playTraffic.ts";
+import { freezeDatabase } from "../support/stores/postgres.ts";
+
+const outageMs = 60_000;
+/** An outage lasts three times as long: without its mechanisms every session would end as idle. */
+const idleTimeoutSeconds = 20;
+const asked: readonly Asked[] = ["keepalive", "status", "library", "launch"];
+/** Those that keep a game going. */
+const playing = ["keepalive", "status"] as const;
+
+/** Begins an outage; returns what ends it. */
+type Begin = (platform: ServedPlatform) => Promise<() => unknown> | (() => unknown);
+
+interface Store {
+  faults: Record<string, Begin>;
+  /** Of the requests that keep a game going, the share that may fail. */
+  failing: number;
+}
+
+const stores: Record<string, Store> = {
+  "Postgres": {
+    failing: 0,
+    faults: {
+      "is killed": async ({ api }) => {
+        // The server of the tests writes late: what was stored before must outlive the crash.
+        await api.deps.postgres.pool.query("CHECKPOINT");
+        await api.database.server.stop("SIGQUIT");
+        return () => api.database.server.start();
+      },
+      "freezes": ({ api }) => freezeDatabase(api.database),
+    },
+  },
+  "Redis": {
+    failing: 0.001,
+    faults: {
+      "is killed": async ({ redis: { server } }) => {
+        await server.stop();
+        return () => server.start();
+      },
+      "freezes": ({ redis: { server } }) => freeze(server),
+    },
+  },
+  "MinIO": {
+    failing: 0,
+    faults: {
+      "is killed": async ({ api: { minio } }) => {
+        await minio?.stop();
+        return () => minio?.start();
+      },
+      "freezes": ({ api: { minio } }) => freeze({ signal: (name) => minio?.signal(name) }),
+    },
+  },
+  "the Kubernetes API server": {
+    failing: 0,
+    faults: {
+      "is killed": async ({ cluster: { programs: { apiServer } } }) => {
+        await apiServer.stop();
+        return () => apiServer.start();
+      },
+      "freezes": ({ cluster: { programs: { apiServer } } }) => freeze(apiServer),
+    },
+  },
+};
+
+describe("a minute without", function () {
+  this.timeout(300_000);
+  let platform: ServedPlatform;
+  let played: PlayedSession[];
+  let traffic: PlayTraffic;
+
+  before(async () => {
+    platform = await ServedPlatform.start({
+      slots: 60,
+      env: { IDLE_TIMEOUT_SECONDS: String(idleTimeoutSeconds), POLLS_PER_MINUTE: "1000", CATALOG_REQUESTS_PER_MINUTE: "1000", LAUNCHES_PER_MINUTE: "1000", LAUNCHES_PER_HOUR: "100000" },
+    });
+  });
+  after(() => platform.stop());
+
+  beforeEach(async () => {
+    const { api, replicas, game: { slug } } = platform;
+    played = await platform.play(10);
+    traffic = new PlayTraffic({ api, replicas, played, visitors: await platform.users(5), slug });
+    await eventually(() => asked.every((each) => traffic.count(each) > 0), { what: "all pages to be at work" });
+    traffic.reset();
+  });
+  afterEach(() => traffic.stop());
+
+  /** Two looks for idle sessions since now, by the leading replica. */
+  async function sweeps(): Promise<void> {
+    const at = async (): Promise<number> => (await platform.api.deps.postgres.pool.query<{ at: Date }>("SELECT swept_at AS at FROM idle_sweeps")).rows[0]?.at.getTime() ?? 0;
+    for (let count = 0; count < 2; count++) {
+      const before = await at();
+      await eventually(async () => await at() > before, { what: "the next look for idle sessions", timeoutMs: 45_000, intervalMs: 500 });
+    }
+  }
+
+  for (const [store, { faults, failing }] of Object.entries(stores)) {
+    for (const [fault, begin] of Object.entries(faults)) {
+      it(`${store}, which ${fault}: games that are played are kept alive and shown, nothing hangs, and all goes on by itself`, async () => {
+        const end = await begin(platform);
+        try {
+          await delay(outageMs);
+        } finally {
+          await end();
+        }
+        const during = traffic.summary();
+        process.stderr.write(`      ${during.replaceAll("\n", "\n      ")}\n`);
+        expect(traffic.failed(...playing), during).to.have.length.at.most(failing * traffic.count(...playing));
+        for (const outcome of traffic.failed(...asked)) {
+          expect(outcome, during).to.include({ status: 503 });
+          expect(Number(outcome.retryAfter), during).to.be.at.least(1);
+        }
+        // Each page is served again, without anybody's doing.
+        await eventually(() => {
+          const failed = traffic.failed(...asked).length;
+          traffic.reset();
+          return failed === 0;
+        }, { what: "requests to succeed", timeoutMs: 60_000, intervalMs: 5_000 });
+        await sweeps();
+        expect(traffic.failed(...asked), traffic.summary()).to.be.empty;
+        for (const session of await platform.recorded(played)) expect(session).to.deep.equal({ status: "running", stopReason: null, failureReason: null });
+        // Pages that are closed keep nothing alive.
+        await traffic.stop();
+        await eventually(async () => (await platform.recorded(played)).every(({ status, stopReason }) => status === "stopped" && stopReason === "IdleTimeout"),
+          { what: "the sessions to end as idle", timeoutMs: 90_000, intervalMs: 1_000 });
+      });
+    }
+  }
+});
+
+function freeze(program: { signal: (name: NodeJS.Signals) => void }): () => void {
+  program.signal("SIGSTOP");
+  return () => program.signal("SIGCONT");
+}

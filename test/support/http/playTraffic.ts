@@ -1,0 +1,125 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { TestUser } from "../../factories/catalog.ts";
+import type { TestApi } from "./api.ts";
+import type { ApiClient, ApiResponse } from "./apiClient.ts";
+
+/** What pages ask for. */
+export type Asked = "keepalive" | "status" | "library" | "launch";
+
+/** What became of one request. */
+export interface Outcome {
+  asked: Asked;
+  /** 0 when there was no response within the time that a page waits. */
+  status: number;
+  retryAfter: string | null;
+  milliseconds: number;
+}
+
+/** A player, and the session that their page shows. */
+export interface PlayedSession {
+  user: TestUser;
+  sessionId: string;
+}
+
+export interface PlayTrafficOptions {
+  api: TestApi;
+  /** The replicas, which take turns. */
+  replicas: readonly { url: string }[];
+  /** Whose pages are open. */
+  played: readonly PlayedSession[];
+  /** Who look at the library, and launch. */
+  visitors: readonly TestUser[];
+  slug: string;
+}
+
+/** How long a page waits. */
+const patienceMs = 15_000;
+const pauseMs = { played: 1_000, visited: 1_000 };
+
+/** What the pages of players and visitors send all the time, spread over the replicas as a Service does it: each page goes on when its request has ended. */
+export class PlayTraffic {
+  readonly outcomes: Outcome[] = [];
+  readonly #options: PlayTrafficOptions;
+  readonly #running: Promise<unknown>;
+  #isOver = false;
+  #turn = 0;
+
+  constructor(options: PlayTrafficOptions) {
+    this.#options = options;
+    const { played, visitors, slug } = options;
+    this.#running = Promise.all([
+      ...played.flatMap(({ user, sessionId }) => [
+        this.#send("keepalive", user, pauseMs.played, (page) => page.post("/api/game/keepalive", { sessionId })),
+        this.#send("status", user, pauseMs.played, (page) => page.get(`/api/game/session-status?sessionId=${sessionId}`)),
+      ]),
+      ...visitors.flatMap((user) => [
+        this.#send("library", user, pauseMs.visited, (page) => page.get("/api/games")),
+        this.#send("launch", user, pauseMs.visited, (page) => page.post("/api/game/launch", { gameSlug: slug })),
+      ]),
+    ]);
+  }
+
+  /** Forgets what was so far. */
+  reset(): void {
+    this.outcomes.length = 0;
+  }
+
+  /** Closes the pages, and resolves when their last requests have ended. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+  }
+
+  /** Requests of one kind that failed: with any status of 500 or above, or with none. */
+  failed(...asked: Asked[]): Outcome[] {
+    return this.outcomes.filter((outcome) => asked.includes(outcome.asked) && (outcome.status === 0 || outcome.status >= 500));
+  }
+
+  /** How many requests of those kinds there were. */
+  count(...asked: Asked[]): number {
+    return this.outcomes.filter((outcome) => asked.includes(outcome.asked)).length;
+  }
+
+  /** One line for each kind: how many, with which statuses, and how long they took. */
+  summary(): string {
+    return (["keepalive", "status", "library", "launch"] as const).map((asked) => {
+      const of = this.outcomes.filter((outcome) => outcome.asked === asked);
+      const statuses = Object.entries(Object.groupBy(of, ({ status }) => status)).map(([status, those]) => `${status} × ${those?.length ?? 0}`);
+      const sorted = of.map(({ milliseconds }) => milliseconds).toSorted((a, b) => a - b);
+      const at = (share: number): string => `${Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0)} ms`;
+      return `${asked}: ${statuses.join(", ")}; median ${at(0.5)}, p99 ${at(0.99)}, slowest ${at(1)}`;
+    }).join("\n");
+  }
+
+  async #send(asked: Asked, user: TestUser, pause: number, request: (page: ApiClient) => Promise<ApiResponse>): Promise<void> {
+    const { api, replicas } = this.#options;
+    const pages = replicas.map((replica) => api.as(user, replica));
+    // Not all at the same moment.
+    await delay(Math.random() * pause);
+    while (!this.#isOver) {
+      const page = pages[this.#turn++ % pages.length];
+      if (page === undefined) throw new Error("There is no replica.");
+      const startedMs = performance.now();
+      const response = await inTime(request(page));
+      this.outcomes.push({
+        asked, status: response?.status ?? 0, retryAfter: response?.headers.get("retry-after") ?? null, milliseconds: performance.now() - startedMs,
+      });
+      await delay(pause);
+    }
+  }
+}
+
+/** Resolves with undefined when there is no response in time; throws when it is not as the interface's description says. */
+async function inTime(response: Promise<ApiResponse>): Promise<ApiResponse | undefined> {
+  response.catch(() => undefined); // Told below, unless nobody waits any more.
+  const timeout = new AbortController();
+  try {
+    return await Promise.race([response, delay(patienceMs, undefined, { signal: timeout.signal })]);
+  } catch (error) {
+    // What `fetch` throws for a connection that was refused or broke.
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  } finally {
+    timeout.abort();
+  }
+}
