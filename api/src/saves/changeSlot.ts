@@ -1,5 +1,5 @@
 import { readableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
-import { isCurrentVersion, versionOf } from "./saveVersion.ts";
+import { versionOf } from "./saveVersion.ts";
 import { insertSlotVersion } from "./saveVersionQueries.ts";
 import { deleteSlotRow, updateSlotLabel, type SlotOf } from "./playerSlotQueries.ts";
 import { requireListed } from "./slotErrors.ts";
@@ -21,7 +21,8 @@ export async function restoreSave(deps: RestoreDeps, slotOf: SlotOf, versionId: 
   return withFreeSlot(deps, slotOf, async (transaction, { slot }) => {
     // It may have been swept since.
     const version = versionOf(slot, versionId);
-    if (!isCurrentVersion(slot, version)) await insertSlotVersion(transaction, slot.id, { ...version, kind: "restored" });
+    // The slot may go on with this object already, by another version that was restored from this one.
+    if (version.objectKey !== slot.objectKey) await insertSlotVersion(transaction, slot.id, { ...version, kind: "restored" });
     const { slot: after } = await findSlotHistory(deps, transaction, slotOf);
     await alsoWithin?.(after, transaction);
     return after;

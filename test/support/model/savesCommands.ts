@@ -52,7 +52,7 @@ const launch = fc.tuple(player, fc.constantFrom(1, 1, 1, 2, 3)).map(([by, number
     }
     const { sessionId: id } = response.json<{ sessionId: string }>();
     const { spec: { saveSlot } } = await world.fixture.operator.session(id);
-    const slot = wished ?? { id: saveSlot.slotId, player: by, number: saveSlot.number, current: undefined, versions: [], isDeleted: false };
+    const slot = wished ?? { id: saveSlot.slotId, player: by, number: saveSlot.number, current: undefined, versions: [], isDeleted: false, isForgotten: false };
     if (wished === undefined) model.slots.push(slot);
     expect(saveSlot.slotId, "slot that is played").to.equal(slot.id);
     expect(saveSlot.objectKey, "save that is played").to.equal(slot.current);

@@ -24,6 +24,8 @@ export interface ModelSlot {
   /** The last that came at the end. */
   versions: ModelVersion[];
   isDeleted: boolean;
+  /** Deleted so long ago that nothing of it need be kept, whatever is told of it later. */
+  isForgotten: boolean;
 }
 
 /**
@@ -88,6 +90,7 @@ export function release(session: ModelSession, isAdopting: boolean): void {
 
 /** Stores a version as the newest; a session has one of each kind. */
 export function addVersion(slot: ModelSlot, version: ModelVersion): void {
+  if (slot.isForgotten) return;
   const others = slot.versions.filter(({ session, kind }) => session === undefined || session !== version.session || kind !== version.kind);
   slot.versions = [...others, version];
 }
@@ -106,7 +109,7 @@ export function sweepModel(model: SavesModel, laterHours: number, found: Readonl
     for (const version of slot.versions.slice(0, -historyRule.versionsKept)) {
       if (version.kind !== "conflict" || isRetentionOver) version.mayBeMissing ||= version.key !== slot.current;
     }
-    if (slot.isDeleted && isRetentionOver) slot.versions = [];
+    if (slot.isDeleted && isRetentionOver) Object.assign(slot, { versions: [], isForgotten: true });
   }
 }
 
