@@ -51,9 +51,9 @@ describe("Node agent: a full disk", function () {
 
   it("that others fill during a download leaves nothing of it, and it is fetched again", async () => {
     disk = await fixture.useDisk({ megabytes: 192 });
-    fixture.proxy.fault = ({ path }) => path.includes("archives") ? { bytesPerSecond: 8 * mebibyte } : undefined;
+    fixture.proxy.fault = ({ path }) => path.includes("archives") ? { bytesPerSecond: mebibyte } : undefined;
     await fixture.startAgent();
-    const source = await fixture.createGame(24 * mebibyte);
+    const source = await fixture.createGame(4 * mebibyte);
     const name = await fixture.launch(source);
     await eventually(() => existsSync(join(fixture.root, "v1/tmp")) && leftovers().length > 0, { what: "the download to run" });
     disk.fill();
@@ -62,7 +62,7 @@ describe("Node agent: a full disk", function () {
     fixture.proxy.fault = undefined;
     disk.clear();
     await fixture.ordered(name);
-    expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`)).to.have.length(24 * mebibyte);
+    expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`)).to.have.length(4 * mebibyte);
   });
 
   it("says that there is no room for the session's own files, and goes on when there is", async () => {
