@@ -24,7 +24,7 @@ import { contentInUse } from "./sessions/contentInUse.ts";
 import { createSessionReconciler } from "./sessions/reconciler.ts";
 import { createSessionReporter } from "./sessions/report.ts";
 import { createSessionFiles, type SessionFiles } from "./sessions/sessionFiles.ts";
-import { fromContent, fromDisk } from "./sessions/sources.ts";
+import { fromContent, fromDisk, onceSynced } from "./sessions/sources.ts";
 import { packFormerSaves } from "./spool/packFormerSaves.ts";
 import { createSpoolWatcher, type SpoolWatcher } from "./spool/spoolWatcher.ts";
 import { NodeReporter } from "./status/nodeReporter.ts";
@@ -70,6 +70,8 @@ export class Agent {
   /** Sessions whose folders a former process left. */
   #left: readonly string[] = [];
   #isStarted = false;
+  /** Whether the cache knows what is in use and what is pinned. */
+  #hasTakenDesired = false;
 
   constructor(deps: AgentDeps) {
     const { config, transport, clock, random, logger, metrics } = deps;
@@ -144,11 +146,11 @@ export class Agent {
 
   #createSessionController(): Controller {
     const { config: { node, sessionsNamespace: namespace, root, saveIntervalMs, objectStore: { bucket } }, metrics, clock, random, logger } = this.#deps;
-    const { gameSessions, pods } = this.#watches;
+    const { gameSessions, pods, gameNode } = this.#watches;
     const clients = this.#clients;
     return new Controller({
       name: "gameSession",
-      sources: [fromCache(gameSessions), fromCache(pods), fromDisk(namespace, () => this.#left), this.#watcher, fromContent(this.#cache, gameSessions.cache)],
+      sources: [fromCache(gameSessions), fromCache(pods), fromDisk(namespace, () => this.#left), this.#watcher, fromContent(this.#cache, gameSessions.cache), onceSynced(gameNode)],
       reconcile: createSessionReconciler({
         node, root, cache: this.#cache, files: this.#files, watcher: this.#watcher, objectStore: this.#objectStore, bucket, packFormerSaves,
         gameCaches: clients.gameCaches, gameNode: () => this.#gameNode(), events: this.#events, clock, random,
@@ -173,10 +175,8 @@ export class Agent {
     return gameNode && foreignBecause(gameNode, installation);
   }
 
-  /** Only when it is known what is in use. */
   async #makeSpace(): Promise<boolean> {
-    const { gameSessions, pods, gameNode } = this.#watches;
-    return gameSessions.hasSynced && pods.hasSynced && gameNode.hasSynced && this.#cache.relieve();
+    return this.#hasTakenDesired && this.#cache.relieve();
   }
 
   #holdRoot(signal: AbortSignal): Promise<RootLock> {
@@ -195,8 +195,10 @@ export class Agent {
 
   /** Fills wait until it is known what is in use: making room for them must not evict that. */
   #takeDesired(): void {
-    const { gameSessions, pods } = this.#watches;
-    if (gameSessions.hasSynced && pods.hasSynced) this.#cache.setDesired(this.#gameNode()?.spec.desired ?? []);
+    const { gameSessions, pods, gameNode } = this.#watches;
+    if (!gameSessions.hasSynced || !pods.hasSynced || !gameNode.hasSynced) return;
+    this.#cache.setDesired(this.#gameNode()?.spec.desired ?? []);
+    this.#hasTakenDesired = true;
   }
 
   #onObjectStoreChange(): void {

@@ -23,3 +23,8 @@ export function fromContent(cache: ContentCache, gameSessions: CacheReader<GameS
     keys: () => [],
   };
 }
+
+/** Returns a source that tells of nothing: no session is worked on before this watch has synced, as a launch must not evict what the GameNode pins. */
+export function onceSynced(watch: Pick<Source, "waitForSync">): Source {
+  return { waitForSync: (signal) => watch.waitForSync(signal), subscribe: () => () => undefined, keys: () => [] };
+}

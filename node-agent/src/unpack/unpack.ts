@@ -49,10 +49,8 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
   const unpacked = unpackStream(gunzip, options.rules, writer);
   let packedBytes = 0;
   try {
-    let refusedAt: number | undefined;
-    unpacked.catch(() => {
-      refusedAt = packedBytes;
-    });
+    const failures: { error: unknown; atBytes: number }[] = [];
+    unpacked.catch((error: unknown) => failures.push({ error, atBytes: packedBytes }));
     // While some pieces are unpacked in their own thread, the next is read and hashed.
     const feeding: Promise<void>[] = [];
     for await (const piece of inPieces(options.source, ringOfPieces(piecesAhead + 2))) {
@@ -60,8 +58,11 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
       if (feeding.length === piecesAhead) await feeding.shift();
       packedBytes += piece.length;
       options.onProgress?.(packedBytes);
-      if (refusedAt === undefined) feeding.push(feed(gunzip, piece));
-      else if (packedBytes - refusedAt > readOnBytes) throw new UnverifiedArchive(await reasonOf(unpacked));
+      const [failed] = failures;
+      if (failed === undefined) feeding.push(feed(gunzip, piece));
+      // Of a full disk the rest of the archive tells nothing.
+      else if (!(failed.error instanceof ArchiveRefused)) throw failed.error;
+      else if (packedBytes - failed.atBytes > readOnBytes) throw new UnverifiedArchive(failed.error);
     }
     await Promise.all(feeding);
     gunzip.end();
@@ -114,9 +115,4 @@ async function resultOf(unpacked: Promise<ArchiveSummary>, hash: Hash, expected:
   const breaksRules = result.reason instanceof ArchiveRefused;
   if (breaksRules && actual !== expected) throw new ChecksumMismatch(expected, actual, result.reason);
   throw result.reason;
-}
-
-async function reasonOf(failed: Promise<unknown>): Promise<unknown> {
-  const [result] = await Promise.allSettled([failed]);
-  return result.status === "rejected" ? result.reason : undefined;
 }

@@ -10,6 +10,7 @@ import { aGameTar, aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { SmallDisk } from "#test/support/disks/smallDisk.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { ageGame, putOnSmallDisk } from "#test/support/fixtures/nodeDisk.ts";
 import { sha256Of, storeArchive } from "#test/support/stores/storedArchive.ts";
 
 const mebibyte = 2 ** 20;
@@ -34,7 +35,7 @@ describe("Node agent: a full disk", function () {
   const leftovers = (): string[] => readdirSync(join(fixture.root, "v1/tmp"));
 
   it("refuses a launch with a reason, leaves nothing half unpacked, and serves it by itself when there is room", async () => {
-    disk = await fixture.useDisk({ megabytes: 128 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 128 });
     await fixture.startAgent();
     disk.fill(4 * mebibyte);
     const source = await fixture.createGame(8 * mebibyte);
@@ -50,10 +51,10 @@ describe("Node agent: a full disk", function () {
   });
 
   it("that others fill during a download leaves nothing of it, and it is fetched again", async () => {
-    disk = await fixture.useDisk({ megabytes: 192 });
-    fixture.proxy.fault = ({ path }) => path.includes("archives") ? { bytesPerSecond: 8 * mebibyte } : undefined;
+    disk = await putOnSmallDisk(fixture, { megabytes: 192 });
+    fixture.proxy.fault = ({ path }) => path.includes("archives") ? { bytesPerSecond: mebibyte } : undefined;
     await fixture.startAgent();
-    const source = await fixture.createGame(24 * mebibyte);
+    const source = await fixture.createGame(4 * mebibyte);
     const name = await fixture.launch(source);
     await eventually(() => existsSync(join(fixture.root, "v1/tmp")) && leftovers().length > 0, { what: "the download to run" });
     disk.fill();
@@ -62,11 +63,11 @@ describe("Node agent: a full disk", function () {
     fixture.proxy.fault = undefined;
     disk.clear();
     await fixture.ordered(name);
-    expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`)).to.have.length(24 * mebibyte);
+    expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`)).to.have.length(4 * mebibyte);
   });
 
   it("says that there is no room for the session's own files, and goes on when there is", async () => {
-    disk = await fixture.useDisk({ megabytes: 192, inodes: 512 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const source = await fixture.createGame();
     await fixture.ordered(await fixture.launch(source));
@@ -79,7 +80,7 @@ describe("Node agent: a full disk", function () {
   });
 
   it("leaves no part of a save that does not fit, and restores it whole when there is room", async () => {
-    disk = await fixture.useDisk({ megabytes: 128 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 128 });
     await fixture.startAgent();
     const source = await fixture.createGame();
     await fixture.ordered(await fixture.launch(source));
@@ -99,7 +100,7 @@ describe("Node agent: a full disk", function () {
 
   for (const [what, fill] of [["bytes", () => disk.fill()], ["inodes", () => disk.fillInodes()]] as const) {
     it(`without ${what} keeps what a running session has stored, and stores what that has when there is room`, async () => {
-      disk = await fixture.useDisk({ megabytes: 192, inodes: 512 });
+      disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
       await fixture.startAgent();
       const name = await fixture.aRunningSession();
       writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -120,7 +121,7 @@ describe("Node agent: a full disk", function () {
   }
 
   it("at the end of a session costs what the game wrote last, and nothing that was stored", async () => {
-    disk = await fixture.useDisk({ megabytes: 192, inodes: 512 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -135,7 +136,7 @@ describe("Node agent: a full disk", function () {
   });
 
   it("does not keep an agent from starting, which stores what lies there", async () => {
-    disk = await fixture.useDisk({ megabytes: 192, inodes: 512 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     fixture.startProcess();
     const name = await fixture.aRunningSession();
     fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
@@ -152,7 +153,7 @@ describe("Node agent: a full disk", function () {
   });
 
   it("without inodes keeps sessions away, though bytes are free, and heals", async () => {
-    disk = await fixture.useDisk({ megabytes: 2048, inodes: 8192 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 2048, inodes: 8192 });
     await fixture.startAgent({ CHECK_INTERVAL_SECONDS: "0.2" });
     await nodeCondition("SpaceLeft", "EnoughSpace");
     disk.fillInodes(limits.node.minFreeFiles - 1);
@@ -164,7 +165,7 @@ describe("Node agent: a full disk", function () {
   });
 
   it("evicts a game for a launch that lacks inodes, and says of a pinned one that it does not fit", async () => {
-    disk = await fixture.useDisk({ megabytes: 256, inodes: 256 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 256, inodes: 256 });
     const files = 100;
     const aGameOfManyFiles = async (): Promise<ArchiveSource> => {
       const many = Array.from({ length: files }, (_, index) => ({ name: `engine/${index}`, body: randomBytes(100) }));
@@ -178,7 +179,7 @@ describe("Node agent: a full disk", function () {
     await fixture.ordered(earlier);
     await fixture.finish(earlier);
     await fixture.stopAgent();
-    fixture.age(unplayed.sha256);
+    ageGame(fixture, unplayed.sha256);
     await pin(unplayed, true);
     await fixture.startAgent();
     disk.fillInodes(50);
@@ -192,13 +193,13 @@ describe("Node agent: a full disk", function () {
   });
 
   it("gives up games that nobody plays before it takes its node out of service", async () => {
-    disk = await fixture.useDisk({ megabytes: 2048 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 2048 });
     const source = await fixture.createGame(16 * mebibyte);
     await fixture.startAgent();
     await pin(source, false);
     await entry(source, "Ready");
     await fixture.stopAgent();
-    fixture.age(source.sha256);
+    ageGame(fixture, source.sha256);
     await fixture.startAgent({ CHECK_INTERVAL_SECONDS: "0.2" });
     await nodeCondition("SpaceLeft", "EnoughSpace");
     disk.fill(limits.node.minFreeBytes - mebibyte);

@@ -1,17 +1,20 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
 import { aTarGz } from "#test/factories/tarArchive.ts";
+import type { SmallDisk } from "#test/support/disks/smallDisk.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { losePower, putOnSmallDisk } from "#test/support/fixtures/nodeDisk.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
 describe("Node agent: after a loss of power", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
+  let disk: SmallDisk;
 
   beforeEachWithNodeAgent(async (fresh) => {
     fixture = fresh;
     await fixture.createGameNode();
-    await fixture.useDisk({ megabytes: 128 });
+    disk = await putOnSmallDisk(fixture, { megabytes: 128 });
     fixture.startProcess();
   });
 
@@ -26,7 +29,7 @@ describe("Node agent: after a loss of power", function () {
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.packed(name);
-    await fixture.losePower();
+    await losePower(fixture, disk, name);
     fixture.proxy.fault = undefined;
     await returnWithoutPod(name);
     expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("LastAutosave");
@@ -35,7 +38,7 @@ describe("Node agent: after a loss of power", function () {
 
   it("says of a session that had packed nothing that it started from what the slot keeps", async () => {
     const name = await fixture.aRunningSession();
-    await fixture.losePower();
+    await losePower(fixture, disk, name);
     await returnWithoutPod(name);
     expect(["LastAutosave", "NothingToSave"]).to.include(await fixture.condition(name, "SavePersisted", "True"));
     expect(await fixture.storedSaves(`slot-${name}`)).to.deep.equal([]);
@@ -47,7 +50,7 @@ describe("Node agent: after a loss of power", function () {
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
     const name = await fixture.launch(await fixture.createGame(), { saveSlot: { slotId: "old", number: 2, generation: 3, objectKey, sha256: sha256Of(save) } });
     await fixture.ordered(name);
-    await fixture.losePower();
+    await losePower(fixture, disk, name);
     fixture.startProcess();
     await fixture.startPod(name);
     expect(readFileSync(`${fixture.saves(name)}/progress`, "utf8")).to.equal("level 7");
@@ -65,7 +68,7 @@ describe("Node agent: after a loss of power", function () {
     };
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     await uploading.promise;
-    await fixture.losePower();
+    await losePower(fixture, disk, name);
     fixture.proxy.fault = undefined;
     await returnWithoutPod(name);
     await fixture.condition(name, "SavePersisted", "True", "LastAutosave");
@@ -81,7 +84,7 @@ describe("Node agent: after a loss of power", function () {
     const source = await fixture.createGame(8 * 2 ** 20);
     const name = await fixture.launch(source);
     await fixture.condition(name, "ContentReady", "False", "Downloading");
-    await fixture.losePower();
+    await losePower(fixture, disk, name);
     expect(existsSync(`${fixture.root}/v1/objects/${source.sha256}`)).to.equal(false);
     fixture.proxy.fault = undefined;
     fixture.startProcess();

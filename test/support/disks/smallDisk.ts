@@ -42,11 +42,13 @@ export async function mountSmallDisk(mountPoint: string, { megabytes, inodes }: 
   return {
     fill(leftBytes = 0) {
       mkdirSync(others, { recursive: true });
+      // What was removed a moment ago is free only when the journal says so.
+      execFileSync("sync", ["--file-system", others]);
       const path = join(others, `${process.hrtime.bigint()}`);
       const { bavail, bsize } = statfsSync(mountPoint);
       // Not quite all of it: the file's own map takes blocks as well. What is left then goes byte by byte.
       execFileSync("fallocate", ["--length", String(Math.max(bsize, bavail * bsize - Math.max(leftBytes, 2 ** 20))), path]);
-      if (leftBytes === 0) execFileSync("sh", ["-c", 'cat /dev/zero >"$0" 2>/dev/null || true', `${path}.rest`]);
+      if (leftBytes === 0) execFileSync("sh", ["-c", 'for n in 1 2; do cat /dev/zero >"$0.$n" 2>/dev/null; sync --file-system "$0.$n"; done', path]);
     },
     fillInodes(left = 0) {
       mkdirSync(others, { recursive: true });

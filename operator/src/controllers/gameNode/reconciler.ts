@@ -8,6 +8,7 @@ import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
 import type { EventSink } from "#kube/eventRecorder.ts";
 import { isDeleting } from "#kube/finalizers.ts";
@@ -73,7 +74,9 @@ export function createNodeReconciler(deps: NodeDeps) {
     }
     const gameNode = await applyDesired(node, deps, signal);
     if (foreignBecause(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
-    const waitMs = await reportStatus({ ...world, gameNode, pinned: deps.fillPlan.pinnedOn(name) }, action, deps, signal);
+    // Of a node that was filled once nobody asks any more.
+    const pinned = isConditionTrue(gameNode.status?.conditions, "Filled") ? [] : deps.fillPlan.pinnedOn(name);
+    const waitMs = await reportStatus({ ...world, gameNode, pinned }, action, deps, signal);
     await labelForAgent(node, agentLabelValueOf(deps.installation), deps, signal);
     const silentMs = deps.nodeLosses.isSilent(name) ? silentRetryMs : 0;
     const fillMs = fillEndsInMs(deps.cluster.gameNodes.get(name), deps.fillDeadlineMs, deps.clock.now());
