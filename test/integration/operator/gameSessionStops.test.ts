@@ -84,6 +84,25 @@ describe("GameSession controller, at a session's end", function () {
     expect(publicStatusOf(await fixture.sessions.get(active.metadata))).to.equal("running");
   });
 
+  it("does not stop a session as idle before its player's next keepalive can have come, when another operator takes over", async () => {
+    await set();
+    const { operator } = await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch({ idleTimeoutSeconds: 600 });
+    await fixture.session(name, isRunning, "running session");
+    await fixture.stopOperator(operator);
+    fixture.clock.jump(700_000);
+    await fixture.startOperator();
+    const annotate = (seen: string) => fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen } } });
+    const { metadata: { name: next } } = await fixture.launch({ userId: "user2" });
+    await annotate("once");
+    await fixture.session(next, isRunning, "running session, which is launched after that");
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("running");
+    fixture.clock.jump(91_000);
+    await annotate("twice");
+    const finished = await fixture.session(name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
+  });
+
   for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
     it(`stops a session whose game exits with ${exitCode}`, async () => {
       await set();

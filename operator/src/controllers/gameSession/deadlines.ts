@@ -1,4 +1,5 @@
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { limits } from "#contracts/limits.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { unschedulable } from "../../sessionPods/podState.ts";
 import type { Moment } from "./stopTimes.ts";
@@ -43,10 +44,15 @@ function startDeadlines(world: SessionWorld): Deadlines {
   };
 }
 
-function runDeadlines({ session: { spec, status } }: SessionWorld): Deadlines {
+/** For the keepalives that the API could not pass on while the API server was unavailable: the next one of each player, and some seconds. */
+const missedKeepalivesMs = 1.5 * limits.gameSession.keepaliveIntervalSeconds * 1000;
+
+function runDeadlines({ session: { spec, status }, seenAt }: SessionWorld): Deadlines {
   const idleSinceReady = at(status?.readyAt, spec.idleTimeoutSeconds);
+  const known = seenAt?.readyAt === undefined ? idleSinceReady : seenAt.readyAt.getTime() + missedKeepalivesMs;
   return {
-    idle: spec.expiresAt === undefined ? idleSinceReady : Math.max(idleSinceReady, Date.parse(spec.expiresAt)),
+    // The API ends idle sessions. An operator that has just begun does not know yet which of them are played.
+    idle: Math.max(idleSinceReady, known, spec.expiresAt === undefined ? 0 : Date.parse(spec.expiresAt)),
     maxDuration: at(status?.readyAt, spec.maxDurationSeconds),
   };
 }

@@ -68,7 +68,7 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
 
 function notedMoments({ metadata: { uid }, status }: SessionWorld["session"], pod: SessionWorld["pod"]): Parameters<StopTimes["momentsOf"]>[1] {
   const stuck = pod && unschedulable(pod);
-  const noted = { startedAt: status?.startedAt, assignedAt: status?.placement?.assignedAt };
+  const noted = { startedAt: status?.startedAt, assignedAt: status?.placement?.assignedAt, readyAt: status?.readyAt };
   // Another session, or another pod, may have the same time.
   return {
     ...Object.fromEntries(Object.entries(noted).flatMap(([moment, time]) => (time === undefined ? [] : [[moment, `${uid} ${time}`]]))),

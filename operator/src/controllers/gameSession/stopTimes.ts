@@ -1,9 +1,9 @@
 import type { Clock } from "#runtime/clock.ts";
 
 /** What others note with a time of their own, and a deadline counts from. */
-export type Moment = "startedAt" | "assignedAt" | "unschedulableSince";
+export type Moment = "startedAt" | "assignedAt" | "readyAt" | "unschedulableSince";
 
-const allMoments: readonly Moment[] = ["startedAt", "assignedAt", "unschedulableSince"];
+const allMoments: readonly Moment[] = ["startedAt", "assignedAt", "readyAt", "unschedulableSince"];
 
 /**
  * Remembers when this process first saw each session stopping. What the API server notes of a stop is by its own clock, which may be minutes off;
