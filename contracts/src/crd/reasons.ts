@@ -230,6 +230,8 @@ export const gameSessionEventReasons = {
   portTaken: "PortTaken",
   /** By the operator: the session's pod was created. */
   podCreated: "PodCreated",
+  /** By the operator: somebody edited the status, and the pod that runs was found and put into it again. */
+  podAdopted: "PodAdopted",
   /** By the operator: the game can be played. */
   ready: "Ready",
   /** By the operator: the session is over. */

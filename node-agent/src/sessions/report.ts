@@ -28,7 +28,12 @@ export interface SessionReporter {
 interface Said {
   conditions: Condition[];
   save: StoredSave | undefined;
+  /** When this process wrote it; undefined for what was there before. */
+  writtenAt?: Date;
 }
+
+/** After this the watch has shown a write of the agent's own: where it is not to be seen, somebody has edited the status. */
+export const shownWithinMs = 5_000;
 
 /** Returns a reporter. It remembers the agent's own writes, as the watch shows them only a moment later. */
 export function createSessionReporter(client: ResourceClient<GameSession>, clock: Clock): SessionReporter {
@@ -38,7 +43,7 @@ export function createSessionReporter(client: ResourceClient<GameSession>, clock
       const { uid } = session.metadata;
       const before = said.get(uid) ?? saidBefore(session);
       const next = { conditions: conditionsAfter(session, before.conditions, findings, clock.now()), save: save ?? before.save };
-      if (isSame(before, next)) {
+      if (isSame(before, next) && !isForgotten(session, before, clock.now())) {
         said.set(uid, before);
         return false;
       }
@@ -49,7 +54,7 @@ export function createSessionReporter(client: ResourceClient<GameSession>, clock
       } catch (error) {
         if (!isNotFound(error)) throw error; // Gone: nobody is left to be told.
       }
-      said.set(uid, next);
+      said.set(uid, { ...next, writtenAt: clock.now() });
       return true;
     },
     forget: (uid) => void said.delete(uid),
@@ -74,6 +79,16 @@ function conditionsAfter({ metadata }: Stored<GameSession>, before: Condition[],
     conditions = setCondition(conditions, update, now);
   }
   return conditions;
+}
+
+/** Returns whether the session does not show any more what was said of it. */
+function isForgotten({ status }: GameSession, { conditions, save, writtenAt }: Said, now: Date): boolean {
+  if (writtenAt === undefined || now.getTime() - writtenAt.getTime() < shownWithinMs) return false;
+  const isShown = ({ type, status: is, reason }: Condition): boolean => {
+    const shown = findCondition(status?.conditions, type);
+    return shown?.status === is && shown.reason === reason;
+  };
+  return !conditions.every(isShown) || save?.objectKey !== status?.save?.objectKey;
 }
 
 function isSame(left: Said, right: Said): boolean {

@@ -75,6 +75,13 @@ export function isGameOver(pod: Pod): boolean {
   return gameTerminated(pod) !== undefined || isTerminal(pod) || wasNeverBound;
 }
 
+/** Returns when the game's container was started; undefined before that. */
+export function gameStartedAt(pod: Pod): string | undefined {
+  const { running, terminated } = gameStatus(pod)?.state ?? {};
+  const startedAt = running?.startedAt ?? terminated?.startedAt;
+  return startedAt === undefined ? undefined : new Date(startedAt).toISOString();
+}
+
 /** Returns whether the game's process has existed, so that there may be something to save. */
 export function hasGameRun(pod: Pod): boolean {
   const status = gameStatus(pod);
@@ -127,6 +134,16 @@ export function unschedulable(pod: Pod): { since: string; message: string } | un
   const condition = pod.status?.conditions?.find(({ type, status }) => type === "PodScheduled" && status === "False");
   if (condition?.reason !== "Unschedulable" || condition.lastTransitionTime === undefined) return undefined;
   return { since: condition.lastTransitionTime, message: condition.message ?? "" };
+}
+
+/** Why a kubelet does not start a container whose image it does not have. ErrImagePull is not among them: that is its first try. */
+const imageReasons: ReadonlySet<string> = new Set(["ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"]);
+
+/** Returns what the kubelet says of an image that it cannot get, in a pod of which it has not started the game; undefined when it has all. */
+export function missingImage(pod: Pod): string | undefined {
+  if (hasGameRun(pod)) return undefined;
+  const waiting = [streamerStatus(pod), gameStatus(pod)].map((status) => status?.state?.waiting).find((state) => imageReasons.has(state?.reason ?? ""));
+  return waiting && `${waiting.reason ?? ""} ${waiting.message ?? ""}`.trim();
 }
 
 /** Returns whether the scheduler's or the kubelet's message means that the pod's host port is taken. */

@@ -6,12 +6,13 @@ import {
 } from "#contracts/crd/reasons.ts";
 import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/eventRecorder.ts";
+import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import { isDiskFull } from "../../disk/diskFull.ts";
 import { orderRestore } from "../../spool/orderRestore.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
-import type { Finding } from "../report.ts";
+import { shownWithinMs, type Finding } from "../report.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
 /** Makes the game's files ready and orders the restore of the save; says so when the disk has no room for that. */
@@ -44,7 +45,7 @@ const prepareFiles: Step = async (context) => {
   if (isNews) deps.events.record(session, eventOf(findings, deps.node));
   if (save?.status !== "True") return { requeueAfterMs: retryMs };
   deps.cache.release(session.metadata.name);
-  return undefined;
+  return isPrepared(session) ? undefined : { requeueAfterMs: shownWithinMs };
 };
 
 /** Returns what the session starts from, for the node to remember. */

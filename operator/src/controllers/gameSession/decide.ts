@@ -1,11 +1,12 @@
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { stopCauseOf, hasAttemptLeft, hasContentFailed, nodeLost, podRejection, type StopCause } from "./stopCauses.ts";
-import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, type SessionWorld } from "./world.ts";
+import { missingImage } from "../../sessionPods/podState.ts";
+import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, strayPod, type SessionWorld } from "./world.ts";
 
 /** The steps that bring a session nearer to what is wanted. Each may run twice, and each starts from what it observes. */
 export type StepName =
   | "addFinalizer" | "assignNode" | "awaitContent" | "awaitNetwork" | "createPod" | "reportReadiness"
-  | "moveToAnotherNode" | "changePort" | "removeObsoletePod"
+  | "adoptPod" | "moveToAnotherNode" | "leaveForImage" | "changePort" | "removeObsoletePod"
   | "recordStopping" | "deletePod" | "awaitGameEnd" | "awaitSave" | "finish"
   | "releasePod" | "removeFinalizer" | "deleteExpired";
 
@@ -19,6 +20,8 @@ export interface Plan {
 /** Returns the steps that come next. It decides from what was observed and nothing else. */
 export function planFor(world: SessionWorld): Plan {
   if (isFinished(world.session)) return { steps: ["releasePod", "removeFinalizer", "deleteExpired"] };
+  // What follows, a stop too, looks for the pod where the status says that it is.
+  if (strayPod(world) !== undefined) return { steps: ["adoptPod"] };
   const cause = stopCauseOf(world);
   return cause === undefined ? { steps: runningSteps(world) } : stopPlan(world, cause);
 }
@@ -29,6 +32,7 @@ function runningSteps(world: SessionWorld): StepName[] {
   const rejected = podRejection(world);
   if (rejected && hasAttemptLeft(world)) return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];
   if (shouldMove(world)) return ["moveToAnotherNode"];
+  if (isImageMissing(world) && hasAttemptLeft(world)) return ["leaveForImage", "reportReadiness"];
   // The save is restored by the pod itself, whose game waits for it.
   if (!isContentUnpacked(world) && currentPod(world) === undefined) return ["awaitContent"];
   if (internetObstacle(world) === "Awaited") return ["awaitNetwork"];
@@ -40,6 +44,11 @@ function shouldMove(world: SessionWorld): boolean {
   // A pod that waits for its files has no game that could be lost; it is removed as the pod of a former place.
   if (!isPrepared(world.session) && hasContentFailed(world)) return true;
   return world.nodeHealth === "Lost" && world.pod === undefined;
+}
+
+function isImageMissing(world: SessionWorld): boolean {
+  const pod = currentPod(world);
+  return pod !== undefined && missingImage(pod) !== undefined;
 }
 
 function stopPlan(world: SessionWorld, cause: StopCause): Plan {

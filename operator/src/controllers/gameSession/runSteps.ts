@@ -1,12 +1,12 @@
 import { deleteExpired, releasePod, removeFinalizer } from "./steps/cleanUp.ts";
 import type { StepName } from "./decide.ts";
-import { addFinalizer, assignNode, changePort, moveToAnotherNode } from "./steps/place.ts";
+import { addFinalizer, adoptPod, assignNode, changePort, leaveForImage, moveToAnotherNode } from "./steps/place.ts";
 import { awaitContent, awaitNetwork, createPod, removeObsoletePod, reportReadiness } from "./steps/start.ts";
 import type { Step, StepContext } from "./steps/step.ts";
 import { awaitGameEnd, awaitSave, deletePod, finish, recordStopping } from "./steps/stop.ts";
 
 const steps: Record<StepName, Step> = {
-  addFinalizer, assignNode, moveToAnotherNode, changePort,
+  addFinalizer, assignNode, adoptPod, moveToAnotherNode, leaveForImage, changePort,
   awaitContent, awaitNetwork, createPod, reportReadiness, removeObsoletePod,
   recordStopping, deletePod, awaitGameEnd, awaitSave, finish,
   releasePod, removeFinalizer, deleteExpired,

@@ -65,6 +65,16 @@ export function currentPod({ session, pod }: Pick<SessionWorld, "session" | "pod
   return pod !== undefined && isPodOf(pod, session) && isAtPlace(pod, session) ? pod : undefined;
 }
 
+/**
+ * Returns the session's own pod whose game has run, where the status names another place or none: somebody has edited the status. A session
+ * whose game has run is never moved, so the pod is right and the status is not.
+ */
+export function strayPod({ session, pod }: Pick<SessionWorld, "session" | "pod">): Stored<Pod> | undefined {
+  if (pod === undefined || !isPodOf(pod, session) || isAtPlace(pod, session) || !hasGameRun(pod)) return undefined;
+  const { nodeName, podRef } = session.status ?? {};
+  return nodeName === undefined || podRef?.uid === pod.metadata.uid ? pod : undefined;
+}
+
 /** Returns a pod that has the name of the session's own, but was created for a former place or a former session. */
 export function obsoletePod(world: SessionWorld): Stored<Pod> | undefined {
   return world.pod !== undefined && currentPod(world) === undefined ? world.pod : undefined;

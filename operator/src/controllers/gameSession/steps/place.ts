@@ -2,9 +2,11 @@ import { failureReasons, gameSessionEventReasons, scheduledReasons } from "#cont
 import { limits } from "#contracts/limits.ts";
 import { addFinalizer as putFinalizer, hasFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
+import { addressesOf, announcedAddresses } from "../../../nodes/addresses.ts";
+import { gameStartedAt, hostPortsOf, missingImage, nodeOfPod } from "../../../sessionPods/podState.ts";
 import type { Assignment, NoPlace } from "../assignments.ts";
 import { contentFailed, failed, nodeLost, podRejection, type StopCause } from "../stopCauses.ts";
-import type { SessionWorld } from "../world.ts";
+import { strayPod, type SessionWorld } from "../world.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import { noteStopping } from "./stop.ts";
 import type { Step, StepOutcome } from "./step.ts";
@@ -46,6 +48,40 @@ export const moveToAnotherNode: Step = (context) => {
   takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
   draft.resetAgentConditions();
   draft.event("Warning", cause.failure?.reason ?? gameSessionEventReasons.moved, "Schedule", `${cause.failure?.message ?? ""} Trying node ${place.nodeName}.`.trim());
+  return "wait";
+};
+
+/**
+ * Moves the session to a node that may have the image which this one cannot get. Where there is none the session stays: its kubelet goes on
+ * trying until the start deadline.
+ */
+export const leaveForImage: Step = ({ world, draft, deps }) => {
+  const { status } = world.session;
+  const nodeName = status?.nodeName ?? "";
+  const triedNodes = [...new Set([...status?.placement?.triedNodes ?? [], nodeName])];
+  const place = deps.assignments.assign(world.session, triedNodes);
+  if (isNoPlace(place)) return "done";
+  const why = (world.pod && missingImage(world.pod)) ?? "";
+  takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
+  draft.resetAgentConditions();
+  draft.event("Warning", gameSessionEventReasons.moved, "Schedule", `Node ${nodeName} does not get an image: ${why} Trying node ${place.nodeName}.`.slice(0, 1024));
+  return "wait";
+};
+
+/** Writes the place of the session's own pod into a status that lost it, and that there is progress which must not be given up. */
+export const adoptPod: Step = ({ world, draft, deps, logger }) => {
+  const pod = strayPod(world);
+  const nodeName = pod && nodeOfPod(pod);
+  const [mediaPort] = pod ? hostPortsOf(pod) : [];
+  if (pod === undefined || nodeName === undefined || mediaPort === undefined) return "wait";
+  const node = deps.cluster.nodes.get(nodeName);
+  const [address] = node ? announcedAddresses(deps.config.announceAddresses, addressesOf(node)) : [];
+  const { placement = { attempt: 1, assignedAt: world.now.toISOString(), triedNodes: [] } } = draft.status;
+  takePlace(draft, { nodeName, mediaPort, address }, placement);
+  draft.status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
+  draft.status.readyAt ??= gameStartedAt(pod) ?? world.now.toISOString();
+  logger.warn({ node: nodeName }, "The status of a session did not name its pod's place; it is put right.");
+  draft.event("Warning", gameSessionEventReasons.podAdopted, "Schedule", `The status did not say that the pod runs on node ${nodeName} with media port ${mediaPort}; it is put right.`);
   return "wait";
 };
 

@@ -37,6 +37,9 @@ const pending = { phase: "Pending" };
 const unschedulable = (message: string) => ({
   ...pending, conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime: createdAt }],
 });
+const withStreamer = (reason: string) => ({ ...pending, initContainerStatuses: [containerStatus("streamer", { waiting: { reason, message: "not found" } })] });
+const imageFailed = withStreamer("ErrImagePull");
+const imageMissing = withStreamer("ImagePullBackOff");
 const toEnd = ["recordStopping", "deletePod", "awaitGameEnd", "awaitSave", "finish"];
 
 describe("planFor", () => {
@@ -84,6 +87,13 @@ describe("planFor", () => {
       { status: aPlacedStatus({ conditions: contentReady, placement: { attempt: 2, assignedAt: createdAt, triedNodes: [] } }), pod: { status: { phase: "Failed", reason: "OutOfcpu" } } },
       toEnd, "PodRejected"],
     ["removes a pod of a former port", { status: aPlacedStatus({ conditions: contentReady }), pod: { mediaPort: 20_007 } }, ["removeObsoletePod"]],
+    ["leaves a node for another one that does not get the image", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: imageMissing } }, ["leaveForImage", "reportReadiness"]],
+    ["waits for the image on the second node", { status: aPlacedStatus({ conditions: contentReady, placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: { status: imageMissing } },
+      ["createPod", "reportReadiness"]],
+    ["waits for the kubelet's second try to get the image", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: imageFailed } }, ["createPod", "reportReadiness"]],
+    ["takes up the running pod of a session whose status was emptied", { status: {}, pod: {} }, ["adoptPod"]],
+    ["takes up the running pod of a stopped session whose status was emptied", { spec: stopped, status: {}, pod: {} }, ["adoptPod"]],
+    ["takes up the pod that was played when the status names another node", { status: aRunningStatus({ podRef: { name: "gs-1", uid: "uid-of-pod" } }), pod: { nodeName: "node9" } }, ["adoptPod"]],
     ["removes a pod of a former node", { status: aPlacedStatus({ conditions: contentReady }), pod: { nodeName: "node9" } }, ["removeObsoletePod"]],
 
     ["stops a session at once whose game needs an internet that is not allowed", { spec: internet }, ["finish"], "NetworkNotAllowed"],

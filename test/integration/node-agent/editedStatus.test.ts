@@ -1,0 +1,27 @@
+import { writeFileSync } from "node:fs";
+import { expect } from "chai";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+describe("Node agent: a session whose status somebody edits", function () {
+  this.timeout(90_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  it("is told again that its files and its save are ready, and which save is stored", async () => {
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    await fixture.condition(name, "SaveRestored", "True");
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    const { objectKey } = await fixture.storedSave(name, 1);
+    await fixture.sessions.mergePatchStatus({ name, namespace: fixture.namespace }, { status: { conditions: null, save: null } });
+    expect((await fixture.session(name)).status?.save).to.equal(undefined);
+    await fixture.condition(name, "ContentReady", "True");
+    await fixture.condition(name, "SaveRestored", "True");
+    await eventually(async () => (await fixture.session(name)).status?.save?.objectKey === objectKey, { timeoutMs: 20_000, what: "the stored save to be named" });
+  });
+});
