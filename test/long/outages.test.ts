@@ -83,7 +83,7 @@ describe("a minute without", function () {
   beforeEach(async () => {
     const { api, replicas, game: { slug } } = platform;
     played = await platform.play(10);
-    traffic = new PlayTraffic({ api, replicas, played, visitors: await platform.users(5), slug });
+    traffic = await PlayTraffic.start({ api, replicas, played, visitors: await platform.users(5), slug });
     await eventually(() => asked.every((each) => traffic.count(each) > 0), { what: "all pages to be at work" });
     traffic.reset();
   });

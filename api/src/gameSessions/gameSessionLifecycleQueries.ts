@@ -114,8 +114,8 @@ export interface IdleGameSessions {
 }
 
 /**
- * Looks for idle sessions and notes that it did. When the look before was more than `maxGapSeconds` ago keepalives may have been lost since: with the database
- * the sweeper was away, too. It then finds none, and all sessions begin their idle timeout anew. All this is one statement, which no frozen process can divide.
+ * Looks for idle sessions and notes that it did. When the look before was more than `maxGapSeconds` ago keepalives may have been lost since: without the database
+ * there was no sweeper either. It then finds none, and all sessions begin their idle timeout anew. All this is one statement, which no frozen process can divide.
  */
 export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number): Promise<IdleGameSessions> {
   const { rows } = await db.query<{ gapSeconds: number; id: string | null; expiresAt: Date | null }>({

@@ -98,7 +98,8 @@ export class WatchedGames {
   async #ask(asked: Asked, game: GamePage, baseUrl: string, sessionId: string): Promise<void> {
     const { request } = game.page.context();
     const options = { timeout: 15_000 };
-    while (!this.#isOver) {
+    const isOver = (): boolean => this.#isOver;
+    while (!isOver()) {
       try {
         const response = asked === "keepalive" ? await request.post(`${baseUrl}/api/game/keepalive`, { data: { sessionId }, ...options })
           : await request.get(asked === "status" ? `${baseUrl}/api/game/session-status?sessionId=${sessionId}` : `${baseUrl}/api/games`, options);
@@ -106,7 +107,7 @@ export class WatchedGames {
         else this.#fail(asked, response.status(), response.headers()["retry-after"] !== undefined);
         await response.dispose();
       } catch (error) {
-        if (!this.#isOver) this.#fail(asked, String(error).split("\n", 1)[0] ?? "", false);
+        if (!isOver()) this.#fail(asked, String(error).split("\n", 1)[0] ?? "", false);
       }
       await delay(pauseMs * (0.5 + Math.random()));
     }

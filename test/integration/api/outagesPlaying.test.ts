@@ -45,7 +45,7 @@ describe("a session that is played", function () {
     return id;
   }
 
-  const outages = {
+  const outages: Record<string, () => Promise<() => unknown>> = {
     "is unavailable": async () => {
       const { server } = fixture.api.database;
       // The server of the tests writes late: what was stored before must outlive the crash.

@@ -34,29 +34,35 @@ export interface PlayTrafficOptions {
 
 /** How long a page waits. */
 const patienceMs = 15_000;
-const pauseMs = { played: 1_000, visited: 1_000 };
+const pauseMs = 1_000;
 
 /** What the pages of players and visitors send all the time, spread over the replicas as a Service does it: each page goes on when its request has ended. */
 export class PlayTraffic {
   readonly outcomes: Outcome[] = [];
-  readonly #options: PlayTrafficOptions;
+  /** By user: one sign-in, at each replica. */
+  readonly #browsers: ReadonlyMap<TestUser, readonly ApiClient[]>;
   readonly #running: Promise<unknown>;
   #isOver = false;
   #turn = 0;
 
-  constructor(options: PlayTrafficOptions) {
-    this.#options = options;
-    const { played, visitors, slug } = options;
+  private constructor(browsers: ReadonlyMap<TestUser, readonly ApiClient[]>, { played, visitors, slug }: PlayTrafficOptions) {
+    this.#browsers = browsers;
     this.#running = Promise.all([
       ...played.flatMap(({ user, sessionId }) => [
-        this.#send("keepalive", user, pauseMs.played, (page) => page.post("/api/game/keepalive", { sessionId })),
-        this.#send("status", user, pauseMs.played, (page) => page.get(`/api/game/session-status?sessionId=${sessionId}`)),
+        this.#send("keepalive", user, (browser) => browser.post("/api/game/keepalive", { sessionId })),
+        this.#send("status", user, (browser) => browser.get(`/api/game/session-status?sessionId=${sessionId}`)),
       ]),
       ...visitors.flatMap((user) => [
-        this.#send("library", user, pauseMs.visited, (page) => page.get("/api/games")),
-        this.#send("launch", user, pauseMs.visited, (page) => page.post("/api/game/launch", { gameSlug: slug })),
+        this.#send("library", user, (browser) => browser.get("/api/games")),
+        this.#send("launch", user, (browser) => browser.post("/api/game/launch", { gameSlug: slug })),
       ]),
     ]);
+  }
+
+  /** Opens the pages of users who are signed in, in one browser each, and have loaded their page. */
+  static async start(options: PlayTrafficOptions): Promise<PlayTraffic> {
+    const users = [...options.played.map(({ user }) => user), ...options.visitors];
+    return new PlayTraffic(new Map(await Promise.all(users.map(async (user) => [user, await browsersOf(user, options)] as const))), options);
   }
 
   /** Forgets what was so far. */
@@ -91,22 +97,29 @@ export class PlayTraffic {
     }).join("\n");
   }
 
-  async #send(asked: Asked, user: TestUser, pause: number, request: (page: ApiClient) => Promise<ApiResponse>): Promise<void> {
-    const { api, replicas } = this.#options;
-    const pages = replicas.map((replica) => api.as(user, replica));
+  async #send(asked: Asked, user: TestUser, request: (browser: ApiClient) => Promise<ApiResponse>): Promise<void> {
+    const browsers = this.#browsers.get(user) ?? [];
     // Not all at the same moment.
-    await delay(Math.random() * pause);
+    await delay(Math.random() * pauseMs);
     while (!this.#isOver) {
-      const page = pages[this.#turn++ % pages.length];
-      if (page === undefined) throw new Error("There is no replica.");
+      const browser = browsers[this.#turn++ % browsers.length];
+      if (browser === undefined) throw new Error("There is no replica.");
       const startedMs = performance.now();
-      const response = await inTime(request(page));
+      const response = await inTime(request(browser));
       this.outcomes.push({
         asked, status: response?.status ?? 0, retryAfter: response?.headers.get("retry-after") ?? null, milliseconds: performance.now() - startedMs,
       });
-      await delay(pause);
+      await delay(pauseMs);
     }
   }
+}
+
+async function browsersOf(user: TestUser, { api, replicas }: PlayTrafficOptions): Promise<ApiClient[]> {
+  const [first, ...others] = replicas.map((replica, index) => index === 0 ? api.as(user, replica) : api.anonymous(replica));
+  if (first === undefined) throw new Error("There is no replica.");
+  await first.get("/api/game/sessions");
+  for (const other of others) for (const [name, value] of first.cookies) other.cookies.set(name, value);
+  return [first, ...others];
 }
 
 /** Resolves with undefined when there is no response in time; throws when it is not as the interface's description says. */

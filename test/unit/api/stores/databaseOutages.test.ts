@@ -5,7 +5,7 @@ import { silentLogger } from "#runtime/logger.ts";
 import { FakeClock } from "../../../support/clocks/fakeClock.ts";
 
 const refused = (): Promise<string> => Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
-const answers = (): Promise<string> => Promise.resolve("of the database");
+const responds = (): Promise<string> => Promise.resolve("of the database");
 const hangs = (): Promise<string> => Promise.withResolvers<string>().promise;
 
 describe("DatabaseOutages", () => {
@@ -28,7 +28,7 @@ describe("DatabaseOutages", () => {
   }, () => "of something else");
 
   it("asks the database, and something else at once when that is unavailable", async () => {
-    expect(await ask(answers)).to.equal("of the database");
+    expect(await ask(responds)).to.equal("of the database");
     expect(await ask(refused)).to.equal("of something else");
     expect(clock.pendingTimers).to.equal(0);
   });
@@ -50,13 +50,13 @@ describe("DatabaseOutages", () => {
     await ask(refused);
     await clock.advance(1_000);
     const probe = ask(hangs);
-    expect(await ask(answers)).to.equal("of something else");
+    expect(await ask(responds)).to.equal("of something else");
     expect(asked).to.equal(2);
     await clock.advance(1_000);
     expect(await probe).to.equal("of something else");
     await clock.advance(1_000);
-    expect(await ask(answers)).to.equal("of the database");
-    expect(await ask(answers)).to.equal("of the database");
+    expect(await ask(responds)).to.equal("of the database");
+    expect(await ask(responds)).to.equal("of the database");
     expect(asked).to.equal(4);
   });
 
@@ -65,7 +65,7 @@ describe("DatabaseOutages", () => {
       await ask(refused);
       await clock.advance(1_000);
     }
-    await ask(answers);
+    await ask(responds);
     expect(lines).to.have.length(2);
     expect(lines[0]).to.match(/^The database is unavailable/);
     expect(lines[1]).to.equal("The database is available again.");
