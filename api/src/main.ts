@@ -38,10 +38,10 @@ async function start(): Promise<void> {
   logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "The API serves requests.");
 }
 
-/** Requests are served until whoever sends them knows of the end; then the open ones may finish, for a while. */
+/** Requests are served until whoever sends them knows of the end; then the open ones may finish, for a while. Another replica leads from the beginning of it. */
 async function stop(): Promise<void> {
   deps.lifecycle.isStopping = true;
-  await drain(server, systemClock, config.shutdownDelaySeconds * 1000);
+  await Promise.all([background.resign(), drain(server, systemClock, config.shutdownDelaySeconds * 1000)]);
   deps.gameSessionEvents.close();
   await close(server, config.shutdownSeconds * 1000);
   await Promise.all([background.stop(), storeWatch.stop()]);

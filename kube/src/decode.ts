@@ -11,13 +11,15 @@ export interface ListPage<T extends KubeObject> {
 
 /**
  * Takes one object from the server's JSON. Fields nobody knows are kept; items of built-in lists, which come
- * without apiVersion and kind, get them. Throws KubeError "MalformedResponse" when it is no T.
+ * without apiVersion and kind, get them. Who wrote which field last (`managedFields`) is dropped: it is as long as the object, and nobody
+ * asks; a write without it leaves it as it is. Throws KubeError "MalformedResponse" when it is no T.
  */
 export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value: unknown): Stored<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.name !== "string") {
     throw new KubeError({ reason: "MalformedResponse", message: `The API server's answer is no ${type.kind}.` });
   }
-  const whole = { ...value, apiVersion: apiVersionOf(type), kind: type.kind };
+  const metadata = Object.fromEntries(Object.entries(value.metadata).filter(([name]) => name !== "managedFields"));
+  const whole = { ...value, apiVersion: apiVersionOf(type), kind: type.kind, metadata };
   try {
     // The server is the authority on its own objects; a type that wants more certainty brings `parse`.
     return (type.parse ? type.parse(whole) : whole) as Stored<T>;

@@ -109,7 +109,7 @@ const Variables = z.object({
   WORKERS: whole(8, 1, 64),
   HTTP_PORT: whole(8081, 0, 65_535),
   LEADER_LEASE_NAMESPACE: z.string().trim().min(1).optional(),
-  LEASE_SECONDS: whole(10, 4, 120),
+  LEASE_SECONDS: whole(6, 4, 120),
   POD_NAMESPACE: words("joypod"),
   POD_NAME: words("operator"),
   POD_IP: z.union([z.ipv4(), z.ipv6(), z.literal("")]).default(""),

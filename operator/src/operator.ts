@@ -10,6 +10,7 @@ import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { createReflectors, type Reflectors } from "./cluster/reflectors.ts";
 import { createCluster, type Cluster } from "./cluster/cluster.ts";
+import { sessionPods } from "./cluster/sessionPods.ts";
 import type { Config } from "./config.ts";
 import { FillPlan } from "./content/fillPlan.ts";
 import { createCacheController } from "./controllers/gameCache/controller.ts";
@@ -81,9 +82,8 @@ export class Operator {
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
     const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger });
-    const podClient = new ResourceClient(transport, pods);
     this.#networkProbe = new NetworkProbe({
-      pods: podClient, namespace: config.sessionsNamespace, config: config.networkProbe, waiting: () => keysThatNeedInternet(cluster),
+      pods: new ResourceClient(transport, pods), namespace: config.sessionsNamespace, config: config.networkProbe, waiting: () => keysThatNeedInternet(cluster),
       metrics: operatorMetrics, clock, logger,
     });
     const tickets = createOperatorTickets(config.ticketSecret, clock);
@@ -114,7 +114,7 @@ export class Operator {
         nodeLosses,
         stopTimes: new StopTimes(clock),
         sessions: new ResourceClient(transport, gameSessions),
-        pods: podClient,
+        pods: new ResourceClient(transport, sessionPods),
         networkProbe: this.#networkProbe,
         tickets,
         streams: new Streams({ pods: cluster.pods, tickets, askStreamer, clock, logger }),

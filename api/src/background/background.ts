@@ -6,6 +6,8 @@ import { LeaderWork, type LeaderWorkDeps } from "./leaderWork.ts";
 export interface Background extends BackgroundJob {
   /** Whether this replica does the part of it that one alone does. */
   readonly isLeader: boolean;
+  /** Leaves that part to another replica; the rest, which requests need, goes on until the stop. */
+  resign(): Promise<void>;
 }
 
 /** All background work as one; started before the first request, stopped after the last. */
@@ -14,6 +16,7 @@ export function createBackground(deps: PopularityDeps & LeaderWorkDeps & { maint
   const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, deps.maintenance, leaderWork];
   return {
     get isLeader() { return leaderWork.isLeader; },
+    resign: () => leaderWork.stop(),
     start: async () => {
       for (const job of jobs) await job.start();
     },

@@ -60,7 +60,7 @@ export class LeaderWork implements BackgroundJob {
     this.#running ??= this.#run();
   }
 
-  /** Ends the current work and gives the lease up. */
+  /** Ends the current work and gives the lease up; stopping twice is stopping once. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

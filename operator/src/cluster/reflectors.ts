@@ -1,6 +1,6 @@
 import { gameNodeSelectorOf, type Installation } from "#contracts/crd/installation.ts";
 import { labels } from "#contracts/crd/names.ts";
-import { nodes, pods } from "#kube/builtin.ts";
+import { nodes } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { KubeMetrics } from "#kube/metrics.ts";
@@ -13,6 +13,7 @@ import type { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Cluster } from "./cluster.ts";
 import { otherPods, otherPodsSelector } from "./otherPods.ts";
+import { sessionPods } from "./sessionPods.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 
 /** What the reflectors are made of. */
@@ -44,7 +45,7 @@ export function createReflectors({ transport, cluster, sessionsNamespace, instal
     gameCaches: reflect(gameCaches, cluster.gameCaches, inSessions),
     gameNodes: reflect(gameNodes, cluster.gameNodes, { labelSelector: gameNodeSelectorOf(installation) }),
     nodes: reflect(nodes, cluster.nodes, {}),
-    pods: reflect(pods, cluster.pods, { ...inSessions, labelSelector: labels.gameSession }),
+    pods: reflect(sessionPods, cluster.pods, { ...inSessions, labelSelector: labels.gameSession }),
     ...(countsOtherPods ? { otherPods: reflect(otherPods, cluster.otherPods, { fieldSelector: otherPodsSelector(sessionsNamespace) }) } : {}),
   };
 }

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { cpuMsOf } from "../scale/processFigures.ts";
 
 /** The metric counts from one look at the clock to the next, which are this far apart by themselves. */
 const lagPrecisionMs = 10;
@@ -40,9 +40,7 @@ export class ServedProgram {
 
   /** Processor time that all its threads have used, in milliseconds. */
   get cpuMs(): number {
-    const tasks = `/proc/${this.#pid}/task`;
-    const nanoseconds = readdirSync(tasks).map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ", 1)[0]));
-    return nanoseconds.reduce((sum, value) => sum + value, 0) / 1e6;
+    return cpuMsOf(this.#pid);
   }
 
   /** The longest that its event loop stood still since this was last asked, in milliseconds. */

@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { readFileSync, writeFileSync } from "node:fs";
 import { limits } from "#contracts/limits.ts";
+import { leases } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
@@ -68,6 +70,21 @@ describe("two processes of the API", function () {
     expect(service.failures).to.be.empty;
     expect(service.served, "until it is known everywhere").to.be.above(before);
     expect(service.closing, "responses that send the connection away").to.be.above(0);
+  });
+
+  it("need not wait for the end of one that is told to end: it leads no more while it still serves", async () => {
+    const { server } = api.kube ?? {};
+    if (server === undefined) throw new Error("The API was started without a cluster.");
+    const namespace = await server.createNamespace("release");
+    const lease = new ResourceClient(server.admin, leases);
+    const holder = async (): Promise<string | undefined> => (await lease.find({ namespace, name: "joypod-api" }))?.spec?.holderIdentity;
+    const env = { KUBECONFIG: server.kubeconfigPath, POD_NAMESPACE: namespace, POD_NAME: "leaving", SHUTDOWN_DELAY_SECONDS: "3" };
+    const leaving = await ApiProcess.beside(api, env);
+    await eventually(async () => await holder() === "leaving", { what: "the process to lead" });
+    const ended = leaving.stop("SIGTERM");
+    await eventually(async () => await holder() === "", { what: "the lease to be given up" });
+    expect((await fetch(`${leaving.url}/healthz`)).status).to.equal(200);
+    await ended;
   });
 
   describe("share", () => {

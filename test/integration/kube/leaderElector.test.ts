@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { type Lease, leases } from "#kube/builtin.ts";
+import { type Clock, systemClock } from "#runtime/clock.ts";
 import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
@@ -102,6 +103,23 @@ describe("LeaderElector", () => {
     await a.start();
     expect(performance.now() - startedMs).to.be.within(1000, 8000);
     expect(a.transitions).to.equal(5);
+  });
+
+  it("looks twice as often as a leader renews while it waits, and at the moment that another's lease runs out", async () => {
+    await client.create({ metadata: { namespace, name: "leader" }, spec: { holderIdentity: "dead", leaseDurationSeconds: 2 } });
+    const pauses: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => {
+        pauses.push(ms);
+        return systemClock.sleep(ms, signal);
+      },
+    };
+    // Without jitter.
+    const a = anElector("a", { clock, random: () => 0.5, leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 3000 });
+    await a.start();
+    expect(pauses[0]).to.equal(1500);
+    expect(pauses[1]).to.be.below(500);
   });
 
   it("loses when it cannot renew in time, before anyone else can lead", async function () {

@@ -45,6 +45,18 @@ export interface Behaviour {
   isRecorderUnavailable: boolean;
 }
 
+/** The address of every pod: a loopback one, as operators ask it. */
+export const podIp = "127.77.0.5";
+
+export interface FakeComponentsOptions {
+  /** Sessions, or pods, that each of them works on at the same time. */
+  workers?: number;
+  /** Kubelets that something else plays; the scheduler is this one all the same. */
+  hasKubelets?: boolean;
+  /** The nodes have real agents. */
+  hasAgents?: boolean;
+}
+
 /** Scheduler, kubelets, node agents and the API's recorder, in fakes on a real API server: they write what the real ones would. */
 export class FakeComponents {
   readonly behaviour: Behaviour = {
@@ -61,9 +73,11 @@ export class FakeComponents {
   readonly #cluster: CountedTransport;
   /** Uids of all pods that were ever seen, by session. */
   readonly podUids = new Map<string, Set<string>>();
+  readonly #others: Pick<FakeComponentsOptions, "hasKubelets" | "hasAgents">;
   #heartbeats = 0;
 
-  constructor(namespace: string, joypod: CountedTransport, cluster: CountedTransport) {
+  constructor(namespace: string, joypod: CountedTransport, cluster: CountedTransport, { workers = 1, ...others }: FakeComponentsOptions = {}) {
+    this.#others = others;
     this.#joypod = joypod;
     this.#cluster = cluster;
     const sessions = new Reflector({ client: new ResourceClient(cluster, gameSessions), cache: this.#sessions, namespace });
@@ -72,7 +86,7 @@ export class FakeComponents {
     this.#pods.subscribe(({ object: { metadata } }) => {
       this.podUids.set(metadata.name, (this.podUids.get(metadata.name) ?? new Set()).add(metadata.uid));
     });
-    const common = { logger: silentLogger, backOff: { baseMs: 20, maxMs: 200 } };
+    const common = { logger: silentLogger, workers, backOff: { baseMs: 20, maxMs: 200 } };
     this.#controllers = [
       new Controller({
         ...common, name: "agent", sources: [fromCache(sessions), fromCache(pods, { keys: (pod) => [keyOf(pod)] })],
@@ -110,6 +124,7 @@ export class FakeComponents {
   }
 
   async #reconcileAsAgent(key: string): Promise<void> {
+    if (this.#others.hasAgents === true) return;
     const session = this.#sessions.get(key);
     const nodeName = session?.status?.nodeName;
     if (!session || nodeName === undefined || this.behaviour.silentNodes.has(nodeName) || this.behaviour.nodesWithoutAgent.has(nodeName)) return;
@@ -152,22 +167,23 @@ export class FakeComponents {
     if (pod?.metadata.labels?.[labels.networkProbe] !== undefined) return this.#endProbe(pod);
     const nodeName = pod && nodeOfPod(pod);
     if (!pod || nodeName === undefined || this.behaviour.silentNodes.has(nodeName) || this.behaviour.nodesWithoutKubelet.has(nodeName)) return;
+    if (pod.spec?.nodeName === undefined && !isDeleting(pod)) return this.#schedule(pod, nodeName);
+    if (this.#others.hasKubelets === true) return;
     if (isDeleting(pod)) return this.#endPod(pod);
-    if (pod.spec?.nodeName === undefined) return this.#schedule(pod, nodeName);
     if (pod.status?.phase !== "Pending") return;
     const startedAt = systemClock.now().toISOString();
-    const { frozenStreamerIp: podIP } = this.behaviour;
-    if (podIP !== undefined) {
+    const { frozenStreamerIp } = this.behaviour;
+    if (frozenStreamerIp !== undefined) {
       if (pod.status.podIP !== undefined) return;
       await this.#patchStatus(pod.metadata, {
-        podIP, conditions: [{ type: "Ready", status: "False", lastTransitionTime: startedAt }],
+        podIP: frozenStreamerIp, conditions: [{ type: "Ready", status: "False", lastTransitionTime: startedAt }],
         initContainerStatuses: [containerStatus("streamer", { running: { startedAt } }, { ready: false })],
         containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })],
       });
       return;
     }
     await this.#patchStatus(pod.metadata, {
-      phase: "Running", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "True" }],
+      phase: "Running", podIP: podIp, conditions: [{ type: "Ready", status: "True" }],
       initContainerStatuses: [containerStatus("streamer", { running: { startedAt } })],
       containerStatuses: [containerStatus("game", { running: { startedAt } })],
     });

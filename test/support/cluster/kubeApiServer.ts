@@ -78,6 +78,17 @@ export class KubeApiServer {
     return this.#programs;
   }
 
+  /** What the server tells of itself, as text for Prometheus. */
+  async metrics(): Promise<string> {
+    const { ca, cert, key } = this.administratorTls;
+    const dispatcher = new Agent({ connect: { ca, cert, key } });
+    try {
+      return await (await request(`${this.url}/metrics`, { dispatcher })).body.text();
+    } finally {
+      await dispatcher.close();
+    }
+  }
+
   /** A transport of the administrator with options of its own; closed with the server. */
   transport(options: TransportOptions = {}): KubeTransport {
     return this.#open(this.kubeconfigPath, options);

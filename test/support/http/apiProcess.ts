@@ -43,6 +43,11 @@ export class ApiProcess {
     await this.#program.stop(signal);
   }
 
+  /** Sends a signal, such as SIGSTOP to freeze it. */
+  signal(signal: NodeJS.Signals): void {
+    this.#program.signal(signal);
+  }
+
   /** Starts it again, at the same address. */
   async start(): Promise<void> {
     await this.#program.start();

@@ -34,6 +34,11 @@ export class TcpRelay {
     }
   }
 
+  /** Cuts the connections that there are; new ones work. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   static async start(target: string): Promise<TcpRelay> {
     const relay = new TcpRelay(new URL(target));
     relay.#server.listen(0, "127.0.0.1");
@@ -47,7 +52,7 @@ export class TcpRelay {
   }
 
   async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    this.cut();
     this.#server.close();
     await once(this.#server, "close");
   }

@@ -17,6 +17,13 @@ describe("decodeWatchLine", () => {
     });
   });
 
+  it("drops who wrote which field", () => {
+    const managedFields = [{ manager: "joypod-operator", operation: "Apply", fieldsV1: { "f:status": {} } }];
+    expect(decode({ type: "ADDED", object: { metadata: { ...metadata, managedFields } } })).to.deep.equal({
+      type: "changed", resourceVersion: "5", object: { apiVersion: "v1", kind: "ConfigMap", metadata },
+    });
+  });
+
   it("reads bookmarks and deletions", () => {
     expect(decode({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })).to.deep.equal({ type: "bookmark", resourceVersion: "9" });
     expect(decode({ type: "DELETED", object: { metadata } })).to.include({ type: "deleted" });

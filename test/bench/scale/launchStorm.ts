@@ -1,0 +1,84 @@
+import { Agent, request } from "node:http";
+import { sessionCookieName } from "#api/auth/cookies.ts";
+import type { Deps } from "#api/deps.ts";
+import { aGame, aUser } from "#test/factories/catalog.ts";
+import { operatorOf } from "#test/support/cluster/fakeOperator.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { countRow, type BenchRow } from "../row.ts";
+import { apiProgram } from "./programs.ts";
+
+const players = 1000;
+const launchesEach = 8;
+const playersMadeAtOnce = 50;
+/** Of one request: longer than a launch may wait for others. */
+const timeoutMs = 120_000;
+
+/** A player's browser tabs, all of which launch. */
+interface Launcher {
+  cookie: string;
+  agent: Agent;
+}
+
+/** R4: players who launch several times each, all at once, over two replicas of the API. Each gets one session, and nobody a server's error. */
+export async function measureLaunchStorm(): Promise<BenchRow[]> {
+  const api = await TestApi.start({ kube: true, isLed: true });
+  const operator = operatorOf(api);
+  const replicas: ApiProcess[] = [];
+  let launchers: Launcher[] = [];
+  try {
+    await operator.addNode(players * 2);
+    const { slug } = await aGame(api.deps);
+    launchers = await makeLaunchers(api.deps);
+    const { server } = api.kube ?? { server: await sharedKubeApiServer() };
+    const env = { KUBECONFIG: server.kubeconfigPath, POD_NAMESPACE: await server.createNamespace("release") };
+    for (let count = 0; count < 2; count++) replicas.push(await ApiProcess.beside(api, env, apiProgram));
+    const startedMs = performance.now();
+    const statuses = await Promise.all(launchers.map((launcher) => Promise.all(
+      Array.from({ length: launchesEach }, (_, count) => launch(launcher, replicas[count % replicas.length]?.url ?? "", slug)))));
+    const tally = Object.groupBy(statuses.flat(), String);
+    console.log(`R4: ${players * launchesEach} launches in ${Math.round((performance.now() - startedMs) / 1000)} s: ${
+      Object.entries(tally).map(([status, { length } = { length: 0 }]) => `${length} × ${status}`).join(", ")}`);
+    const active = await api.deps.postgres.prisma.gameSession.count({ where: { status: { in: ["starting", "running", "stopping"] } } });
+    return [
+      countRow(`R4 5xx or cut, of ${players} players × ${launchesEach} launches at once`, statuses.flat().filter((status) => status === 0 || status >= 500).length, 0),
+      countRow("R4 players without exactly one 202, the same launches", statuses.filter((own) => own.filter((status) => status === 202).length !== 1).length, 0),
+      countRow("R4 sessions more or less than players, the same launches", Math.abs(active - players), 0),
+    ];
+  } finally {
+    for (const { agent } of launchers) agent.destroy();
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await operator.removeNodes();
+    await api.stop();
+  }
+}
+
+async function makeLaunchers(deps: Deps): Promise<Launcher[]> {
+  const launchers: Launcher[] = [];
+  while (launchers.length < players) launchers.push(...await Promise.all(Array.from({ length: playersMadeAtOnce }, () => makeLauncher(deps))));
+  return launchers;
+}
+
+async function makeLauncher(deps: Deps): Promise<Launcher> {
+  const user = await aUser(deps);
+  const { sid, endsAt } = await deps.authSessions.create(user.id);
+  const { token } = deps.tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsAt);
+  return { cookie: `${sessionCookieName(deps.config)}=${token}`, agent: new Agent({ maxSockets: launchesEach }) };
+}
+
+/** Returns the status of the response; 0 when none came. */
+function launch({ cookie, agent }: Launcher, origin: string, gameSlug: string): Promise<number> {
+  const body = JSON.stringify({ gameSlug });
+  const headers = { cookie, "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  return new Promise((resolve) => {
+    const outgoing = request(`${origin}/api/game/launch`, { agent, method: "POST", headers, timeout: timeoutMs }, (response) => {
+      response.resume();
+      response.once("error", () => resolve(0));
+      response.once("end", () => resolve(response.statusCode ?? 0));
+    });
+    outgoing.once("timeout", () => outgoing.destroy());
+    outgoing.once("error", () => resolve(0));
+    outgoing.end(body);
+  });
+}

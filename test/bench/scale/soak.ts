@@ -1,0 +1,160 @@
+import { randomInt } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { sessionCookieName } from "#api/auth/cookies.ts";
+import type { Deps } from "#api/deps.ts";
+import { slept, systemClock } from "#runtime/clock.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { countRow, median, type BenchRow } from "../row.ts";
+import { descriptorsOf, rssBytesOf } from "./processFigures.ts";
+import { SoakPlatform, type Leftovers, type SoakProgram } from "./soakPlatform.ts";
+
+const players = 8;
+const faultEveryMs = 5_000;
+/** Shorter than a leader may be silent: a program that must not be killed would else end by itself. */
+const frozenMs = 2_000;
+const sampleEveryMs = 1_000;
+/** For the idle timeouts, deadlines and times to live of the last sessions. */
+const settlingMs = 180_000;
+const memoryRatioMax = 1.05;
+/** Connections in a pool come and go. */
+const moreDescriptorsMax = 5;
+
+/** What a spared program had, second by second. */
+interface Samples {
+  rssBytes: number[];
+  descriptors: number[];
+}
+
+/** R7: players who launch, play, stop and walk off, with a fault every five seconds; nothing of a session may be left at the end. */
+export async function measureSoak(minutes: number): Promise<BenchRow[]> {
+  const platform = await SoakPlatform.start();
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), minutes * 60_000);
+  try {
+    const [lives, faults, samples] = await Promise.all([
+      Promise.all(Array.from({ length: players }, () => playOn(platform, over.signal))),
+      makeFaults(platform, over.signal), sample(platform.programs.filter(({ isSpared }) => isSpared), over.signal),
+    ]);
+    console.log(`R7: ${lives.reduce((sum, count) => sum + count, 0)} sessions ran in ${minutes} min; faults: ${[...faults].map(([name, count]) => `${count} × ${name}`).join(", ")}`);
+    return [...leftoverRows(await settled(platform)), ...growthRows(samples)];
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+    await platform.clear();
+  }
+}
+
+/** Plays one session after the other until told to end; returns how many ran. Whatever is refused is tried again. */
+async function playOn({ api: { deps }, apiUrls, gameSlug }: SoakPlatform, over: AbortSignal): Promise<number> {
+  const cookie = await signedIn(deps);
+  const send = async (method: "GET" | "POST", path: string, body?: object): Promise<Record<string, unknown>> => {
+    const response = await fetch(`${apiUrls[randomInt(apiUrls.length)]}${path}`, {
+      method, headers: { cookie, "content-type": "application/json" }, signal: AbortSignal.timeout(20_000), ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${path} was answered with ${response.status}.`);
+    return await response.json() as Record<string, unknown>;
+  };
+  let lives = 0;
+  while (!over.aborted) {
+    const hasPlayed = await playOne(send, gameSlug, over).catch(() => false);
+    if (hasPlayed) lives++;
+    else await slept(systemClock, 300, over);
+  }
+  return lives;
+}
+
+async function playOne(send: (method: "GET" | "POST", path: string, body?: object) => Promise<Record<string, unknown>>, gameSlug: string, over: AbortSignal): Promise<boolean> {
+  const { sessionId } = await send("POST", "/api/game/launch", { gameSlug });
+  for (;;) {
+    if (!await slept(systemClock, 300, over)) return false;
+    const { status } = await send("GET", `/api/game/session-status?sessionId=${String(sessionId)}`);
+    if (status === "running") break;
+    if (status !== "starting") return false;
+  }
+  for (let count = randomInt(3); count > 0; count--) await send("POST", "/api/game/keepalive", { sessionId });
+  // The others walk off: their sessions end by the idle timeout.
+  if (randomInt(10) < 7) await send("POST", "/api/game/stop", { sessionId });
+  return true;
+}
+
+async function signedIn(deps: Deps): Promise<string> {
+  const user = await aUser(deps);
+  const { sid, endsAt } = await deps.authSessions.create(user.id);
+  const { token } = deps.tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsAt);
+  return `${sessionCookieName(deps.config)}=${token}`;
+}
+
+/** One fault after the other, of all kinds in turns; returns how many of each there were. */
+async function makeFaults({ programs, relays }: SoakPlatform, over: AbortSignal): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const faults: [string, () => Promise<void>][] = [
+    ...programs.filter(({ isSpared }) => !isSpared).map((program): [string, () => Promise<void>] => [`${program.name} killed`, async () => {
+      await program.stop("SIGKILL");
+      await program.start();
+    }]),
+    ...programs.map((program): [string, () => Promise<void>] => [`${program.name} frozen`, async () => {
+      program.signal("SIGSTOP");
+      await delay(frozenMs);
+      program.signal("SIGCONT");
+    }]),
+    ...[...relays].map(([name, relay]): [string, () => Promise<void>] => [`${name} cut`, () => Promise.resolve(relay.cut())]),
+  ];
+  let next = 0;
+  while (await slept(systemClock, faultEveryMs, over)) {
+    const [name, make] = faults[next++ % faults.length] ?? ["none", () => Promise.resolve()];
+    await make();
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+async function sample(programs: readonly SoakProgram[], over: AbortSignal): Promise<Map<string, Samples>> {
+  const samples = new Map(programs.map(({ name }): [string, Samples] => [name, { rssBytes: [], descriptors: [] }]));
+  while (await slept(systemClock, sampleEveryMs, over)) {
+    for (const { name, pid } of programs) {
+      samples.get(name)?.rssBytes.push(rssBytesOf(pid));
+      samples.get(name)?.descriptors.push(descriptorsOf(pid));
+    }
+  }
+  return samples;
+}
+
+/** What is left of sessions when nothing more goes, or the time is up. */
+async function settled(platform: SoakPlatform): Promise<Leftovers> {
+  let left = await platform.leftovers();
+  await eventually(async () => {
+    left = await platform.leftovers();
+    return Object.values(left).every((count) => count === 0);
+  }, { timeoutMs: settlingMs, intervalMs: 1000, what: "everything to be cleared up" }).catch((error: unknown) => console.error(String(error)));
+  return left;
+}
+
+function leftoverRows({ pods, sessions, rows, folders, slots }: Leftovers): BenchRow[] {
+  return [
+    countRow("R7 pods left over", pods, 0), countRow("R7 GameSessions left over", sessions, 0), countRow("R7 rows not recorded", rows, 0),
+    countRow("R7 folders left over on nodes", folders, 0), countRow("R7 slots and ports not given back", slots, 0),
+  ];
+}
+
+function growthRows(samples: ReadonlyMap<string, Samples>): BenchRow[] {
+  return [...samples].flatMap(([name, { rssBytes, descriptors }]): BenchRow[] => {
+    const memory = median(lastQuarter(rssBytes)) / median(firstQuarter(rssBytes));
+    const mebibytes = (values: readonly number[]): string => `${Math.round(median(values) / 2 ** 20)} MiB`;
+    return [
+      {
+        id: `R7 memory of ${name}, last quarter to first`, ours: mebibytes(lastQuarter(rssBytes)), peer: mebibytes(firstQuarter(rssBytes)), limit: "-", ratio: memory.toFixed(2),
+        target: `≤ ${memoryRatioMax}`, isPassed: memory <= memoryRatioMax,
+      },
+      countRow(`R7 descriptors of ${name}, more in the last quarter`, Math.max(0, median(lastQuarter(descriptors)) - median(firstQuarter(descriptors))), moreDescriptorsMax),
+    ];
+  });
+}
+
+function firstQuarter(values: readonly number[]): number[] {
+  return values.slice(0, Math.ceil(values.length / 4));
+}
+
+function lastQuarter(values: readonly number[]): number[] {
+  return values.slice(-Math.ceil(values.length / 4));
+}
