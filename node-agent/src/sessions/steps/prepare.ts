@@ -7,7 +7,7 @@ import {
 import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/eventRecorder.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
-import { orderRestore } from "../../spool/orderRestore.ts";
+import { makePackedFolder, orderRestore } from "../../spool/orderRestore.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
@@ -17,6 +17,8 @@ import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.t
 export const prepare: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
+  // An agent that died, or had no room left, right after it had written the record has not made it.
+  else if (!world.isOrdered) await makePackedFolder(deps.files.folder(record.gameSession));
   // Before the order, so that no report of the packer is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));
   const content = await findContent(deps, session, signal);
