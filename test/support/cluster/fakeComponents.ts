@@ -37,6 +37,10 @@ export interface Behaviour {
   isStoreUnavailable: boolean;
   /** Versions that every node has unpacked. */
   cached: CacheEntry[];
+  /** Address of every pod that runs. */
+  podIp: string;
+  /** What really runs in the pods that come and go; nothing unless given. */
+  containers: { start(pod: Stored<Pod>): Promise<void>; end(pod: Stored<Pod>): Promise<void> } | undefined;
   /** The streamer's address that the kubelet reported and does not update any more. */
   frozenStreamerIp: string | undefined;
   /** Exit codes of the operator's probe pods by role; undefined: they never end. */
@@ -49,7 +53,7 @@ export interface Behaviour {
 export class FakeComponents {
   readonly behaviour: Behaviour = {
     nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), nodesWithoutKubelet: new Set(), nodesWithoutAgent: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
-    cached: [], frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
+    cached: [], podIp: "10.0.0.5", containers: undefined, frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
   };
   readonly #sessions = new ObjectCache<GameSession>();
   readonly #pods = new ObjectCache<Pod>();
@@ -166,8 +170,9 @@ export class FakeComponents {
       });
       return;
     }
+    await this.behaviour.containers?.start(pod);
     await this.#patchStatus(pod.metadata, {
-      phase: "Running", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "True" }],
+      phase: "Running", podIP: this.behaviour.podIp, conditions: [{ type: "Ready", status: "True" }],
       initContainerStatuses: [containerStatus("streamer", { running: { startedAt } })],
       containerStatuses: [containerStatus("game", { running: { startedAt } })],
     });
@@ -200,6 +205,7 @@ export class FakeComponents {
   }
 
   async #endPod(pod: Stored<Pod>): Promise<void> {
+    await this.behaviour.containers?.end(pod);
     if (!isTerminated(pod) && pod.status?.containerStatuses) await this.#terminate(pod.metadata, 0, aTerminationReport());
     if (pod.metadata.deletionGracePeriodSeconds === 0) return;
     await ignoringRaces(new ResourceClient(this.#cluster, podType).delete(pod.metadata, { uid: pod.metadata.uid, gracePeriodSeconds: 0 }));
