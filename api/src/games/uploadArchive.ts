@@ -81,6 +81,8 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, target: Upload
   try {
     await commit(deps, lease, target, received);
   } catch (error) {
+    // Any other error leaves open whether the archive is current by now. If it is not, the abandoned lease leads the sweeper to it.
+    if (!(error instanceof DomainError)) throw error;
     await archives.remove(lease.objectKey).catch((cause: unknown) => {
       deps.logger.warn({ err: cause, upload: lease.id }, "The API could not remove a refused archive; the sweeper tries again.");
     });

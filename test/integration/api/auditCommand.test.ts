@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { aUser } from "../../factories/catalog.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { postSignIn } from "../../support/http/authForms.ts";
-import { joypodProgram } from "../../support/processes/joypodProgram.ts";
+import { joypodProgram } from "../../support/processes/controlPlaneProgram.ts";
 
 interface Outcome { code: number | null; stdout: string; stderr: string }
 

@@ -11,7 +11,7 @@ import { postSignIn } from "../../support/http/authForms.ts";
 import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
 import { rowsOf } from "../../support/openapi/storedState.ts";
 import { createEmptyDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
-import { joypodProgram } from "../../support/processes/joypodProgram.ts";
+import { joypodProgram } from "../../support/processes/controlPlaneProgram.ts";
 
 interface Outcome {
   code: number | null;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { aGameSessionRow } from "../../factories/catalog.ts";
 import { aSave, SavesFixture } from "../../support/fixtures/savesFixture.ts";
-import { joypodProgram } from "../../support/processes/joypodProgram.ts";
+import { joypodProgram } from "../../support/processes/controlPlaneProgram.ts";
 
 describe("joypod save", function () {
   this.timeout(120_000);

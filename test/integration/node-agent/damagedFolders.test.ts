@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { sessionUserId } from "#contracts/nodeLayout.ts";
 import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -23,6 +24,20 @@ describe("Node agent: damaged and hostile session folders:", function () {
   beforeEachWithNodeAgent(async (fresh) => {
     fixture = fresh;
     await fixture.createGameNode();
+  });
+
+  it("takes a session up whose packer has no folder yet, as when the agent was killed before it had made that", async () => {
+    await fixture.startAgent();
+    fixture.proxy.fault = ({ method }) => method === "GET" ? { status: 503 } : undefined;
+    const name = await fixture.launch(await fixture.createGame());
+    await eventually(() => existsSync(`${fixture.folder(name)}/session.json`), { what: "the session's record" });
+    await fixture.stopAgent();
+    rmSync(`${fixture.folder(name)}/packed`, { recursive: true, force: true });
+    fixture.proxy.fault = undefined;
+    await fixture.startAgent();
+    await fixture.ordered(name);
+    await fixture.startPod(name);
+    expect(statSync(`${fixture.folder(name)}/packed`).uid).to.equal(sessionUserId);
   });
 
   for (const [what, put] of [

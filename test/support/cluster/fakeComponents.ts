@@ -37,6 +37,10 @@ export interface Behaviour {
   isStoreUnavailable: boolean;
   /** Versions that every node has unpacked. */
   cached: CacheEntry[];
+  /** Address of every pod that runs. */
+  podIp: string;
+  /** What really runs in the pods that come and go; nothing unless given. */
+  containers: { start(pod: Stored<Pod>): Promise<void>; end(pod: Stored<Pod>): Promise<void> } | undefined;
   /** The streamer's address that the kubelet reported and does not update any more. */
   frozenStreamerIp: string | undefined;
   /** Exit codes of the operator's probe pods by role; undefined: they never end. */
@@ -61,7 +65,7 @@ export interface FakeComponentsOptions {
 export class FakeComponents {
   readonly behaviour: Behaviour = {
     nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), nodesWithoutKubelet: new Set(), nodesWithoutAgent: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
-    cached: [], frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
+    cached: [], podIp: "10.0.0.5", containers: undefined, frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
   };
   readonly #sessions = new ObjectCache<GameSession>();
   readonly #pods = new ObjectCache<Pod>();
@@ -182,6 +186,7 @@ export class FakeComponents {
       });
       return;
     }
+    await this.behaviour.containers?.start(pod);
     await this.#patchStatus(pod.metadata, {
       phase: "Running", podIP: podIp, conditions: [{ type: "Ready", status: "True" }],
       initContainerStatuses: [containerStatus("streamer", { running: { startedAt } })],
@@ -216,6 +221,7 @@ export class FakeComponents {
   }
 
   async #endPod(pod: Stored<Pod>): Promise<void> {
+    await this.behaviour.containers?.end(pod);
     if (!isTerminated(pod) && pod.status?.containerStatuses) await this.#terminate(pod.metadata, 0, aTerminationReport());
     if (pod.metadata.deletionGracePeriodSeconds === 0) return;
     await ignoringRaces(new ResourceClient(this.#cluster, podType).delete(pod.metadata, { uid: pod.metadata.uid, gracePeriodSeconds: 0 }));

@@ -5,6 +5,9 @@ import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { imageEnvironment } from "../processes/imageEnvironment.ts";
 import { repositoryRoot } from "../processes/programs.ts";
 
+/** On a machine that many tests keep busy. */
+const readyTimeoutMs = 120_000;
+
 /** The API as image and chart start it, in a process of its own beside one in ours: on the same stores, and with the same keys. */
 export class ApiProcess {
   readonly url: string;
@@ -33,6 +36,7 @@ export class ApiProcess {
       },
       isReady: async () => (await fetch(`${url}/healthz`)).ok,
       install: "it is this Node",
+      readyTimeoutMs,
     });
     await child.start();
     return new ApiProcess(url, child);
@@ -46,6 +50,11 @@ export class ApiProcess {
   /** Sends a signal, such as SIGSTOP to freeze it. */
   signal(signal: NodeJS.Signals): void {
     this.#program.signal(signal);
+  }
+
+  /** Whether it runs no more. */
+  get hasEnded(): boolean {
+    return this.#program.hasEnded;
   }
 
   /** Starts it again, at the same address. */

@@ -46,12 +46,14 @@ export class ChildProgram {
     closeSync(log);
     child.unref();
     this.#process = child;
-    await eventually(async () => {
-      if (child.exitCode !== null) return false;
-      return isReady().catch(() => false);
+    const said = (): string => `${command} did not start:\n${readFileSync(this.logFile, "utf8").slice(-2000)}`;
+    const state = await eventually(async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return "ended";
+      return await isReady().catch(() => false) && "ready";
     }, { timeoutMs: readyTimeoutMs, what: `${command} to serve` }).catch((error: unknown) => {
-      throw new Error(`${command} did not start:\n${readFileSync(this.logFile, "utf8").slice(-2000)}`, { cause: error });
+      throw new Error(said(), { cause: error });
     });
+    if (state === "ended") throw new Error(said());
   }
 
   get logFile(): string {
@@ -62,6 +64,11 @@ export class ChildProgram {
     const pid = this.#process?.pid;
     if (pid === undefined) throw new Error(`${this.#options.command} does not run.`);
     return pid;
+  }
+
+  /** Whether it runs no more, whoever ended it, or has never been started. */
+  get hasEnded(): boolean {
+    return this.#process === undefined || this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
   /** Sends a signal, such as SIGSTOP to make it hang. */

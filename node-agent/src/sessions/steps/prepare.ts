@@ -9,7 +9,7 @@ import type { EventNote } from "#kube/eventRecorder.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import { isDiskFull } from "../../disk/diskFull.ts";
-import { orderRestore } from "../../spool/orderRestore.ts";
+import { makePackedFolder, orderRestore } from "../../spool/orderRestore.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
 import { shownWithinMs, type Finding } from "../report.ts";
@@ -32,6 +32,8 @@ export const prepare: Step = async (context) => {
 const prepareFiles: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
+  // An agent that died, or had no room left, right after it had written the record has not made it.
+  else if (!world.isOrdered) await makePackedFolder(deps.files.folder(record.gameSession));
   // Before the order, so that no report of the packer is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));
   const content = await findContent(deps, session, signal);

@@ -1,0 +1,39 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { repositoryRoot } from "../processes/programs.ts";
+
+const run = promisify(execFile);
+
+/** What may happen to one call of a program to the file system: the program is killed before it, or it fails. */
+export type DiskFault = "killed" | "EIO" | "ENOSPC";
+
+/** Calls by which our programs change what is on a disk. What they write into a file counts when they have it written through. */
+export const diskCalls = ["mkdir", "rename", "chown", "chmod", "fchmod", "fsync", "fdatasync", "utimensat", "unlink", "rmdir", "symlink", "link"] as const;
+export type DiskCall = typeof diskCalls[number];
+
+/** One call, by its number among those of its kind of one thread. */
+export interface DiskPoint { call: DiskCall; nth: number; fault: DiskFault }
+
+/** Installs what injects faults into calls. */
+export async function ensureTracer(): Promise<void> {
+  await run(join(repositoryRoot, "tools/ensureDebian.sh"), ["strace"], { timeout: 10 * 60_000 });
+}
+
+/**
+ * The words that a program is started with to meet the fault. It then lets libuv do all calls in one thread (UV_THREADPOOL_SIZE=1), so that the
+ * tracer, which counts by thread, counts them in order; it dies with the tracer.
+ */
+export function tracerWords({ call, nth, fault }: DiskPoint, logFile: string): string[] {
+  const what = fault === "killed" ? "signal=SIGKILL" : `error=${fault}`;
+  return [
+    "strace", "-f", "-qq", "--seccomp-bpf", "-o", logFile, "-e", `trace=${call}`, "-e", `inject=${call}:${what}:when=${nth}`,
+    "setpriv", "--pdeathsig=KILL", "env", "UV_THREADPOOL_SIZE=1",
+  ];
+}
+
+/** Whether the fault has come. */
+export function hasStruck(logFile: string): boolean {
+  return existsSync(logFile) && /\(INJECTED\)|killed by SIGKILL/.test(readFileSync(logFile, "utf8"));
+}

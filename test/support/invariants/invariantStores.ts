@@ -1,0 +1,14 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Pod } from "#kube/builtin.ts";
+import type { Stored } from "#kube/object.ts";
+
+/** What a check of the invariants looks at: the database, the API server and the object store of one platform. */
+export interface InvariantStores {
+  /** The one value of the one row of this SQL, which is JSON. */
+  json(sql: string): Promise<unknown>;
+  gameSessions(): Promise<Stored<GameSession>[]>;
+  /** Pods in the namespace of sessions. */
+  pods(): Promise<Stored<Pod>[]>;
+  /** SHA-256 of an object; undefined when there is none. */
+  digestOf(objectKey: string): Promise<string | undefined>;
+}

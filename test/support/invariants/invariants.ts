@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { finalizers, labels } from "#contracts/crd/names.ts";
+import type { Pod } from "#kube/builtin.ts";
+import type { Stored } from "#kube/object.ts";
+import type { InvariantStores } from "./invariantStores.ts";
+
+/** What may be out of step for this long while the platform heals, by the promise of a minute. */
+const graceMs = 60_000;
+
+const seconds = z.number().nullable();
+
+/** What is asked of the database, in one statement, so that all of it is of one moment. */
+const Rows = z.object({
+  sessions: z.array(z.object({
+    id: z.string(), user: z.string(), status: z.enum(["starting", "running", "stopping", "stopped", "error"]), isReleased: z.boolean(), startSeconds: z.number(),
+    ageSeconds: z.number(), expiredSeconds: seconds, stoppingSeconds: seconds,
+  })),
+  slots: z.array(z.object({ id: z.string(), objectKey: z.string().nullable(), sha256: z.string().nullable(), generation: z.number(), isUnreadable: z.boolean() })),
+  archives: z.array(z.object({ objectKey: z.string(), sha256: z.string() })),
+});
+type Rows = z.infer<typeof Rows>;
+
+const recent = "now() - interval '2 hours'";
+const statement = `SELECT json_build_object(
+  'sessions', (SELECT coalesce(json_agg(json_build_object('id', id, 'user', user_id, 'status', status, 'isReleased', slot_released_at IS NOT NULL,
+      'startSeconds', coalesce((spec->>'startDeadlineSeconds')::float8, 0) + coalesce((spec->>'downloadDeadlineSeconds')::float8, 0),
+      'ageSeconds', extract(epoch FROM now() - started_at)::float8, 'expiredSeconds', extract(epoch FROM now() - expires_at)::float8,
+      'stoppingSeconds', extract(epoch FROM now() - stopping_at)::float8)), '[]') FROM game_sessions WHERE ended_at IS NULL OR ended_at > ${recent}),
+  'slots', (SELECT coalesce(json_agg(json_build_object('id', s.id, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
+      'isUnreadable', EXISTS (SELECT FROM save_versions v WHERE v.slot_id = s.id AND v.object_key = s.object_key AND v.unreadable_at IS NOT NULL))), '[]') FROM save_slots s WHERE s.last_played_at > ${recent}),
+  'archives', (SELECT coalesce(json_agg(json_build_object('objectKey', v.object_key, 'sha256', v.sha256)), '[]') FROM games g
+      JOIN game_versions v ON v.id = g.current_version_id WHERE g.deleted_at IS NULL AND v.removed_at IS NULL AND v.created_at > ${recent}))`;
+
+/**
+ * Looks, again and again, whether what has to hold at every moment does, whatever fails meanwhile: I1 to I5 of docs/reliability.md. (I6, that a
+ * repeated request changes nothing, is checked where requests are repeated.) What may be out of step for a minute is a violation after it.
+ */
+export class Invariants {
+  readonly #stores: InvariantStores;
+  readonly #now: () => number;
+  /** Since when something has been out of step. */
+  readonly #since = new Map<string, number>();
+  readonly #violations = new Set<string>();
+  readonly #slots = new Map<string, { generation: number; hadSave: boolean }>();
+  /** Objects whose bytes were found right: nothing else is ever stored under their keys. */
+  readonly #whole = new Set<string>();
+
+  constructor(stores: InvariantStores, now: () => number = () => performance.now()) {
+    this.#stores = stores;
+    this.#now = now;
+  }
+
+  /** What did not hold so far, in sentences. */
+  get violations(): string[] {
+    return [...this.#violations];
+  }
+
+  /** Looks once. Throws when a store cannot be looked at, of which nothing follows. */
+  async look(): Promise<void> {
+    // Rows before objects: what is made in between has both, or an object alone for a moment.
+    const rows = Rows.parse(await this.#stores.json(statement));
+    const [gameSessions, pods] = await Promise.all([this.#stores.gameSessions(), this.#stores.pods()]);
+    const outOfStep = new Set<string>();
+    this.#checkPlayers(rows);
+    this.#checkObjects(rows, gameSessions, pods, outOfStep);
+    this.#checkDeadlines(rows, outOfStep);
+    this.#judge(outOfStep);
+    this.#checkSlots(rows);
+  }
+
+  /** Reads the objects that slots and games point to, those that were not read before. */
+  async readObjects(): Promise<void> {
+    const { slots, archives } = Rows.parse(await this.#stores.json(statement));
+    for (const { id, objectKey, sha256, isUnreadable } of slots) {
+      if (objectKey !== null && !isUnreadable) await this.#read(objectKey, sha256, `I3: the save of slot ${id}`);
+    }
+    for (const { objectKey, sha256 } of archives) await this.#read(objectKey, sha256, "I4: the current archive");
+  }
+
+  #checkPlayers({ sessions }: Rows): void {
+    const active = Map.groupBy(sessions.filter(isActive), ({ user }) => user);
+    for (const [user, { length }] of active) if (length > 1) this.#violations.add(`I1: user ${user} has ${length} active sessions.`);
+  }
+
+  #checkObjects({ sessions }: Rows, gameSessions: readonly Stored<GameSession>[], pods: readonly Stored<Pod>[], outOfStep: Set<string>): void {
+    const rowOf = new Map(sessions.map((row) => [row.id, row]));
+    const objectOf = new Map(gameSessions.map((object) => [object.metadata.name, object]));
+    for (const row of sessions) if (isActive(row) && !objectOf.has(row.id)) outOfStep.add(`I2: the active session ${row.id} has no object.`);
+    for (const { metadata, ...object } of gameSessions) {
+      // An admin's own session has no row.
+      const isOurs = metadata.finalizers?.includes(finalizers.recorder) ?? false;
+      const isGoing = metadata.deletionTimestamp !== undefined || isFinished({ metadata, ...object });
+      const row = rowOf.get(metadata.name);
+      if (isOurs && !isGoing && row === undefined) outOfStep.add(`I2: the object ${metadata.name} has no row.`);
+      if (isOurs && !isGoing && row !== undefined && !isActive(row) && row.isReleased) outOfStep.add(`I2: the object ${metadata.name} of an ended session is not removed.`);
+    }
+    const podsOf = Map.groupBy(pods, ({ metadata }) => metadata.labels?.[labels.gameSession]);
+    for (const [name, { length }] of podsOf) {
+      if (name === undefined) continue; // A probe.
+      if (length > 1) this.#violations.add(`I2: the session ${name} has ${length} pods.`);
+      if (!objectOf.has(name)) outOfStep.add(`I2: the pod ${name} has no session.`);
+    }
+  }
+
+  #checkDeadlines({ sessions }: Rows, outOfStep: Set<string>): void {
+    for (const { id, status, startSeconds, ageSeconds, expiredSeconds, stoppingSeconds } of sessions) {
+      if (status === "starting" && startSeconds <= 0) this.#violations.add(`I5: the starting session ${id} has no deadline.`);
+      if (status === "running" && expiredSeconds === null) this.#violations.add(`I5: the running session ${id} never expires.`);
+      if (status === "stopping" && stoppingSeconds === null) this.#violations.add(`I5: nobody knows since when the session ${id} stops.`);
+      // Two nodes may be tried, each for the whole time.
+      if (status === "starting" && ageSeconds > 2 * startSeconds) outOfStep.add(`I5: the session ${id} starts longer than it may.`);
+      if (status === "running" && (expiredSeconds ?? 0) > 0) outOfStep.add(`I5: the session ${id} runs on after its expiry.`);
+      if (status === "stopping" && (stoppingSeconds ?? 0) > 60) outOfStep.add(`I5: the session ${id} keeps its player for more than a minute after the stop.`);
+    }
+  }
+
+  #checkSlots({ slots }: Rows): void {
+    for (const { id, generation, objectKey } of slots) {
+      const before = this.#slots.get(id);
+      if (before !== undefined && generation < before.generation) this.#violations.add(`I3: the slot ${id} went back from generation ${before.generation} to ${generation}.`);
+      if (before?.hadSave === true && objectKey === null) this.#violations.add(`I3: the slot ${id} has lost its save.`);
+      this.#slots.set(id, { generation, hadSave: objectKey !== null });
+    }
+  }
+
+  async #read(objectKey: string, sha256: string | null, what: string): Promise<void> {
+    if (this.#whole.has(objectKey)) return;
+    const actual = await this.#stores.digestOf(objectKey);
+    if (actual === sha256) this.#whole.add(objectKey);
+    else this.#violations.add(`${what}, ${objectKey}, ${actual === undefined ? "is missing" : "has other bytes than were stored"}.`);
+  }
+
+  /** Remembers since when things are out of step; what is so for longer than a minute is a violation. */
+  #judge(outOfStep: ReadonlySet<string>): void {
+    for (const what of this.#since.keys()) if (!outOfStep.has(what)) this.#since.delete(what);
+    for (const what of outOfStep) {
+      const since = this.#since.get(what) ?? this.#now();
+      this.#since.set(what, since);
+      if (this.#now() - since > graceMs) this.#violations.add(what);
+    }
+  }
+}
+
+function isActive({ status }: Rows["sessions"][number]): boolean {
+  return status === "starting" || status === "running" || status === "stopping";
+}
