@@ -219,7 +219,7 @@ export class LeaderElector {
     // An empty holder may be taken at once; a duration of 1 s is the least the API allows.
     const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
     try {
-      await this.#client.replace({ ...lease, spec }, { deadlineMs: this.#retryPeriodMs });
+      await this.#client.replace({ ...lease, spec }, { deadlineMs: this.#renewDeadlineMs });
       this.#logger.info({}, "The lease is released.");
     } catch (error) {
       this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");

@@ -119,14 +119,14 @@ async function launches(page: Page, cluster: Platform, slug: string): Promise<Be
 /** P4: what our programs write to the API server about sessions and their pods, counted over whole sessions, one at a time. */
 async function writes(page: Page, cluster: Platform, slug: string): Promise<BenchRow[]> {
   const sessions = 3;
-  const [starting, ending]: [number[], number[]] = [[], []];
+  const [upToReady, afterReady]: [number[], number[]] = [[], []];
   for (let session = 0; session < sessions; session++) {
     const before = await settledWrites(cluster);
     const { sessionId } = await launch(page, slug);
     const started = await settledWrites(cluster);
     await stop(page, sessionId);
-    starting.push(started - before);
-    ending.push(await settledWrites(cluster) - started + writesAfterTimeToLive);
+    upToReady.push(started - before);
+    afterReady.push(await settledWrites(cluster) - started + writesAfterTimeToLive);
   }
   const { sessionId } = await launch(page, slug);
   const started = await settledWrites(cluster);
@@ -135,8 +135,8 @@ async function writes(page: Page, cluster: Platform, slug: string): Promise<Benc
   const perKeepalive = (await settledWrites(cluster) - started) / keepalives;
   await stop(page, sessionId);
   return [
-    countRow("P4 Kubernetes writes, accepted → ready", median(starting), 6),
-    countRow("P4 Kubernetes writes of a whole life", median(starting) + median(ending), 9),
+    countRow("P4 Kubernetes writes, accepted → ready", median(upToReady), 6),
+    countRow("P4 Kubernetes writes of a whole life", median(upToReady) + median(afterReady), 9),
     countRow("P4 Kubernetes writes per keepalive", perKeepalive, 0),
   ];
 }

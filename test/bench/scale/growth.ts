@@ -9,7 +9,7 @@ const nodes = 100;
 const most = Number(process.env["SESSIONS"] ?? 10_000);
 const sizes = [most / 100, most / 10, most];
 /** Whole lives beside the sessions that run, over which processor time is counted. */
-const lives = 300;
+const lives = Math.min(300, most / 10);
 /** A process that has read everything gives memory back in the seconds after. */
 const settlingMs = 20_000;
 const idleMs = 30_000;

@@ -1,12 +1,12 @@
 import { Agent, request } from "node:http";
-import { sessionCookieName } from "#api/auth/cookies.ts";
 import type { Deps } from "#api/deps.ts";
-import { aGame, aUser } from "#test/factories/catalog.ts";
+import { aGame } from "#test/factories/catalog.ts";
 import { operatorOf } from "#test/support/cluster/fakeOperator.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { ApiProcess } from "#test/support/http/apiProcess.ts";
 import { countRow, type BenchRow } from "../row.ts";
+import { signedInPlayer } from "./players.ts";
 import { apiProgram } from "./programs.ts";
 
 const players = 1000;
@@ -61,10 +61,7 @@ async function makeLaunchers(deps: Deps): Promise<Launcher[]> {
 }
 
 async function makeLauncher(deps: Deps): Promise<Launcher> {
-  const user = await aUser(deps);
-  const { sid, endsAt } = await deps.authSessions.create(user.id);
-  const { token } = deps.tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsAt);
-  return { cookie: `${sessionCookieName(deps.config)}=${token}`, agent: new Agent({ maxSockets: launchesEach }) };
+  return { cookie: await signedInPlayer(deps), agent: new Agent({ maxSockets: launchesEach }) };
 }
 
 /** Returns the status of the response; 0 when none came. */

@@ -100,18 +100,19 @@ interface Takeover {
   start(number: number): Promise<Replica>;
   /** Before each trial, while the former leader is at work. */
   begin(): Promise<void>;
-  /** Gives the next leader something to do; returns whether it has. */
+  /** Makes something for the next leader to do; returns how to see that it has done it. */
   act(): Promise<() => Promise<boolean>>;
 }
 
 /** Milliseconds of each takeover, by how the leader ended; both ways in turns. */
-async function takeovers({ lease, start, begin, act }: Takeover): Promise<Map<End, number[]>> {
+async function takeovers(takeover: Takeover): Promise<Map<End, number[]>> {
   const client = new ResourceClient((await sharedKubeApiServer()).admin, leases);
+  const { lease } = takeover;
   const leads = ({ identity }: Replica) => async (): Promise<boolean> => (await client.find(lease))?.spec?.holderIdentity === identity;
   const measured = new Map<End, number[]>([["SIGKILL", []], ["SIGTERM", []]]);
   const replicas: Replica[] = [];
   const startNext = async (): Promise<Replica> => {
-    const replica = await start(replicas.length);
+    const replica = await takeover.start(replicas.length);
     replicas.push(replica);
     return replica;
   };
@@ -121,14 +122,15 @@ async function takeovers({ lease, start, begin, act }: Takeover): Promise<Map<En
     for (let trial = 0; trial < trials; trial++) {
       for (const [end, times] of measured) {
         const next = await startNext();
-        await begin();
+        await takeover.begin();
         await delay(randomInt(renewalMs));
         const endedMs = performance.now();
         const ended = leader.stop(end);
-        const hasActed = await act();
+        const hasActed = await takeover.act();
         await eventually(leads(next), { ...wait, what: `${next.identity} to lead` });
         await eventually(hasActed, { ...wait, what: `${next.identity} to act` });
         times.push(performance.now() - endedMs);
+        console.log(`O3: ${next.identity} acted ${Math.round(times.at(-1) ?? 0)} ms after the ${end} of ${leader.identity}`);
         await ended;
         leader = next;
       }

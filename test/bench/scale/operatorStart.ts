@@ -38,5 +38,5 @@ async function list({ cluster: { kubeconfigPath, namespace } }: ScalePlatform): 
   await run(process.execPath, [join(import.meta.dirname, "listProgram.ts"), kubeconfigPath,
     `${joypod}/namespaces/${namespace}/gamesessions?${latest}`, `${joypod}/namespaces/${namespace}/gamecaches?${latest}`, `${joypod}/gamenodes?${latest}`,
     `/api/v1/nodes?${latest}`, `/api/v1/namespaces/${namespace}/pods?${latest}&labelSelector=${encodeURIComponent(labels.gameSession)}`], { maxBuffer: 2 ** 20 });
-  return async () => undefined;
+  return () => Promise.resolve();
 }

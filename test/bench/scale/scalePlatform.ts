@@ -1,12 +1,12 @@
-import { sessionCookieName } from "#api/auth/cookies.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { aGame, aUser } from "#test/factories/catalog.ts";
+import { aGame } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { ApiProcess } from "#test/support/http/apiProcess.ts";
 import { OperatorProcess } from "#test/support/processes/operatorProcess.ts";
+import { signedInPlayer } from "./players.ts";
 import { apiProgram, operatorProgram } from "./programs.ts";
 
 /** Players at work at the same time. */
@@ -68,7 +68,9 @@ export class ScalePlatform {
 
   /** Launches so many sessions, and resolves once all of them run. */
   async launch(count: number, { url }: ApiProcess): Promise<void> {
-    await this.#inTurns(count, async () => void await this.#launch(url, await this.#player()));
+    await this.#inTurns(count, async () => {
+      await this.#launch(url, await this.#player());
+    });
   }
 
   /** Plays so many sessions from launch to end; resolves with the milliseconds that it took. */
@@ -113,11 +115,7 @@ export class ScalePlatform {
   }
 
   async #player(): Promise<Player> {
-    const { deps } = this.#api;
-    const user = await aUser(deps);
-    const { sid, endsAt } = await deps.authSessions.create(user.id);
-    const { token } = deps.tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsAt);
-    return { cookie: `${sessionCookieName(deps.config)}=${token}` };
+    return { cookie: await signedInPlayer(this.#api.deps) };
   }
 
   async #inTurns(count: number, work: (index: number) => Promise<void>): Promise<void> {

@@ -1,12 +1,11 @@
 import { randomInt } from "node:crypto";
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { sessionCookieName } from "#api/auth/cookies.ts";
-import type { Deps } from "#api/deps.ts";
 import { slept, systemClock } from "#runtime/clock.ts";
-import { aUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { countRow, median, type BenchRow } from "../row.ts";
 import { descriptorsOf, rssBytesOf } from "./processFigures.ts";
+import { signedInPlayer } from "./players.ts";
 import { SoakPlatform, type Leftovers, type SoakProgram } from "./soakPlatform.ts";
 
 const players = 8;
@@ -24,6 +23,8 @@ const moreDescriptorsMax = 5;
 interface Samples {
   rssBytes: number[];
   descriptors: number[];
+  /** How often it ended, though nobody had killed it. */
+  ends: number;
 }
 
 /** R7: players who launch, play, stop and walk off, with a fault every five seconds; nothing of a session may be left at the end. */
@@ -47,7 +48,7 @@ export async function measureSoak(minutes: number): Promise<BenchRow[]> {
 
 /** Plays one session after the other until told to end; returns how many ran. Whatever is refused is tried again. */
 async function playOn({ api: { deps }, apiUrls, gameSlug }: SoakPlatform, over: AbortSignal): Promise<number> {
-  const cookie = await signedIn(deps);
+  const cookie = await signedInPlayer(deps);
   const send = async (method: "GET" | "POST", path: string, body?: object): Promise<Record<string, unknown>> => {
     const response = await fetch(`${apiUrls[randomInt(apiUrls.length)]}${path}`, {
       method, headers: { cookie, "content-type": "application/json" }, signal: AbortSignal.timeout(20_000), ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -78,13 +79,6 @@ async function playOne(send: (method: "GET" | "POST", path: string, body?: objec
   return true;
 }
 
-async function signedIn(deps: Deps): Promise<string> {
-  const user = await aUser(deps);
-  const { sid, endsAt } = await deps.authSessions.create(user.id);
-  const { token } = deps.tokens.issue({ sub: user.id, name: user.name, email: user.email, sid }, endsAt);
-  return `${sessionCookieName(deps.config)}=${token}`;
-}
-
 /** One fault after the other, of all kinds in turns; returns how many of each there were. */
 async function makeFaults({ programs, relays }: SoakPlatform, over: AbortSignal): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
@@ -98,7 +92,10 @@ async function makeFaults({ programs, relays }: SoakPlatform, over: AbortSignal)
       await delay(frozenMs);
       program.signal("SIGCONT");
     }]),
-    ...[...relays].map(([name, relay]): [string, () => Promise<void>] => [`${name} cut`, () => Promise.resolve(relay.cut())]),
+    ...[...relays].map(([name, relay]): [string, () => Promise<void>] => [`${name} cut`, () => {
+      relay.cut();
+      return Promise.resolve();
+    }]),
   ];
   let next = 0;
   while (await slept(systemClock, faultEveryMs, over)) {
@@ -110,11 +107,18 @@ async function makeFaults({ programs, relays }: SoakPlatform, over: AbortSignal)
 }
 
 async function sample(programs: readonly SoakProgram[], over: AbortSignal): Promise<Map<string, Samples>> {
-  const samples = new Map(programs.map(({ name }): [string, Samples] => [name, { rssBytes: [], descriptors: [] }]));
+  const samples = new Map(programs.map(({ name }): [string, Samples] => [name, { rssBytes: [], descriptors: [], ends: 0 }]));
   while (await slept(systemClock, sampleEveryMs, over)) {
-    for (const { name, pid } of programs) {
-      samples.get(name)?.rssBytes.push(rssBytesOf(pid));
-      samples.get(name)?.descriptors.push(descriptorsOf(pid));
+    for (const program of programs) {
+      const known = samples.get(program.name);
+      if (known === undefined) continue;
+      if (existsSync(`/proc/${program.pid}`)) {
+        known.rssBytes.push(rssBytesOf(program.pid));
+        known.descriptors.push(descriptorsOf(program.pid));
+      } else {
+        known.ends++;
+        await program.start();
+      }
     }
   }
   return samples;
@@ -138,7 +142,7 @@ function leftoverRows({ pods, sessions, rows, folders, slots }: Leftovers): Benc
 }
 
 function growthRows(samples: ReadonlyMap<string, Samples>): BenchRow[] {
-  return [...samples].flatMap(([name, { rssBytes, descriptors }]): BenchRow[] => {
+  return [...samples].flatMap(([name, { rssBytes, descriptors, ends }]): BenchRow[] => {
     const memory = median(lastQuarter(rssBytes)) / median(firstQuarter(rssBytes));
     const mebibytes = (values: readonly number[]): string => `${Math.round(median(values) / 2 ** 20)} MiB`;
     return [
@@ -146,6 +150,7 @@ function growthRows(samples: ReadonlyMap<string, Samples>): BenchRow[] {
         id: `R7 memory of ${name}, last quarter to first`, ours: mebibytes(lastQuarter(rssBytes)), peer: mebibytes(firstQuarter(rssBytes)), limit: "-", ratio: memory.toFixed(2),
         target: `≤ ${memoryRatioMax}`, isPassed: memory <= memoryRatioMax,
       },
+      countRow(`R7 ends of ${name}, which nobody killed`, ends, 0),
       countRow(`R7 descriptors of ${name}, more in the last quarter`, Math.max(0, median(lastQuarter(descriptors)) - median(firstQuarter(descriptors))), moreDescriptorsMax),
     ];
   });

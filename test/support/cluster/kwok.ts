@@ -10,13 +10,13 @@ import { podIp } from "./fakeComponents.ts";
 export async function startKwok({ kubeconfigPath, nodeSelector }: { kubeconfigPath: string; nodeSelector: string }): Promise<ChildProgram> {
   const directory = mkdtempSync(join(tmpdir(), "joypod-kwok-"));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
-  const stages = join(directory, "stages.yaml");
+  const config = join(directory, "kwok.yaml");
   const template = readFileSync(join(import.meta.dirname, "kwokStages.yaml"), "utf8");
-  writeFileSync(stages, template.replace("POD_IP", podIp).replace("TERMINATION_REPORT", JSON.stringify(aTerminationReport())));
+  writeFileSync(config, template.replace("POD_IP", podIp).replace("TERMINATION_REPORT", JSON.stringify(aTerminationReport())));
   const address = `127.0.0.1:${await freePort()}`;
   const kwok = new ChildProgram({
     command: await programPath("kwok"),
-    args: [`--kubeconfig=${kubeconfigPath}`, `--config=${stages}`, `--manage-nodes-with-label-selector=${nodeSelector}`, `--server-address=${address}`],
+    args: [`--kubeconfig=${kubeconfigPath}`, `--config=${config}`, `--manage-nodes-with-label-selector=${nodeSelector}`, `--server-address=${address}`],
     isReady: async () => (await fetch(`http://${address}/readyz`)).ok,
     install: "run `make programs`, which builds it.",
   });
