@@ -65,7 +65,7 @@ export interface FakeComponentsOptions {
 export class FakeComponents {
   readonly behaviour: Behaviour = {
     nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), nodesWithoutKubelet: new Set(), nodesWithoutAgent: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
-    cached: [], podIp: "10.0.0.5", containers: undefined, frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
+    cached: [], podIp, containers: undefined, frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
   };
   readonly #sessions = new ObjectCache<GameSession>();
   readonly #pods = new ObjectCache<Pod>();
@@ -188,7 +188,7 @@ export class FakeComponents {
     }
     await this.behaviour.containers?.start(pod);
     await this.#patchStatus(pod.metadata, {
-      phase: "Running", podIP: podIp, conditions: [{ type: "Ready", status: "True" }],
+      phase: "Running", podIP: this.behaviour.podIp, conditions: [{ type: "Ready", status: "True" }],
       initContainerStatuses: [containerStatus("streamer", { running: { startedAt } })],
       containerStatuses: [containerStatus("game", { running: { startedAt } })],
     });
