@@ -1,13 +1,15 @@
 import { z } from "zod";
-import { containerEngine } from "#test/support/session/containers.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { runEngine, runOnNode, signalOnNode } from "./nodeContainer.ts";
 import { nodesNamespace, platform, sessionsNamespace } from "./platform.ts";
 
 const nodeRoot = "/var/lib/joypod";
 const warnLevel = 40;
 const LogLine = z.looseObject({ level: z.number() });
 
-let engine: ReturnType<typeof containerEngine> | undefined;
+const kubeletPattern = ["-x", "kubelet"];
+const agentPattern = ["-f", "programs/nodeAgent[.]js"];
 
 /** A game node of the local cluster, which is a container, and the agent on it. */
 export class GameNodeHost {
@@ -69,9 +71,55 @@ export class GameNodeHost {
     }, { timeoutMs: 60_000, intervalMs: 1000, what: `${this.name} to keep nothing of ${sessionId}` });
   }
 
+  /** Stops the kubelet in its tracks, as a hang would; what it has started goes on. */
+  async silenceKubelet(): Promise<void> {
+    await signalOnNode(this.name, "STOP", ...kubeletPattern);
+  }
+
+  /** Stops the node agent in its tracks. The kubelet, unless it is silent too, replaces it after a minute. */
+  async silenceAgent(): Promise<void> {
+    await signalOnNode(this.name, "STOP", ...agentPattern);
+  }
+
+  /** Both. */
+  async silence(): Promise<void> {
+    await Promise.all([this.silenceKubelet(), this.silenceAgent()]);
+  }
+
+  /** Stops everything on the node in its tracks, the games too. */
+  async freeze(): Promise<void> {
+    await runEngine("pause", this.name);
+  }
+
+  /** Undoes what was done to the node, whatever it was, and waits until it takes sessions again. */
+  async heal(): Promise<void> {
+    const state = await runEngine("inspect", "--format", "{{.State.Status}}", this.name);
+    if (state === "paused") await runEngine("unpause", this.name);
+    await signalOnNode(this.name, "CONT", ...kubeletPattern);
+    await signalOnNode(this.name, "CONT", ...agentPattern);
+    await this.takesSessions(true);
+  }
+
+  /** Waits until the node takes sessions, or does not. */
+  async takesSessions(isWanted: boolean, timeoutMs = 120_000): Promise<void> {
+    const { gameNodes } = await platform();
+    await eventually(async () => {
+      const { status } = await gameNodes.get({ name: this.name });
+      if (status?.capacity?.schedulable !== isWanted) throw new Error(JSON.stringify({ ...status, cache: undefined }));
+      return true;
+    }, { timeoutMs, intervalMs: 500, what: `${this.name} ${isWanted ? "to take" : "to take no"} sessions` });
+  }
+
+  /** Waits until the operator has declared the node lost. */
+  async isLost(timeoutMs = 60_000): Promise<void> {
+    const { gameNodes } = await platform();
+    await eventually(async () => isConditionTrue((await gameNodes.get({ name: this.name })).status?.conditions, "Lost"), {
+      timeoutMs, intervalMs: 500, what: `${this.name} to be declared lost`,
+    });
+  }
+
   async #run(...command: string[]): Promise<string> {
-    engine ??= containerEngine();
-    return (await engine).run("exec", this.name, ...command);
+    return runOnNode(this.name, ...command);
   }
 
   async #agent(): Promise<{ name: string; uid: string; restarts: number; isReady: boolean }> {

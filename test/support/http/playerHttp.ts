@@ -3,7 +3,8 @@ import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
-import type { GameSessionStatusResponse, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import type { GameSessionsResponse, GameSessionStatusResponse, LaunchRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import type { SavesResponse } from "#contracts/http/saves.ts";
 import type { ViewerRole } from "#contracts/stream.ts";
 import { ApiClient } from "./apiClient.ts";
 import { postSignIn } from "./authForms.ts";
@@ -12,10 +13,12 @@ import { postSignIn } from "./authForms.ts";
 export class PlayerHttp {
   readonly #origin: string;
   readonly #cookie: () => Promise<string>;
+  readonly #timeoutMs: number;
 
-  private constructor(origin: string, cookie: () => Promise<string>) {
+  private constructor(origin: string, cookie: () => Promise<string>, timeoutMs = 90_000) {
     this.#origin = origin;
     this.#cookie = cookie;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** Takes the cookies of a page on which the player is signed in, as they are at each call. */
@@ -25,17 +28,27 @@ export class PlayerHttp {
   }
 
   /** Signs in by the form, as no browser; throws when the player may not. */
-  static async signIn(baseUrl: string, player: { email: string; password: string }): Promise<PlayerHttp> {
+  static async signIn(baseUrl: string, player: { email: string; password: string }, { timeoutMs }: { timeoutMs?: number } = {}): Promise<PlayerHttp> {
     const client = new ApiClient(baseUrl);
     const { status, text } = await postSignIn(client, player);
     if (status !== 200) throw new Error(`${player.email} cannot sign in: ${status} ${text}`);
     const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    return new PlayerHttp(new URL(baseUrl).origin, () => Promise.resolve(cookie));
+    return new PlayerHttp(new URL(baseUrl).origin, () => Promise.resolve(cookie), timeoutMs);
   }
 
   /** Launches the game and returns the session's id with the 202 response. */
-  async launch(gameSlug: string): Promise<string> {
-    return (await this.#call<{ sessionId: string }>("POST", "/api/game/launch", { gameSlug })).sessionId;
+  async launch(gameSlug: string, choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}): Promise<string> {
+    return (await this.#call<{ sessionId: string }>("POST", "/api/game/launch", { gameSlug, ...choice })).sessionId;
+  }
+
+  /** The player's sessions that have not ended. */
+  sessions(): Promise<GameSessionsResponse> {
+    return this.#call("GET", "/api/game/sessions");
+  }
+
+  /** The player's saves of a game. */
+  saves(gameSlug: string): Promise<SavesResponse> {
+    return this.#call("GET", `/api/games/${gameSlug}/saves`);
   }
 
   /** When the event that the session runs arrived, in milliseconds of the epoch: the play page follows the same events. */
@@ -78,7 +91,7 @@ export class PlayerHttp {
       method,
       headers: { cookie: await this.#cookie(), ...(body === undefined ? {} : { "content-type": "application/json", origin: this.#origin }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(90_000),
+      signal: AbortSignal.timeout(this.#timeoutMs),
     });
     const retryAfter = response.headers.get("retry-after");
     if (response.status === 429 && retryAfter !== null) {

@@ -1,0 +1,166 @@
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
+import type { SaveSlotHistory } from "#contracts/http/saves.ts";
+import type { Stored } from "#kube/object.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { PlayerHttp } from "#test/support/http/playerHttp.ts";
+import { platform, sessionsNamespace } from "./platform.ts";
+import { readStoredSave } from "./storedSave.ts";
+
+/** The promise of docs/reliability.md: within it a player is free, and a lost session has ended. */
+export const promisedMs = 60_000;
+/** More often than a page would, as a request may meet a replica that is frozen. */
+const keepaliveMs = 5_000;
+const requestMs = 4_000;
+const launchMs = 90_000;
+
+/** A player of the diary, who has no browser, and tries again where one would. */
+export class DiaryPlayer {
+  readonly http: PlayerHttp;
+  readonly slug: string;
+  readonly #keepalives = new Set<NodeJS.Timeout>();
+
+  private constructor(http: PlayerHttp, slug: string) {
+    this.http = http;
+    this.slug = slug;
+  }
+
+  static async signIn(slug: string): Promise<DiaryPlayer> {
+    const installed = await platform();
+    const player = await installed.createPlayer();
+    return new DiaryPlayer(await PlayerHttp.signIn(installed.baseUrl, player, { timeoutMs: requestMs }), slug);
+  }
+
+  /** Launches the game, as soon as that is possible. A request whose response was lost is not repeated. */
+  async launch(choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}, timeoutMs = launchMs): Promise<DiarySession> {
+    const id = await eventually(async () => {
+      const { sessions: [active] } = await this.http.sessions();
+      return active?.sessionId ?? await this.http.launch(this.slug, choice);
+    }, { timeoutMs, intervalMs: 1000, what: `a launch of ${this.slug}` });
+    this.#keepalives.add(setInterval(() => void this.http.keepAlive(id).catch(() => undefined), keepaliveMs).unref());
+    return new DiarySession(id, this);
+  }
+
+  /** A session that runs. */
+  async play(choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}): Promise<DiarySession> {
+    const session = await this.launch(choice);
+    await session.runs();
+    return session;
+  }
+
+  /** Plays the slot on, to its end; returns the diary that the save then has. */
+  async playsOn(choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}): Promise<string[]> {
+    const session = await this.play(choice);
+    await session.writes();
+    await session.stop();
+    const { status } = await session.finishes();
+    if (status?.save?.final !== true) throw new Error(`${session.id} has ended without its save: ${JSON.stringify(status)}`);
+    return readDiary(status.save.objectKey);
+  }
+
+  /** Waits until the player has no session any more, as far as they are told: they may launch another one. */
+  async isFree(timeoutMs = promisedMs): Promise<void> {
+    await eventually(async () => (await this.http.sessions()).sessions.length === 0, { timeoutMs, intervalMs: 1000, what: "the player to be free" });
+  }
+
+  /** The slot once it can be played on. */
+  async freeSlot(number = 1, timeoutMs = promisedMs): Promise<SaveSlotHistory & { id: string }> {
+    return eventually(async () => {
+      const { slots } = await this.http.saves(this.slug);
+      const slot = slots.find(({ slotNumber }) => slotNumber === number);
+      if (slot === undefined || slot.id === null || slot.state !== "free") throw new Error(JSON.stringify(slots));
+      return { ...slot, id: slot.id };
+    }, { timeoutMs, intervalMs: 1000, what: `slot ${number} of ${this.slug} to be free` });
+  }
+
+  /** Waits until the slot has a conflict copy. */
+  async hasConflict(number = 1, timeoutMs = promisedMs): Promise<void> {
+    await eventually(async () => {
+      const { slots } = await this.http.saves(this.slug);
+      if (!slots.some(({ slotNumber, versions }) => slotNumber === number && versions.some(({ kind, isReadable }) => kind === "conflict" && isReadable))) throw new Error(JSON.stringify(slots));
+      return true;
+    }, { timeoutMs, intervalMs: 1000, what: `a conflict copy of slot ${number}` });
+  }
+
+  /** Ends what is left, whatever the test came to. */
+  async discard(): Promise<void> {
+    for (const keepalive of this.#keepalives) clearInterval(keepalive);
+    const { sessions } = await this.http.sessions();
+    await Promise.all(sessions.map(({ sessionId }) => this.http.stop(sessionId).catch(() => undefined)));
+    await this.isFree();
+  }
+}
+
+/** One session of the diary. */
+export class DiarySession {
+  readonly id: string;
+  readonly player: DiaryPlayer;
+
+  constructor(id: string, player: DiaryPlayer) {
+    this.id = id;
+    this.player = player;
+  }
+
+  async object(): Promise<Stored<GameSession>> {
+    return (await platform()).gameSessions.get({ namespace: sessionsNamespace, name: this.id });
+  }
+
+  async podUid(): Promise<string> {
+    return (await (await platform()).pods.get({ namespace: sessionsNamespace, name: this.id })).metadata.uid;
+  }
+
+  /** Waits until the object is as described. */
+  async becomes(isRight: (session: Stored<GameSession>) => boolean, what: string, timeoutMs = promisedMs): Promise<Stored<GameSession>> {
+    return eventually(async () => {
+      const session = await this.object();
+      if (!isRight(session)) throw new Error(JSON.stringify(session.status));
+      return session;
+    }, { timeoutMs, intervalMs: 300, what: `${this.id} ${what}` });
+  }
+
+  /** The node that it is placed on. */
+  async placedOn(): Promise<string> {
+    const { status } = await this.becomes(({ status: is }) => is?.nodeName !== undefined, "to be placed");
+    return status?.nodeName ?? "";
+  }
+
+  async runs(timeoutMs = launchMs): Promise<void> {
+    await eventually(async () => {
+      const { status } = await this.player.http.status(this.id);
+      if (status !== "running") throw new Error(status);
+      return true;
+    }, { timeoutMs, intervalMs: 1000, what: `${this.id} to run` });
+  }
+
+  /** Waits for a save that is newer than this one; returns its sequence. */
+  async writes(since = 0): Promise<number> {
+    const { status } = await this.becomes((session) => (session.status?.save?.sequence ?? 0) > since, `to have stored a save after ${since}`);
+    return status?.save?.sequence ?? 0;
+  }
+
+  /** Asks for the end, and leaves it to others to wait for it. */
+  async stop(): Promise<void> {
+    void this.player.http.stop(this.id).catch(() => undefined);
+    await this.becomes(({ spec }) => spec.desiredState === "Stopped", "to be asked to stop");
+  }
+
+  /** Asks for the end, and waits until the kubelet is told: the game then takes some seconds. */
+  async beginsToStop(): Promise<void> {
+    await this.stop();
+    const { pods } = await platform();
+    const ref = { namespace: sessionsNamespace, name: this.id };
+    await eventually(async () => (await pods.get(ref)).metadata.deletionTimestamp !== undefined, { intervalMs: 100, what: `the pod of ${this.id} to be told to end` });
+  }
+
+  /** The finished object. */
+  finishes(timeoutMs = promisedMs): Promise<Stored<GameSession>> {
+    return this.becomes(isFinished, "to be finished", timeoutMs);
+  }
+}
+
+/** The ids in a stored save's diary, each once, in the order of their sessions. */
+export async function readDiary(objectKey: string): Promise<string[]> {
+  const text = await readStoredSave(objectKey, "diary");
+  return [...new Set((text ?? "").split("\n").filter((line) => line !== ""))];
+}
