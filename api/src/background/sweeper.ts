@@ -3,7 +3,7 @@ import { repeatUpTo } from "#runtime/repeatUpTo.ts";
 import { ArchiveObjectStore } from "../games/upload/archiveObjectStore.ts";
 import { lockUnusedVersion, updateVersionRemoved } from "../games/gameVersionQueries.ts";
 import { deleteOldIdempotencyKeys } from "../http/idempotencyQueries.ts";
-import { updateIdleGameSessionsStopping } from "../gameSessions/gameSessionLifecycleQueries.ts";
+import { updateIdleGameSessionsStopping, updateOverlongGameSessionsStopping } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { deletedGameKeptDays } from "../games/partnerGameQueries.ts";
 import { deleteUpload, lockDeadUpload } from "../games/uploadQueries.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
@@ -25,6 +25,13 @@ const keysPerStatement = 1000;
 export async function sweepIdle({ postgres, logger }: SweeperDeps): Promise<string[]> {
   const ids = await updateIdleGameSessionsStopping(postgres.pool);
   for (const id of ids) logger.info({ gameSession: id }, "The sweeper stopped an idle game session.");
+  return ids;
+}
+
+/** Does the same with sessions that have lasted as long as they may. */
+export async function sweepOverlong({ postgres, logger }: SweeperDeps): Promise<string[]> {
+  const ids = await updateOverlongGameSessionsStopping(postgres.pool);
+  for (const id of ids) logger.info({ gameSession: id }, "The sweeper stopped a game session at its longest duration.");
   return ids;
 }
 

@@ -1,8 +1,8 @@
+import { limits } from "#contracts/limits.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound } from "../errors.ts";
-import { expiryMargin } from "./buildGameSessionSpec.ts";
 import { updateGameSessionExpiry, type Keepalive } from "./gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -27,7 +27,7 @@ export async function keepGameSessionAlive(deps: KeepaliveDeps, userId: string, 
 async function extendInCluster({ logger, cluster, gameSessionWriter }: KeepaliveDeps, id: string, { expiresAt, idleTimeoutSeconds }: Keepalive): Promise<void> {
   const known = cluster.gameSession(id)?.spec.expiresAt;
   if (known === undefined || new Date(known) >= expiresAt) return;
-  const moved = new Date(expiresAt.getTime() + (expiryMargin - 1) * idleTimeoutSeconds * 1000);
+  const moved = new Date(expiresAt.getTime() + (limits.gameSession.expiryMargin - 1) * idleTimeoutSeconds * 1000);
   try {
     await gameSessionWriter.extend(id, moved);
   } catch (error) {

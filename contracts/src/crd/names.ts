@@ -33,5 +33,8 @@ export const labels = {
 /** Label that the operator keeps on game nodes, and on former ones until their last session and save are gone: the node agents' DaemonSet selects by it. */
 export const nodeAgentLabel = `${group}/node-agent`;
 
+/** Label of the Leases in which node agents renew their heartbeats, in the agents' namespace; each has its node's name. Its value is that of the label of agents' nodes. */
+export const heartbeatLabel = `${group}/heartbeat`;
+
 /** Node annotation that overrides the address announced to browsers. */
 export const announceAddressAnnotation = `${group}/announce-address`;

@@ -5,7 +5,7 @@ import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { agentLabelValueOf, foreignBecause, marksOf, sessionsNamespaceAnnotation, type Installation } from "#contracts/crd/installation.ts";
 import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
 import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
-import type { Node } from "#kube/builtin.ts";
+import type { Lease, Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
@@ -24,6 +24,7 @@ import { hasPendingSave } from "../../nodes/occupancy.ts";
 import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, type NodeWorld } from "./decide.ts";
 import type { CheckRules } from "../../nodes/nodeChecks.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
+import { ensureLease, removeLease } from "./leases.ts";
 
 /** What the node controller works with. */
 export interface NodeDeps {
@@ -31,6 +32,8 @@ export interface NodeDeps {
   gameNodes: ResourceClient<GameNode>;
   nodes: ResourceClient<Node>;
   gameSessions: ResourceClient<GameSession>;
+  leases: ResourceClient<Lease>;
+  nodeAgentNamespace: string;
   installation: Installation;
   events: EventSink;
   heartbeats: Heartbeats;
@@ -65,6 +68,7 @@ export function createNodeReconciler(deps: NodeDeps) {
         await removeGameNode(gameNode, deps, signal);
         logger.info({ node: name }, "A node is no game node any more.");
       }
+      await removeLease(name, deps, signal);
       if (node) await labelForAgent(node, undefined, deps, signal);
       return undefined;
     }
@@ -72,6 +76,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     if (foreignBecause(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
     const waitMs = await reportStatus({ ...world, gameNode }, action, deps, signal);
     await labelForAgent(node, agentLabelValueOf(deps.installation), deps, signal);
+    await ensureLease(gameNode, deps, signal);
     const silentMs = deps.nodeLosses.isSilent(name) ? silentRetryMs : 0;
     return requeue([waitMs, deps.heartbeats.staleInMs(name), silentMs]);
   };
