@@ -53,6 +53,8 @@ export const limits = {
     /** How long an ended session can still be read. */
     endedReadableSeconds: 24 * 3600,
     idleTimeoutSeconds: 30 * 60,
+    /** How much later than its row a GameSession expires, in idle timeouts: the operator ends an idle session only where the API's sweeper did not. */
+    expiryMargin: 1.25,
     startDeadlineSeconds: 120,
     downloadDeadlineSeconds: 60,
     maxDurationSeconds: 8 * 3600,

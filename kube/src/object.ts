@@ -99,6 +99,11 @@ export function ownedBy<T extends KubeObject>(owner: Stored<T>): OwnerReference 
   };
 }
 
+/** Returns whether the object is to be deleted with this owner, and not with a former one of its name. */
+export function isOwnedBy(object: KubeObject, owner: Stored<KubeObject>): boolean {
+  return controllerOf(object)?.uid === owner.metadata.uid;
+}
+
 /**
  * Whether resourceVersion `left` is older than `right`. Numbers are compared as numbers; versions that are not
  * numbers have no order and count as not older.

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { leases } from "#kube/builtin.ts";
 import type { KubeObject, Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { ResourceType } from "#kube/resourceType.ts";
@@ -76,9 +77,11 @@ function addLooks(program: Command, { clock, print }: Environment): void {
       show(output === "json", status, () => presentStatus(status, now));
     }));
   withOutput(program.command("nodes").description("game nodes: slots, room, and what keeps one from taking sessions"))
-    .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async ({ transport, gameNodeSelector }) => {
-      const { items } = await new ResourceClient(transport, gameNodes).listAll({ labelSelector: gameNodeSelector });
-      show(output === "json", items, () => nodeTable(items, clock.now()));
+    .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async ({ transport, gameNodeSelector, heartbeatSelector }) => {
+      const [{ items }, heartbeats] = await Promise.all([
+        new ResourceClient(transport, gameNodes).listAll({ labelSelector: gameNodeSelector }), new ResourceClient(transport, leases).listAll({ labelSelector: heartbeatSelector }),
+      ]);
+      show(output === "json", items, () => nodeTable(items, heartbeats.items, clock.now()));
     }));
   withOutput(program.command("games").description("games that have an archive: where they are, and how many play them; those without one are in the catalogue alone"))
     .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async (installation) => {

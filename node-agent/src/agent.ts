@@ -27,6 +27,7 @@ import { createSessionFiles, type SessionFiles } from "./sessions/sessionFiles.t
 import { fromContent, fromDisk, onceSynced } from "./sessions/sources.ts";
 import { packFormerSaves } from "./spool/packFormerSaves.ts";
 import { createSpoolWatcher, type SpoolWatcher } from "./spool/spoolWatcher.ts";
+import { Heartbeat } from "./status/heartbeat.ts";
 import { NodeReporter } from "./status/nodeReporter.ts";
 
 /** What an agent works with. */
@@ -65,6 +66,7 @@ export class Agent {
   readonly #events: EventRecorder;
   readonly #checks: NodeChecks;
   readonly #reporter: NodeReporter;
+  readonly #heartbeat: Heartbeat;
   readonly #sessions: Controller;
   #lock: RootLock | undefined;
   /** Sessions whose folders a former process left. */
@@ -99,6 +101,10 @@ export class Agent {
     this.#reporter = new NodeReporter({
       node, client: this.#clients.gameNodes, cache: this.#cache, keptFolders: () => this.#kept.count(), agentVersion: config.agentVersion,
       objectStoreState: () => this.#probe.state, checks: () => this.#checks.findings(), gameNode: () => this.#gameNode(), clock, random, logger,
+      onWritten: (gameNode) => void this.#watches.gameNode.cache.upsert(gameNode), hasLease: () => this.#heartbeat.isKept,
+    });
+    this.#heartbeat = new Heartbeat({
+      node, namespace: config.nodeAgentNamespace, client: this.#clients.leases, isServed: () => this.#gameNode() !== undefined, onChange: () => this.#reporter.changed(), clock, logger,
     });
     this.#sessions = this.#createSessionController();
   }
@@ -115,6 +121,7 @@ export class Agent {
     this.#probe.start();
     await this.#checks.start();
     this.#reporter.start();
+    this.#heartbeat.start();
     // Resolves when the watches have synced; rejects only when the agent is stopped before that.
     this.#sessions.start().then(() => this.#takeDesired())
       .catch((error: unknown) => this.#deps.logger.debug({ err: error }, "The agent was stopped before it had read the cluster."));
@@ -137,7 +144,7 @@ export class Agent {
     if (!this.#isStarted) return;
     await this.#sessions.stop();
     this.#watcher.close();
-    await Promise.all([this.#cache, this.#reporter, this.#probe, this.#checks, this.#remover].map((part) => part.stop()));
+    await Promise.all([this.#cache, this.#reporter, this.#heartbeat, this.#probe, this.#checks, this.#remover].map((part) => part.stop()));
     await Promise.all(Object.values(this.#watches).map((reflector) => reflector.stop()));
     await this.#events.stop();
     this.#objectStore.close();
@@ -188,9 +195,8 @@ export class Agent {
 
   #onGameNodeChange(): void {
     this.#takeDesired();
-    // The first heartbeat need not wait for the next turn.
+    // The first report need not wait for the next turn.
     if (!this.#reporter.hasReported || this.#gameNode()?.status?.heartbeat === undefined) this.#reporter.changed();
-
   }
 
   /** Fills wait until it is known what is in use: making room for them must not evict that. */

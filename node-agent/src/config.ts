@@ -8,6 +8,7 @@ import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 const Variables = z.object({
   NODE_NAME: z.string().min(1),
   SESSIONS_NAMESPACE: objectName.default("joypod-sessions"),
+  NODE_AGENT_NAMESPACE: objectName.default("joypod-nodes"),
   INSTALLATION: z.string().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
   NODE_ROOT: z.string().regex(/^\/[^\0]*[^/\0]$/, "must be an absolute path without a trailing slash").default("/var/lib/joypod"),
   CACHE_BUDGET_BYTES: z.coerce.number().int().min(0).default(0),
@@ -30,6 +31,8 @@ export function readConfig(environment: Environment) {
   return {
     node: env.NODE_NAME,
     sessionsNamespace: env.SESSIONS_NAMESPACE,
+    /** Where the Lease of this node is. */
+    nodeAgentNamespace: env.NODE_AGENT_NAMESPACE,
     /** What tells this installation's GameNode from that of others in the cluster. */
     installation: { name: env.INSTALLATION, sessionsNamespace: env.SESSIONS_NAMESPACE },
     root: env.NODE_ROOT,

@@ -20,6 +20,11 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
 ];
 
+/** In the agents' own namespace; an admission policy holds the agent to the Lease of its own node. */
+export const nodeAgentNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["patch"] },
+];
+
 /** What the agent writes of a status, where an admission policy holds it to this: conditions of its types, and these fields. */
 export const statusRights = {
   gamenodes: { conditions: gameNodeConditions.nodeAgent, fields: ["cache", "heartbeat"] satisfies (keyof GameNodeStatus)[] },

@@ -59,6 +59,7 @@ const tolerationList = z.string().default("[]").transform((text, context): unkno
 
 const Variables = z.object({
   SESSIONS_NAMESPACE: words("joypod-sessions"),
+  NODE_AGENT_NAMESPACE: words("joypod-nodes"),
   INSTALLATION: z.string().trim().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
   GAME_NODE_SELECTOR: labelSelector,
   GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
@@ -136,6 +137,8 @@ export function readConfig(environment: Environment) {
   const tolerations = gpuTolerations(env, env.GPU_TOLERATIONS);
   return {
     sessionsNamespace: env.SESSIONS_NAMESPACE,
+    /** Where the agents' heartbeats are. */
+    nodeAgentNamespace: env.NODE_AGENT_NAMESPACE,
     gameNodeSelector: env.GAME_NODE_SELECTOR,
     /** Of the game nodes, those that sessions are placed on; the others keep their games. */
     sessionNodeSelector: env.SESSION_POD_NODE_SELECTOR,

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { foreignBecause, type Installation } from "#contracts/crd/installation.ts";
-import { nodes, pods } from "#kube/builtin.ts";
+import { leases, nodes, pods } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Controller } from "#kube/controller.ts";
 import { EventRecorder } from "#kube/eventRecorder.ts";
@@ -17,7 +17,7 @@ import { createCacheController } from "./controllers/gameCache/controller.ts";
 import { createNodeController } from "./controllers/gameNode/controller.ts";
 import { Assignments } from "./controllers/gameSession/assignments.ts";
 import { createSessionController, keysThatNeedInternet } from "./controllers/gameSession/controller.ts";
-import { StopTimes } from "./controllers/gameSession/stopTimes.ts";
+import { Moments } from "./controllers/gameSession/moments.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { showClusterFigures } from "./figures/clusterFigures.ts";
 import { LaunchSteps } from "./figures/launchSteps.ts";
@@ -78,7 +78,10 @@ export class Operator {
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
     const cluster = createCluster();
     const heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
-    this.#reflectors = createReflectors({ transport, cluster, sessionsNamespace: config.sessionsNamespace, installation: config.installation, countsOtherPods: config.countsOtherPods, clock, logger, metrics });
+    this.#reflectors = createReflectors({
+      transport, cluster, sessionsNamespace: config.sessionsNamespace, nodeAgentNamespace: config.nodeAgentNamespace, installation: config.installation,
+      countsOtherPods: config.countsOtherPods, clock, logger, metrics,
+    });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
     const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger });
@@ -99,11 +102,13 @@ export class Operator {
       name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay, metrics: operatorMetrics }, signal),
     });
     const otherRequests = new OtherRequests(cluster);
+    const moments = new Moments();
     const common = { cluster, heartbeats, loads, otherRequests, events: this.#events, clock };
     const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
     this.#controllers = [
       createNodeController({
         ...common, nodeLosses, fillPlan: new FillPlan(common), nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
+        leases: new ResourceClient(transport, leases), nodeAgentNamespace: config.nodeAgentNamespace,
         gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, fillDeadlineMs: config.fillDeadlineMs, usedThrottle: new Throttle(clock, unimportantWriteMs),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
@@ -112,13 +117,13 @@ export class Operator {
       createSessionController({
         ...common,
         nodeLosses,
-        stopTimes: new StopTimes(clock),
+        moments,
         sessions: new ResourceClient(transport, gameSessions),
         pods: new ResourceClient(transport, sessionPods),
         networkProbe: this.#networkProbe,
         tickets,
         streams: new Streams({ pods: cluster.pods, tickets, askStreamer, clock, logger }),
-        assignments: new Assignments({ ...common, config }),
+        assignments: new Assignments({ ...common, moments, config }),
         config,
         metrics: operatorMetrics,
       }, this.#reflectors, optionsOf("gamesession")),
@@ -164,10 +169,14 @@ export class Operator {
   }
 }
 
-function followHeartbeats({ gameNodes }: Cluster, heartbeats: Heartbeats): Heartbeats {
+function followHeartbeats({ gameNodes, leases: renewals }: Cluster, heartbeats: Heartbeats): Heartbeats {
   gameNodes.subscribe((change) => {
     if (change.type === "deleted") heartbeats.forget(change.object.metadata.name);
     else heartbeats.observe(change.object);
+  });
+  renewals.subscribe(({ type, object }) => {
+    // One that is deleted and made anew says nothing before the agent has renewed it.
+    if (type !== "deleted") heartbeats.observeLease(object);
   });
   return heartbeats;
 }

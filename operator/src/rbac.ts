@@ -32,6 +32,11 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
+/** The Leases of the node agents' heartbeats, in the agents' namespace: made with each GameNode, which owns them, and renewed by the agents. */
+export const nodeAgentNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["list", "watch", "create", "delete"] },
+];
+
 /** Leader election: a Lease can be created under any name, but only the operator's own is read and renewed. */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },

@@ -8,4 +8,9 @@ function scopes({ clusterRules, sessionsNamespaceRules, releaseNamespaceRules }:
 }
 
 /** What each program may do, by scope; the chart makes its Roles from this. */
-export const programRules = { api: scopes(api), operator: { ...scopes(operator), otherPodsRules: operator.otherPodsRules }, nodeAgent: scopes(nodeAgent), drain: scopes(drain) };
+export const programRules = {
+  api: scopes(api),
+  operator: { ...scopes(operator), otherPodsRules: operator.otherPodsRules, nodeAgentNamespaceRules: operator.nodeAgentNamespaceRules },
+  nodeAgent: { ...scopes(nodeAgent), nodeAgentNamespaceRules: nodeAgent.nodeAgentNamespaceRules },
+  drain: scopes(drain),
+};

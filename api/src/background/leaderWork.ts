@@ -12,7 +12,7 @@ import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/rela
 import { sweepPictures } from "../games/pictures/sweepPictures.ts";
 import { scrubSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
-import { sweepIdempotencyKeys, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
+import { sweepIdempotencyKeys, sweepOverlong, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
 
 /** What the work needs, all of it together. */
@@ -95,6 +95,7 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("lost caches", relay, signal, () => lostGameCaches.pass()),
         this.#repeat("caches", relay, signal, () => syncGameCaches(deps)),
         this.#repeat("idle", idle, signal, async () => recorder.enqueue(await sweepIdle(deps))),
+        this.#repeat("overlong", remains, signal, async () => recorder.enqueue(await sweepOverlong(deps))),
         this.#repeat("slow stops", idle, signal, () => freePlayers(deps)),
         this.#repeat("slots", idle, signal, async () => recorder.enqueue(await releaseSlots(deps))),
         this.#repeat("active", active, signal, async () => recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool))),

@@ -3,6 +3,7 @@ import { repeatUpTo } from "#runtime/repeatUpTo.ts";
 import { ArchiveObjectStore } from "../games/upload/archiveObjectStore.ts";
 import { lockUnusedVersion, updateVersionRemoved } from "../games/gameVersionQueries.ts";
 import { deleteOldIdempotencyKeys } from "../http/idempotencyQueries.ts";
+import { updateOverlongGameSessionsStopping } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { deletedGameKeptDays } from "../games/partnerGameQueries.ts";
 import { deleteUpload, lockDeadUpload } from "../games/uploadQueries.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
@@ -19,6 +20,13 @@ export interface SweeperDeps {
 const supersededGraceSeconds = 60;
 const rowsPerPassMax = 50;
 const keysPerStatement = 1000;
+
+/** Stops sessions that have lasted as long as they may in the database and returns their ids; the recorder then stops them in the cluster. */
+export async function sweepOverlong({ postgres, logger }: SweeperDeps): Promise<string[]> {
+  const ids = await updateOverlongGameSessionsStopping(postgres.pool);
+  for (const id of ids) logger.info({ gameSession: id }, "The sweeper stopped a game session at its longest duration.");
+  return ids;
+}
 
 /** Removes what uploads left in the object store whose process died. */
 export async function sweepUploads({ postgres, objectStore, logger }: SweeperDeps): Promise<void> {

@@ -1,4 +1,5 @@
 import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import { limits } from "#contracts/limits.ts";
 import type { SiteBounds } from "#contracts/streamQuality.ts";
 import type { LaunchContext } from "./launchQueries.ts";
 import type { SiteResources } from "../games/siteResources.ts";
@@ -18,9 +19,6 @@ export interface GameSessionSettings {
   ttlSecondsAfterFinished: number;
 }
 
-/** How much later than its row a GameSession expires, in idle timeouts: the operator ends an idle session only where the sweeper did not. */
-export const expiryMargin = 1.25;
-
 /** What a spec is built from. */
 export interface SpecSource {
   userId: string;
@@ -32,13 +30,12 @@ export interface SpecSource {
   /** What the player asked for. */
   quality: LaunchedQuality;
   ticketPublicKey: string;
-  now: Date;
 }
 
 /** Returns the spec of a launch's GameSession. */
-export function buildGameSessionSpec({ userId, slug, context, slot, settings, siteResources, quality, ticketPublicKey, now }: SpecSource): GameSessionSpec {
+export function buildGameSessionSpec({ userId, slug, context, slot, settings, siteResources, quality, ticketPublicKey }: SpecSource): GameSessionSpec {
   const { profile, stream, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
-  const graceSeconds = startDeadlineSeconds + idleTimeoutSeconds * expiryMargin;
+  const graceSeconds = idleTimeoutSeconds * limits.gameSession.expiryMargin;
   return GameSessionSpec.parse({
     userId,
     gameCacheRef: { name: slug },
@@ -58,7 +55,7 @@ export function buildGameSessionSpec({ userId, slug, context, slot, settings, si
     stream: buildStreamSpec(quality, siteBoundsFor(stream, pictureFor(context.declared, siteResources))),
     ticketPublicKey,
     desiredState: "Running",
-    expiresAt: new Date(now.getTime() + graceSeconds * 1000).toISOString(),
+    expiresAt: new Date(context.now.getTime() + graceSeconds * 1000).toISOString(),
     idleTimeoutSeconds,
     startDeadlineSeconds,
     downloadDeadlineSeconds,

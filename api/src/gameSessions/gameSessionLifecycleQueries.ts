@@ -77,17 +77,22 @@ export async function updateGameSessionCreated(db: Queryable, id: string): Promi
   });
 }
 
+/** Returns the SQL of a parameter that is a time by the operator's clock, which may be minutes off: by the database's it lies between the launch and now. */
+function withinSession(parameter: string): string {
+  return `CASE WHEN ${parameter}::timestamptz IS NOT NULL THEN LEAST(GREATEST(${parameter}::timestamptz, started_at), now()) END`;
+}
+
 /** Sets a starting session to running, which starts its idle timeout; false when it was not starting. */
 export async function updateGameSessionRunning(db: Queryable, id: string, readyAt: string, node: string | undefined): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "record-ready",
     text: `
       WITH ready AS (
-        UPDATE game_sessions SET status = 'running', ready_at = $2, node = $3,
+        UPDATE game_sessions SET status = 'running', ready_at = ${withinSession("$2")}, node = $3,
           expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
-        WHERE id = $1 AND status = 'starting' RETURNING slot_id
+        WHERE id = $1 AND status = 'starting' RETURNING slot_id, ready_at
       ), played AS (
-        UPDATE save_slots SET last_played_at = $2 FROM ready WHERE save_slots.id = ready.slot_id
+        UPDATE save_slots SET last_played_at = ready.ready_at FROM ready WHERE save_slots.id = ready.slot_id
       )
       SELECT 1 FROM ready`,
     values: [id, readyAt, node ?? null],
@@ -99,7 +104,7 @@ export async function updateGameSessionRunning(db: Queryable, id: string, readyA
 export async function updateGameSessionStopping(db: Queryable, id: string, reason: StopReason, readyAt: string | undefined): Promise<void> {
   await db.query({
     name: "record-stopping",
-    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now(), ready_at = COALESCE(ready_at, $3)
+    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now(), ready_at = COALESCE(ready_at, ${withinSession("$3")})
       WHERE id = $1 AND status IN ('starting', 'running')`,
     values: [id, reason, readyAt ?? null],
   });
@@ -157,6 +162,19 @@ export async function updateIdleGameSessionsStopping(db: Queryable, ids: readonl
   return rows.map(({ id }) => id);
 }
 
+/**
+ * Sets every session that has been played for as long as it may to stopping and returns their ids. The operator counts that by its own clock from when it
+ * saw the session ready; what it does not see is how long one was played under a former operator.
+ */
+export async function updateOverlongGameSessionsStopping(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>({
+    name: "begin-overlong-stops",
+    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = 'MaxDuration', stopping_at = now()
+      WHERE status = 'running' AND ready_at + make_interval(secs => (spec ->> 'maxDurationSeconds')::int) < now() RETURNING id`,
+  });
+  return rows.map(({ id }) => id);
+}
+
 /** How a session ended. */
 export interface GameSessionEnd {
   status: "stopped" | "error";
@@ -181,8 +199,9 @@ export async function updateGameSessionEnded(
     name: "record-end",
     text: `UPDATE game_sessions SET status = CASE WHEN ended_at IS NULL THEN $2::game_session_status ELSE status END,
         stop_reason = COALESCE(stop_reason, $3), failure_reason = $4,
-        failure_message = $5, duration_seconds = $6, cpu_seconds = $7, peak_memory_mb = $8, ready_at = COALESCE(ready_at, $9),
-        stopping_at = COALESCE(stopping_at, now()), ended_at = COALESCE(ended_at, $10, now()), recorded_at = now(), node = COALESCE($11, node),
+        failure_message = $5, duration_seconds = $6, cpu_seconds = $7, peak_memory_mb = $8,
+        ready_at = COALESCE(ready_at, ${withinSession("$9")}),
+        stopping_at = COALESCE(stopping_at, now()), ended_at = COALESCE(ended_at, ${withinSession("$10")}, now()), recorded_at = now(), node = COALESCE($11, node),
         slot_released_at = CASE WHEN $12 THEN COALESCE(slot_released_at, now()) ELSE slot_released_at END
       WHERE id = $1 AND recorded_at IS NULL`,
     values: [

@@ -1,3 +1,4 @@
+import { limits } from "#contracts/limits.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -5,7 +6,6 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound, unavailable, type DomainError } from "../errors.ts";
 import type { DatabaseOutages } from "../stores/databaseOutages.ts";
-import { expiryMargin } from "./buildGameSessionSpec.ts";
 import { updateGameSessionExpiry, type Keepalive } from "./gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -59,7 +59,7 @@ async function extendInCluster(
 ): Promise<void> {
   const known = cluster.gameSession(id)?.spec.expiresAt;
   if (known === undefined || new Date(known) >= expiresAt) return;
-  const margin = (expiryMargin - 1) * idleTimeoutSeconds * 1000;
+  const margin = (limits.gameSession.expiryMargin - 1) * idleTimeoutSeconds * 1000;
   await gameSessionWriter.extend(id, new Date(expiresAt.getTime() + margin), isOnly ? expiresAt : undefined);
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { KubeError } from "#kube/errors.ts";
-import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { StreamTickets } from "../auth/streamTickets.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
@@ -27,7 +26,6 @@ import type { LaunchedQuality } from "./streamSpec.ts";
 export interface LaunchDeps {
   config: { isInternetAllowed: boolean; gameSession: GameSessionSettings; siteResources: SiteResources };
   logger: Logger;
-  clock: Clock;
   postgres: Postgres;
   cluster: ClusterView;
   maintenance: Parameters<typeof refuseInMaintenance>[0];
@@ -81,7 +79,7 @@ async function decideLaunch(
   if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
   const source = {
     userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, siteResources: deps.config.siteResources,
-    quality: launchedQuality(launch.quality, context.keptQuality), ticketPublicKey: deps.streamTickets.publicKey, now: deps.clock.now(),
+    quality: launchedQuality(launch.quality, context.keptQuality), ticketPublicKey: deps.streamTickets.publicKey,
   };
   const unadvised = { ...context, profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null } };
   const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), () => buildGameSessionSpec({ ...source, context: unadvised }));

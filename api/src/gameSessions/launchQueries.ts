@@ -22,6 +22,8 @@ export interface LaunchContext extends GameNeeds {
   slots: Slot[];
   /** As the player's account keeps it; null when they never chose. */
   keptQuality: unknown;
+  /** By the database's clock, which rules a session's expiry. */
+  now: Date;
 }
 
 /** What a session that was just stored asks for; sessions of the release before shares of GPUs name none. */
@@ -51,7 +53,7 @@ export async function findLaunchContext(db: Queryable, slug: string, userId: str
   const { rows } = await db.query<LaunchContext>({
     name: holdGame ? "launch-world" : "launch-check",
     text: `
-      SELECT g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
+      SELECT now() AS now, g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
         g.network, g.save_limit_mb AS "saveLimitMb",
         json_build_object('memoryMb', g.memory_mb, 'cpuMillicores', g.cpu_millicores, 'gpuShare', g.gpu_share,
           'pictureWidth', g.picture_width, 'pictureHeight', g.picture_height) AS "declared",

@@ -1,10 +1,10 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { limits } from "#contracts/limits.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { DatabaseOutages } from "../stores/databaseOutages.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { expiryMargin } from "./buildGameSessionSpec.ts";
 import { findGameSession, type GameSessionRow } from "./gameSessionQueries.ts";
 
 /** What reading a session needs. */
@@ -38,7 +38,7 @@ function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
     gameTitle: spec.gameCacheRef.name,
     startedAt: new Date(metadata.creationTimestamp),
     readyAt: status?.readyAt === undefined ? null : new Date(status.readyAt),
-    expiresAt: spec.expiresAt === undefined ? null : new Date(Date.parse(spec.expiresAt) - (expiryMargin - 1) * spec.idleTimeoutSeconds * 1000),
+    expiresAt: spec.expiresAt === undefined ? null : new Date(Date.parse(spec.expiresAt) - (limits.gameSession.expiryMargin - 1) * spec.idleTimeoutSeconds * 1000),
     stopReason: status?.stopReason ?? spec.stopReason ?? null,
     durationSeconds: null,
     cpuSeconds: null,

@@ -63,7 +63,7 @@ export const GameNodeStatus = z.strictObject({
     entries: listMap(z.array(CacheEntry).max(limits.node.cacheEntriesReported), "digest").default([]),
   }).optional(),
   heartbeat: z.strictObject({
-    renewedAt: timestamp.describe("When the node agent last reported."),
+    renewedAt: timestamp.describe("When the node agent last wrote this status, which it does when something in it has changed. What it renews all the time is its Lease."),
     agentVersion: z.string().max(64),
   }).optional(),
 }).describe("What was observed.");
@@ -98,7 +98,7 @@ export const gameNodeKind: Kind = {
     { name: "GpuNotShared", type: "string", jsonPath: ".status.conditions[?(@.type==\"GpuNotShared\")].reason", description: "Whether both containers of a session reach the GPU, or what keeps one from it.", priority: 1 },
     { name: "Free", type: "integer", jsonPath: ".status.cache.freeBytes", description: "Bytes left for games.", priority: 1 },
     { name: "Installation", type: "string", jsonPath: ".metadata.labels.joypod\\.dev/installation", description: "Installation that it belongs to; empty for the one without a name.", priority: 1 },
-    { name: "Heartbeat", type: "date", jsonPath: ".status.heartbeat.renewedAt", description: "Last word of the agent." },
+    { name: "Reported", type: "date", jsonPath: ".status.heartbeat.renewedAt", description: "Time since the agent last had something to report; its heartbeat is a Lease." },
     { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the node was first seen." },
   ],
   selectableFields: [],

@@ -93,7 +93,7 @@ export const GameSessionSpec = withRules(z.strictObject({
   stopReason: immutable(StopReason).optional().describe("Why desiredState was set to Stopped."),
   expiresAt: withRules(timestamp, [
     { rule: "self >= oldSelf", message: "only moves forward" },
-  ]).optional().describe("The session is stopped as idle after this moment, if that is later than its ready time plus idleTimeoutSeconds."),
+  ]).optional().describe("By the clock of whoever moves it while the player is heard of. The session is stopped as idle when the operator has not seen it move for a quarter longer than idleTimeoutSeconds, and was ready for idleTimeoutSeconds."),
   saveRequestedAt: withRules(timestamp, [
     { rule: "self >= oldSelf", message: "only moves forward" },
   ]).optional().describe("The player asked at this moment for what is played to be saved: the newest save from then on is stored at once, and says so by its requestedAt."),

@@ -1,5 +1,6 @@
 import type { GameNode } from "./gameNode.ts";
 import { group, type ObjectMeta } from "./kind.ts";
+import { heartbeatLabel } from "./names.ts";
 
 /** Label of GameNodes with the installation that they belong to; those of the installation without a name have none. */
 export const installationLabel = `${group}/installation`;
@@ -25,6 +26,16 @@ export function gameNodeSelectorOf({ name }: Pick<Installation, "name">): string
 /** Returns the value that the label of agents' nodes has on the installation's own. */
 export function agentLabelValueOf({ name }: Pick<Installation, "name">): string {
   return name === "" ? "true" : name;
+}
+
+/** Returns the labels of the Leases in which the installation's node agents renew their heartbeats. */
+export function heartbeatLabelsOf(installation: Pick<Installation, "name">): Record<string, string> {
+  return { [heartbeatLabel]: agentLabelValueOf(installation) };
+}
+
+/** Returns the label selector of those Leases. */
+export function heartbeatSelectorOf(installation: Pick<Installation, "name">): string {
+  return `${heartbeatLabel}=${agentLabelValueOf(installation)}`;
 }
 
 /** Returns what a GameNode of the installation says of whose it is. */

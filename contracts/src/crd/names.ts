@@ -36,5 +36,8 @@ export const nodeAgentLabel = `${group}/node-agent`;
 /** GameSession annotation: until when a keepalive has kept it alive that the database could not take. The API alone reads it. */
 export const keptAliveUntilAnnotation = `${group}/kept-alive-until`;
 
+/** Label of the Leases in which node agents renew their heartbeats, in the agents' namespace; each has its node's name. Its value is that of the label of agents' nodes. */
+export const heartbeatLabel = `${group}/heartbeat`;
+
 /** Node annotation that overrides the address announced to browsers. */
 export const announceAddressAnnotation = `${group}/announce-address`;

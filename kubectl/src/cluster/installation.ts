@@ -1,4 +1,4 @@
-import { gameNodeSelectorOf } from "#contracts/crd/installation.ts";
+import { gameNodeSelectorOf, heartbeatSelectorOf } from "#contracts/crd/installation.ts";
 import { isForbidden } from "#kube/errors.ts";
 import type { Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -18,6 +18,8 @@ export interface Installation {
   sessionsNamespace: string;
   /** Selects its GameNodes among those of other installations. */
   gameNodeSelector: string;
+  /** Selects the Leases of its node agents. */
+  heartbeatSelector: string;
 }
 
 const apiSelector = `app.kubernetes.io/name=joypod,${componentLabel}=api`;
@@ -38,10 +40,11 @@ export async function findInstallation({ transport, server, contextNamespace }: 
   }
   const variables = api.spec.template.spec.containers.find(({ name }) => name === "api")?.env ?? [];
   const valueOf = (variable: string): string | undefined => variables.find(({ name }) => name === variable)?.value;
+  const installation = valueOf("INSTALLATION") ?? "";
   const { labels = {}, namespace: releaseNamespace = "joypod" } = api.metadata;
   return {
     transport, server, namespace: releaseNamespace, sessionsNamespace: valueOf("SESSIONS_NAMESPACE") ?? "joypod-sessions",
-    gameNodeSelector: gameNodeSelectorOf({ name: valueOf("INSTALLATION") ?? "" }),
+    gameNodeSelector: gameNodeSelectorOf({ name: installation }), heartbeatSelector: heartbeatSelectorOf({ name: installation }),
     release: labels[instanceLabel] ?? "joypod", version: labels["app.kubernetes.io/version"] ?? "unknown",
   };
 }

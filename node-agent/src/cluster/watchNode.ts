@@ -1,7 +1,7 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
-import { pods, type Pod } from "#kube/builtin.ts";
+import { leases, pods, type Pod } from "#kube/builtin.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -30,6 +30,7 @@ export function createNodeClients(transport: KubeTransport) {
     gameCaches: new ResourceClient(transport, gameCaches),
     gameNodes: new ResourceClient(transport, gameNodes),
     pods: new ResourceClient(transport, pods),
+    leases: new ResourceClient(transport, leases),
   };
 }
 

@@ -9,7 +9,9 @@ import { setCondition, type ConditionUpdate } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Stored } from "#kube/object.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
+import { isReported } from "./isReported.ts";
 
 /** What is reported, and to whom. */
 export interface NodeReporterOptions {
@@ -23,8 +25,12 @@ export interface NodeReporterOptions {
   objectStoreState: () => { isReachable: boolean; message: string };
   /** What the node has proved, as conditions. */
   checks: () => readonly ConditionUpdate[];
-  /** What the GameNode says now, for the times of its conditions. */
+  /** What the GameNode says now. */
   gameNode: () => GameNode | undefined;
+  /** Told of the GameNode as it was written. */
+  onWritten: (gameNode: Stored<GameNode>) => void;
+  /** Whether this node's Lease says that the agent lives: else each report has to. */
+  hasLease: () => boolean;
   clock: Clock;
   random: () => number;
   logger: Logger;
@@ -35,7 +41,7 @@ const progressIntervalMs = 2_000;
 /** Changes that come together are written together. */
 const settleMs = 100;
 
-/** Keeps this node's GameNode status true: at each change, and at least once per heartbeat. */
+/** Keeps this node's GameNode status true. It is looked at once per heartbeat, and written when something in it has changed. */
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
   readonly #stopping = new AbortController();
@@ -100,15 +106,16 @@ export class NodeReporter {
   }
 
   async #write(): Promise<void> {
-    const { node, client, cache, agentVersion, clock, gameNode } = this.#options;
+    const { node, client, cache, agentVersion, clock, gameNode, hasLease, onWritten } = this.#options;
     // Not yet made, or not this installation's.
     if (gameNode() === undefined) return;
     const now = clock.now();
     const conditions = this.#conditionsNow(now, await this.#options.keptFolders());
     const status = { conditions, cache: await cache.report(), heartbeat: { renewedAt: toApiTime(now), agentVersion } };
-    await client.applyStatus({ metadata: { name: node }, status }, {
+    if (this.hasReported && hasLease() && isReported(gameNode()?.status, status)) return;
+    onWritten(await client.applyStatus({ metadata: { name: node }, status }, {
       fieldManager: fieldManagers.nodeAgent, signal: this.#stopping.signal, deadlineMs: limits.node.heartbeatSeconds * 1000,
-    });
+    }));
     this.#conditions = conditions;
   }
 

@@ -2,7 +2,7 @@ import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { Node, Pod } from "#kube/builtin.ts";
+import type { Lease, Node, Pod } from "#kube/builtin.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
 import type { OtherPod } from "./otherPods.ts";
@@ -15,6 +15,8 @@ export interface Cluster {
   otherPods: ObjectCache<OtherPod>;
   nodes: ObjectCache<Node>;
   gameNodes: ObjectCache<GameNode>;
+  /** The node agents' heartbeats, each under its node's name. */
+  leases: ObjectCache<Lease>;
   gameCaches: ObjectCache<GameCache>;
 }
 
@@ -32,6 +34,7 @@ export function createCluster(): Cluster {
     otherPods: new ObjectCache(),
     nodes: new ObjectCache(),
     gameNodes: new ObjectCache(),
+    leases: new ObjectCache(),
     gameCaches: new ObjectCache(),
   };
 }

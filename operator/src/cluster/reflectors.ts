@@ -1,6 +1,6 @@
-import { gameNodeSelectorOf, type Installation } from "#contracts/crd/installation.ts";
+import { gameNodeSelectorOf, heartbeatSelectorOf, type Installation } from "#contracts/crd/installation.ts";
 import { labels } from "#contracts/crd/names.ts";
-import { nodes } from "#kube/builtin.ts";
+import { leases, nodes } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { KubeMetrics } from "#kube/metrics.ts";
@@ -21,6 +21,7 @@ export interface ReflectorsDeps {
   transport: KubeTransport;
   cluster: Cluster;
   sessionsNamespace: string;
+  nodeAgentNamespace: string;
   /** Whose GameNodes are watched. */
   installation: Installation;
   /** Whether what other pods request is counted: it takes the right to list all pods. */
@@ -34,7 +35,7 @@ export interface ReflectorsDeps {
 export type Reflectors = ReturnType<typeof createReflectors>;
 
 /** Creates one reflector per kind, not yet started; of pods it watches those of sessions, and counts what others request. */
-export function createReflectors({ transport, cluster, sessionsNamespace, installation, countsOtherPods, clock, logger, metrics }: ReflectorsDeps) {
+export function createReflectors({ transport, cluster, sessionsNamespace, nodeAgentNamespace, installation, countsOtherPods, clock, logger, metrics }: ReflectorsDeps) {
   const reflect = <T extends KubeObject, I extends string>(type: ResourceType<T>, cache: ObjectCache<T, I>, selection: Selection) =>
     new Reflector({
       client: new ResourceClient(transport, type), cache, ...selection, clock, logger, metrics: metrics.reflector(type.plural),
@@ -44,6 +45,7 @@ export function createReflectors({ transport, cluster, sessionsNamespace, instal
     gameSessions: reflect(gameSessions, cluster.gameSessions, inSessions),
     gameCaches: reflect(gameCaches, cluster.gameCaches, inSessions),
     gameNodes: reflect(gameNodes, cluster.gameNodes, { labelSelector: gameNodeSelectorOf(installation) }),
+    leases: reflect(leases, cluster.leases, { namespace: nodeAgentNamespace, labelSelector: heartbeatSelectorOf(installation) }),
     nodes: reflect(nodes, cluster.nodes, {}),
     pods: reflect(sessionPods, cluster.pods, { ...inSessions, labelSelector: labels.gameSession }),
     ...(countsOtherPods ? { otherPods: reflect(otherPods, cluster.otherPods, { fieldSelector: otherPodsSelector(sessionsNamespace) }) } : {}),

@@ -1,5 +1,5 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { Node } from "#kube/builtin.ts";
+import type { Lease, Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 
 /**
@@ -23,6 +23,16 @@ export function isNodeReady(node: Node): boolean {
 /** Of the time after which an agent counts as silent, what is left when it is late: two reports of an agent in good health lie closer together. */
 const leftWhenLate = 0.4;
 
+/** Where an agent says that it lives: in its Lease, or, where it may not or is of a release before that, in the GameNode's status. */
+type Place = "lease" | "status";
+
+/** What was seen of an agent: its last word in each place, and when one of them changed. */
+interface Seen {
+  words: Partial<Record<Place, string>>;
+  atMs: number;
+  isHeard: boolean;
+}
+
 /**
  * Measures on this process's own clock how long an agent's heartbeat has not changed, so that clocks may differ between machines. A
  * heartbeat that is seen for the first time counts as fresh: after a restart a silent agent is noticed one period late, never early.
@@ -30,19 +40,21 @@ const leftWhenLate = 0.4;
 export class Heartbeats {
   readonly #clock: Clock;
   readonly #staleMs: number;
-  readonly #seen = new Map<string, { renewedAt: string; atMs: number; isHeard: boolean }>();
+  readonly #seen = new Map<string, Seen>();
 
   constructor(clock: Clock, staleMs: number) {
     this.#clock = clock;
     this.#staleMs = staleMs;
   }
 
-  /** Notes a GameNode's heartbeat. */
+  /** Notes what a GameNode says of its agent. */
   observe({ metadata, status }: GameNode): void {
-    const renewedAt = status?.heartbeat?.renewedAt;
-    const seen = this.#seen.get(metadata.name);
-    if (renewedAt === undefined || seen?.renewedAt === renewedAt) return;
-    this.#seen.set(metadata.name, { renewedAt, atMs: this.#clock.monotonicMs(), isHeard: seen !== undefined });
+    this.#note(metadata.name, "status", status?.heartbeat?.renewedAt);
+  }
+
+  /** Notes what a Lease says of the agent of the node of its name; one that the agent has yet to renew says nothing. */
+  observeLease({ metadata, spec }: Lease): void {
+    this.#note(metadata.name, "lease", spec?.renewTime);
   }
 
   /** Forgets a node that is gone. */
@@ -69,5 +81,13 @@ export class Heartbeats {
   staleInMs(nodeName: string): number {
     const seen = this.#seen.get(nodeName);
     return seen === undefined ? 0 : Math.max(0, seen.atMs + this.#staleMs - this.#clock.monotonicMs());
+  }
+
+  #note(nodeName: string, place: Place, word: string | undefined): void {
+    const seen = this.#seen.get(nodeName);
+    const before = seen?.words[place];
+    if (word === undefined || word === before) return;
+    const isHeard = seen?.isHeard === true || before !== undefined;
+    this.#seen.set(nodeName, { words: { ...seen?.words, [place]: word }, atMs: this.#clock.monotonicMs(), isHeard });
   }
 }

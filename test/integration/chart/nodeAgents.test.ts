@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { gameNodeConditions, gameNodeKind, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { gameSessionConditions, gameSessionKind, type GameSession, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import type { KubeRequest } from "#kube/request.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -51,11 +52,11 @@ const ofSession: GameSessionStatus = {
 };
 
 /** More than the agent's role gives it, so that what is refused is refused by the policies. */
-const moreRights = [{
-  apiGroups: ["joypod.dev"],
-  resources: ["gamenodes", "gamesessions", "gamecaches"].flatMap((plural) => [plural, `${plural}/status`]),
-  verbs: ["get", "create", "update", "patch", "delete"],
-}];
+const verbs = ["get", "create", "update", "patch", "delete"];
+const moreRights = [
+  { apiGroups: ["joypod.dev"], resources: ["gamenodes", "gamesessions", "gamecaches"].flatMap((plural) => [plural, `${plural}/status`]), verbs },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs },
+];
 
 describe("the chart's policies for node agents", function () {
   this.timeout(90_000);
@@ -87,6 +88,11 @@ describe("the chart's policies for node agents", function () {
     body: { apiVersion: "joypod.dev/v1alpha1", kind: kindOf(path), metadata: { name: path.split("/").at(-1) }, status },
   });
   const merge = (path: string, body: object): KubeRequest => ({ method: "PATCH", path, query: { dryRun: "All" }, contentType: "application/merge-patch+json", body });
+  const ownLease = "a node agent renews only the Lease of its node";
+  const renewal = { spec: { holderIdentity: node, renewTime: "2030-01-01T00:00:00.000000Z", leaseDurationSeconds: 35 } };
+  const leasePath = (name: string): string => `/apis/coordination.k8s.io/v1/namespaces/${chart.nodesNamespace}/leases${name === "" ? "" : `/${name}`}`;
+  const createLease = (name: string, labels: Record<string, string>): Promise<unknown> =>
+    chart.server.admin.request({ method: "POST", path: leasePath(""), body: { metadata: { name, labels }, spec: {} } });
   const errorOf = (request: KubeRequest): Promise<string | undefined> => chart.errorOf(agent, request);
 
   it("let an agent write what it reports of its node and of the sessions placed there", async () => {
@@ -103,6 +109,27 @@ describe("the chart's policies for node agents", function () {
   it("let it write nothing with a token of no node", async () => {
     const account = await chart.account("node-agent", moreRights);
     expect(await chart.errorOf(account, apply(nodePath(node), ofNode))).to.contain("only the GameNode of its node");
+  });
+
+  it("let it renew the Lease of its node, and write nothing else of it", async () => {
+    await createLease(node, heartbeatLabelsOf({ name: "" }));
+    expect(await errorOf(merge(leasePath(node), renewal))).to.equal(undefined);
+    const onlyRenewal = "of its Lease a node agent writes only when it was renewed";
+    for (const metadata of [{ labels: { a: "b" } }, { annotations: { a: "b" } }, { finalizers: ["a.example.com/b"] }, { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "a", uid: "b" }] }]) {
+      expect(await errorOf(merge(leasePath(node), { metadata })), JSON.stringify(metadata)).to.contain(onlyRenewal);
+    }
+    expect(await errorOf({ method: "DELETE", path: leasePath(node), query: { dryRun: "All" } })).to.contain(ownLease);
+  });
+
+  it("let it neither make a Lease nor renew another's, whatever its name", async () => {
+    await createLease(otherNode, heartbeatLabelsOf({ name: "" }));
+    expect(await errorOf(merge(leasePath(otherNode), renewal)), "another node's").to.contain(ownLease);
+    const [third, stranger] = [`${node}-third`, await chart.agent(`${node}-third`, moreRights)];
+    expect(await chart.errorOf(stranger, { method: "POST", path: leasePath(""), query: { dryRun: "All" }, body: { metadata: { name: third }, spec: {} } })).to.contain(ownLease);
+    await createLease(third, {});
+    expect(await chart.errorOf(stranger, merge(leasePath(third), renewal)), "one of its name that is no heartbeat").to.contain(ownLease);
+    const account = await chart.account("node-agent", moreRights);
+    expect(await chart.errorOf(account, merge(leasePath(otherNode), renewal)), "by a token of no node").to.contain(ownLease);
   });
 
   it("let it write only status", async () => {

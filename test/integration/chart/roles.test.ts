@@ -20,6 +20,20 @@ describe("the chart's roles", function () {
     }
   });
 
+  it("let the operator make, watch and delete the agents' Leases, and an agent renew one, in their namespace alone", async () => {
+    const chart = await InstalledChart.install();
+    const rights = { operator: ["list", "watch", "create", "delete"], "node-agent": ["patch"] } as const;
+    for (const program of ["operator", "node-agent"] as const) {
+      const account = await chart.account(program);
+      for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete"]) {
+        const isRight = rights[program].some((right) => right === verb);
+        expect(await can(account, { verb, name: "node-1", namespace: chart.nodesNamespace }), `${program} may ${verb}`).to.equal(isRight);
+        if (isRight && verb !== "create") expect(await can(account, { verb, name: "node-1", namespace: chart.releaseNamespace }), `${program} may ${verb} elsewhere`).to.equal(false);
+      }
+    }
+    expect(await can(await chart.account("api"), { verb: "list", namespace: chart.nodesNamespace }), "the API").to.equal(false);
+  });
+
   it("let the API look at maintenance, and at no other ConfigMap", async () => {
     const chart = await InstalledChart.install();
     const api = await chart.account("api");

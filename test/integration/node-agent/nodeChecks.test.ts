@@ -52,7 +52,7 @@ describe("Node agent: what a node proves before it takes players", function () {
       now: () => new Date(systemClock.now().getTime() + aheadMs), monotonicMs: () => systemClock.monotonicMs(),
       sleep: (ms, signal) => systemClock.sleep(ms, signal), setTimer: (ms, callback) => systemClock.setTimer(ms, callback),
     };
-    await fixture.startAgent(soon, clock);
+    await fixture.startAgent(soon, { requestClock: clock });
     const found = await condition("ClockInStep", "OutOfStep");
     expect(found).to.include({ status: "False" });
     expect(found.message).to.contain("more than 60 s behind");

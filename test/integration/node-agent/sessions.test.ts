@@ -165,11 +165,11 @@ describe("Node agent: sessions", function () {
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await storedSave(name, 1);
-    await fixture.refuseSessionStatus(true);
+    await fixture.rights.refuseSessionStatus(true);
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     await eventually(async () => (await savesOf(name)).length === 2, { timeoutMs: 20_000, what: "the second save to be stored" });
     expect((await fixture.session(name)).status?.save?.sequence, "unreported").to.equal(1);
-    await fixture.refuseSessionStatus(false);
+    await fixture.rights.refuseSessionStatus(false);
     const { objectKey } = await storedSave(name, 2);
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
   });

@@ -97,7 +97,7 @@ describe("GameSession controller, at a session's end", function () {
     const later = await fixture.launch({ idleTimeoutSeconds: 600, userId: "user2", expiresAt: new Date(fixture.clock.now().getTime() + 3_600_000).toISOString() });
     await fixture.session(later.metadata.name, isRunning, "running session");
     expect(publicStatusOf(await fixture.sessions.get(metadata))).to.equal("running");
-    fixture.clock.jump(601_000);
+    fixture.clock.jump(751_000);
     const finished = await fixture.session(metadata.name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
   });

@@ -7,13 +7,22 @@ interface Pending {
   timer: Timer;
 }
 
-/** The machine's clock, which can be put forward: what falls due by a jump runs at once. Time passes by itself in between. */
+/**
+ * The machine's clock, which can be put forward: what falls due by a jump runs at once. Time passes by itself in between. It may be off, too, as a machine's
+ * is that no time service sets right: that changes what it says the time is, and not how long anything takes.
+ */
 export class JumpClock implements Clock {
+  /** By how much it is ahead of the others', or behind them when negative. */
+  skewMs: number;
   #aheadMs = 0;
   readonly #pending = new Set<Pending>();
 
+  constructor(skewMs = 0) {
+    this.skewMs = skewMs;
+  }
+
   now(): Date {
-    return new Date(systemClock.now().getTime() + this.#aheadMs);
+    return new Date(systemClock.now().getTime() + this.#aheadMs + this.skewMs);
   }
 
   monotonicMs(): number {

@@ -1,11 +1,13 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import type { KubeRequest, WatchRequest } from "#kube/request.ts";
-import { KubeTransport } from "#kube/transport.ts";
+import { KubeTransport, type TransportOptions } from "#kube/transport.ts";
 
 /** A write that reached the API server. */
 export interface Write {
   method: string;
   path: string;
+  /** Of its body. */
+  bytes: number;
 }
 
 /** A real transport that notes its writes, and whose process can be made to die right after the nth of them. */
@@ -16,10 +18,10 @@ export class CountedTransport extends KubeTransport {
   #isDead = false;
   readonly #matters: (write: Write) => boolean;
 
-  constructor(kubeconfigPath: string, matters: (write: Write) => boolean = () => true) {
+  constructor(kubeconfigPath: string, matters: (write: Write) => boolean = () => true, options: TransportOptions = {}) {
     const config = new KubeConfig();
     config.loadFromFile(kubeconfigPath);
-    super(config);
+    super(config, options);
     this.#matters = matters;
   }
 
@@ -30,7 +32,7 @@ export class CountedTransport extends KubeTransport {
   override async request(request: KubeRequest): Promise<unknown> {
     if (this.#isDead) throw new Error("The process is dead.");
     const response = await super.request(request);
-    const write = { method: request.method, path: request.path };
+    const write = { method: request.method, path: request.path, bytes: JSON.stringify(request.body ?? "").length };
     if (request.method !== "GET" && this.#matters(write)) {
       this.writes.push(write);
       if (this.writes.length >= this.diesAfterWrites) this.#isDead = true;

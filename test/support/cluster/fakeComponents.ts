@@ -2,7 +2,7 @@ import type { Condition } from "#contracts/crd/condition.ts";
 import type { CacheEntry, GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { fieldManagers, finalizers, labels } from "#contracts/crd/names.ts";
-import { pods as podType, type Pod } from "#kube/builtin.ts";
+import { leases, pods as podType, type Pod } from "#kube/builtin.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { Controller } from "#kube/controller.ts";
 import { isConflict, isNotFound } from "#kube/errors.ts";
@@ -12,6 +12,7 @@ import { keyOf, type Stored } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { fromCache } from "#kube/source.ts";
+import { toApiMicroTime } from "#kube/time.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { systemClock } from "#runtime/clock.ts";
 import { aTerminationReport, containerStatus } from "#test/factories/sessionPod.ts";
@@ -78,10 +79,12 @@ export class FakeComponents {
   /** Uids of all pods that were ever seen, by session. */
   readonly podUids = new Map<string, Set<string>>();
   readonly #others: Pick<FakeComponentsOptions, "hasKubelets" | "hasAgents">;
+  readonly #namespace: string;
   #heartbeats = 0;
 
   constructor(namespace: string, joypod: CountedTransport, cluster: CountedTransport, { workers = 1, ...others }: FakeComponentsOptions = {}) {
     this.#others = others;
+    this.#namespace = namespace;
     this.#joypod = joypod;
     this.#cluster = cluster;
     const sessions = new Reflector({ client: new ResourceClient(cluster, gameSessions), cache: this.#sessions, namespace });
@@ -111,7 +114,13 @@ export class FakeComponents {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
-  /** What the agent of the node reports about itself, with a new heartbeat. */
+  /** The agent of the node renews its Lease. */
+  async renew(nodeName: string): Promise<void> {
+    const renewTime = toApiMicroTime(new Date(systemClock.now().getTime() + this.#heartbeats++));
+    await new ResourceClient(this.#cluster, leases).mergePatch({ namespace: this.#namespace, name: nodeName }, { spec: { holderIdentity: nodeName, renewTime } });
+  }
+
+  /** What the agent of the node reports about itself, as an agent does that has no Lease: with a new heartbeat. */
   async report(nodeName: string, cache: Partial<NonNullable<GameNodeStatus["cache"]>> = {}, conditions: Condition[] = []): Promise<void> {
     const status: GameNode["status"] = {
       ...(conditions.length === 0 ? {} : { conditions }),

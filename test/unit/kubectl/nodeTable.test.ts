@@ -4,9 +4,25 @@ import { aGameNode } from "../../factories/gameNode.ts";
 import { aCondition } from "../../factories/gameSession.ts";
 
 const now = new Date();
-const whyOf = (status: object): string => (nodeTable([{ ...aGameNode(), status: { ...aGameNode().status, ...status } }], now).split("\n")[1] ?? "").split(/ {2,}/).at(-1) ?? "";
+const whyOf = (status: object): string => (nodeTable([{ ...aGameNode(), status: { ...aGameNode().status, ...status } }], [], now).split("\n")[1] ?? "").split(/ {2,}/).at(-1) ?? "";
+
+/** Returns the column HEARD of a node whose agent has renewed its Lease, and reported, so many seconds ago. */
+function heardOf({ renewed, reported }: { renewed?: number; reported?: number }): string | undefined {
+  const ago = (seconds: number): string => new Date(now.getTime() - seconds * 1000).toISOString();
+  const status = { ...aGameNode().status, ...reported === undefined ? {} : { heartbeat: { renewedAt: ago(reported), agentVersion: "1" } } };
+  const leases = renewed === undefined ? [] : [{ metadata: { name: "node1" }, spec: { renewTime: ago(renewed) } }];
+  const [head = "", row = ""] = nodeTable([{ ...aGameNode("node1"), status }], leases, now).split("\n").map((line) => line);
+  return row.split(/ {2,}/)[head.split(/ {2,}/).indexOf("HEARD")];
+}
 
 describe("the table of nodes", () => {
+  it("says when the agent was heard of, by its Lease or by its report", () => {
+    expect(heardOf({ renewed: 7, reported: 600 })).to.equal("7s");
+    expect(heardOf({ renewed: 600, reported: 7 }), "an agent of the release before").to.equal("7s");
+    expect(heardOf({ reported: 7 })).to.equal("7s");
+  });
+
+
   it("tells of a node that takes sessions nothing, however many checks it has passed", () => {
     const conditions = ["Ready", "StoreReachable", "RootExecutable", "PortsFree", "Reachable"].map((type) => aCondition(type));
     expect(whyOf({ conditions: [...conditions, aCondition("DiskPressure", { status: "False" })] })).to.equal("-");

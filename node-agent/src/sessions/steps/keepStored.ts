@@ -23,7 +23,8 @@ export const keepStored: Step = async (context) => {
     return again;
   }
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
-  if (dueInMs > 0) return { requeueAfterMs: dueInMs };
+  // More than an interval would be the work of a clock that was put back.
+  if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return { requeueAfterMs: dueInMs };
   let next: SessionRecord | undefined;
   try {
     next = await storePack(context, manifest.save, false, answered);

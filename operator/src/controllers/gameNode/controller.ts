@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Node, Pod } from "#kube/builtin.ts";
+import type { Lease, Node, Pod } from "#kube/builtin.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
 import { keyOf } from "#kube/object.ts";
 import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
 import type { Change } from "#kube/cache.ts";
@@ -20,6 +21,7 @@ export interface NodeCaches {
   gameCaches: WatchedCache<GameCache>;
   gameSessions: WatchedCache<GameSession>;
   pods: WatchedCache<Pod>;
+  leases: WatchedCache<Lease>;
   /** Absent where other pods are not counted. */
   otherPods?: WatchedCache<OtherPod>;
 }
@@ -38,12 +40,18 @@ export function createNodeController(
       fromCache(caches.gameNodes),
       fromWideChanges(caches.gameNodes, { when: changesFill, keys: allKeys, clock }),
       fromWideChanges(caches.gameCaches, { when: changesPolicy, keys: allKeys, clock }),
+      fromCache(caches.leases, { when: (change) => change.type !== "updated" || !isReady(cluster, change.object.metadata.name), keys: ({ metadata: { name } }) => [name] }),
       fromCache(caches.gameSessions, { keys: ({ status }) => toKeys(status?.nodeName) }),
       fromCache(caches.pods, { keys: (pod) => toKeys(nodeOfPod(pod)) }),
       ...(caches.otherPods ? [fromCache(caches.otherPods, { when: changesRequests, keys: ({ nodeName }) => gameNodeKeys(deps.cluster, nodeName) })] : []),
     ],
     reconcile: createNodeReconciler(deps),
   });
+}
+
+/** A heartbeat is news of a node that was not heard; where one fails to come, the node's own pass notices. */
+function isReady({ gameNodes }: Pick<Cluster, "gameNodes">, nodeName: string): boolean {
+  return isConditionTrue(gameNodes.get(nodeName)?.status?.conditions, "Ready");
 }
 
 function toKeys(nodeName: string | undefined): string[] {

@@ -5,7 +5,7 @@ import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { agentLabelValueOf, foreignBecause, marksOf, sessionsNamespaceAnnotation, type Installation } from "#contracts/crd/installation.ts";
 import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
 import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
-import type { Node } from "#kube/builtin.ts";
+import type { Lease, Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
@@ -26,6 +26,7 @@ import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, 
 import { fillEndsInMs } from "../../nodes/nodeFill.ts";
 import type { CheckRules } from "../../nodes/nodeChecks.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
+import { ensureLease, removeLease } from "./leases.ts";
 
 /** What the node controller works with. */
 export interface NodeDeps {
@@ -33,6 +34,8 @@ export interface NodeDeps {
   gameNodes: ResourceClient<GameNode>;
   nodes: ResourceClient<Node>;
   gameSessions: ResourceClient<GameSession>;
+  leases: ResourceClient<Lease>;
+  nodeAgentNamespace: string;
   installation: Installation;
   events: EventSink;
   heartbeats: Heartbeats;
@@ -69,6 +72,7 @@ export function createNodeReconciler(deps: NodeDeps) {
         await removeGameNode(gameNode, deps, signal);
         logger.info({ node: name }, "A node is no game node any more.");
       }
+      await removeLease(name, deps, signal);
       if (node) await labelForAgent(node, undefined, deps, signal);
       return undefined;
     }
@@ -78,6 +82,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     const pinned = isConditionTrue(gameNode.status?.conditions, "Filled") ? [] : deps.fillPlan.pinnedOn(name);
     const waitMs = await reportStatus({ ...world, gameNode, pinned }, action, deps, signal);
     await labelForAgent(node, agentLabelValueOf(deps.installation), deps, signal);
+    await ensureLease(gameNode, deps, signal);
     const silentMs = deps.nodeLosses.isSilent(name) ? silentRetryMs : 0;
     const fillMs = fillEndsInMs(deps.cluster.gameNodes.get(name), deps.fillDeadlineMs, deps.clock.now());
     return requeue([waitMs, deps.heartbeats.staleInMs(name), silentMs, fillMs]);

@@ -7,6 +7,7 @@ import { keyOf, type Stored } from "#kube/object.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
+import type { Moments } from "./moments.ts";
 import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
 import { failedCheck } from "../../nodes/nodeChecks.ts";
 import { isFilling } from "../../nodes/nodeFill.ts";
@@ -40,6 +41,7 @@ export interface AssignmentsDeps {
   loads: NodeLoads;
   otherRequests: OtherRequests;
   heartbeats: Heartbeats;
+  moments: Pick<Moments, "seenAtMs">;
   clock: Clock;
 }
 
@@ -153,9 +155,16 @@ export class Assignments {
     }).sort();
   }
 
+  /** Holds the port for a while after the end: stale connection tracking on the node could lead a new session's packets to the old pod. */
+  #isInQuarantine(finished: Stored<GameSession>): boolean {
+    const { moments, clock, config } = this.#deps;
+    const seenAtMs = moments.seenAtMs(keyOf(finished), "finishedAt");
+    return seenAtMs === undefined || clock.monotonicMs() - seenAtMs < config.timing.portQuarantineMs;
+  }
+
   #takenPorts(nodeName: string): Set<number> {
-    const { cluster, clock, config, otherRequests } = this.#deps;
-    const taken = portsOn(cluster, nodeName, { now: clock.now(), ms: config.timing.portQuarantineMs });
+    const { cluster, clock, otherRequests } = this.#deps;
+    const taken = portsOn(cluster, nodeName, (finished) => this.#isInQuarantine(finished));
     for (const port of otherRequests.udpPortsOn(nodeName)) taken.add(port);
     for (const assigned of this.#recent.values()) if (assigned.nodeName === nodeName) taken.add(assigned.mediaPort);
     const onNode = this.#quarantine.get(nodeName) ?? new Map<number, number>();

@@ -1,10 +1,11 @@
+import { limits } from "#contracts/limits.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { unschedulable } from "../../sessionPods/podState.ts";
-import type { Moment } from "./stopTimes.ts";
+import type { Moment } from "./moments.ts";
 import { currentPod, isNodeBehind, type SessionWorld } from "./world.ts";
 
-/** The moments at which time alone changes what has to be done, in milliseconds since 1970. */
+/** When time alone changes what has to be done, in milliseconds of this process's monotonic clock: each counts from when the operator saw its begin. */
 export interface Deadlines {
   /** The session is not ready in time. */
   start?: number;
@@ -12,6 +13,7 @@ export interface Deadlines {
   download?: number;
   /** The scheduler has not found room in time. */
   unschedulable?: number;
+  /** The player has not been heard of; the API's database notices before. */
   idle?: number;
   maxDuration?: number;
   /** The stop waits no longer for the game's end and the last save: the player shall not wait for a silent kubelet, agent or store. */
@@ -23,9 +25,8 @@ export interface Deadlines {
 /** Returns the deadlines that apply to the session as it is. Every state has one, except that a finished session waits for the API's recorder. */
 export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
-  if (isFinished(session)) return { expiry: at(session.status?.finishedAt, session.spec.ttlSecondsAfterFinished) };
-  const stoppingSince = stoppingSinceOf(world);
-  if (stoppingSince !== undefined) return { saveGiveUp: (world.stopSeenAt?.getTime() ?? stoppingSince) + world.timing.saveGiveUpMs };
+  if (isFinished(session)) return { expiry: after(world, "finishedAt", session.spec.ttlSecondsAfterFinished) };
+  if (stoppingSinceOf(world) !== undefined) return { saveGiveUp: after(world, "stopping", world.timing.saveGiveUpMs / 1000) };
   return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);
 }
 
@@ -34,22 +35,21 @@ function startDeadlines(world: SessionWorld): Deadlines {
   const pod = currentPod(world);
   const stuck = pod && unschedulable(pod);
   return {
-    // The time counts from when an operator first saw the session: the API server's clock may differ, and the session is not to
-    // blame for the time in which no operator ran.
-    start: atSeen(world, "startedAt", status?.startedAt, spec.startDeadlineSeconds),
+    // The session is not to blame for the time in which no operator ran.
+    start: after(world, "startedAt", spec.startDeadlineSeconds),
     ...(status?.placement && isNodeBehind(world)
-      ? { download: atSeen(world, "assignedAt", status.placement.assignedAt, spec.downloadDeadlineSeconds) } : {}),
-    ...(stuck ? { unschedulable: atSeen(world, "unschedulableSince", stuck.since, world.timing.unschedulableMs / 1000) } : {}),
+      ? { download: after(world, "assignedAt", spec.downloadDeadlineSeconds) } : {}),
+    ...(stuck ? { unschedulable: after(world, "unschedulableSince", world.timing.unschedulableMs / 1000) } : {}),
   };
 }
 
-function runDeadlines({ session: { spec, status }, seenAt }: SessionWorld): Deadlines {
-  const idleSinceReady = at(status?.readyAt, spec.idleTimeoutSeconds);
-  // An expiry that this operator has just seen may be old because nobody could write another: the API server was away, and the former operator with it.
-  const idleSinceSeen = (seenAt?.expiresAt?.getTime() ?? -Infinity) + spec.idleTimeoutSeconds * 1000;
+/** The API moves expiresAt while the player is heard of. That it moved is a sign of life; what it says is a time of the database's clock. */
+function runDeadlines(world: SessionWorld): Deadlines {
+  const { spec } = world.session;
+  const idleSinceReady = after(world, "readyAt", spec.idleTimeoutSeconds);
   return {
-    idle: spec.expiresAt === undefined ? idleSinceReady : Math.max(idleSinceReady, idleSinceSeen, Date.parse(spec.expiresAt)),
-    maxDuration: at(status?.readyAt, spec.maxDurationSeconds),
+    idle: spec.expiresAt === undefined ? idleSinceReady : Math.max(idleSinceReady, after(world, "expiresAt", spec.idleTimeoutSeconds * limits.gameSession.expiryMargin)),
+    maxDuration: after(world, "readyAt", spec.maxDurationSeconds),
   };
 }
 
@@ -69,23 +69,17 @@ function deletionAskedAt({ metadata }: Pod): number | undefined {
   return Date.parse(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
 }
 
-/** Returns whether the deadline, in milliseconds since 1970, has passed; false for none. */
-export function isPast(deadline: number | undefined, now: Date): boolean {
-  return deadline !== undefined && now.getTime() >= deadline;
+/** Returns whether the deadline has passed; false for none. */
+export function isPast(deadline: number | undefined, { nowMs }: Pick<SessionWorld, "nowMs">): boolean {
+  return deadline !== undefined && nowMs >= deadline;
 }
 
 /** Returns the milliseconds to the next deadline that is still to come, or undefined when none is. */
-export function nextDeadlineMs(deadlines: Deadlines, now: Date): number | undefined {
-  const upcoming = Object.values(deadlines).flatMap((deadline: number) => (deadline > now.getTime() ? [deadline - now.getTime()] : []));
+export function nextDeadlineMs(deadlines: Deadlines, { nowMs }: Pick<SessionWorld, "nowMs">): number | undefined {
+  const upcoming = Object.values(deadlines).flatMap((deadline: number) => (deadline > nowMs ? [deadline - nowMs] : []));
   return upcoming.length === 0 ? undefined : Math.min(...upcoming);
 }
 
-/** Counts by this operator's own clock where it is known when the moment was first seen: a former leader, the scheduler and the API server have others. */
-function atSeen({ seenAt }: SessionWorld, moment: Moment, recorded: string | undefined, seconds: number): number {
-  const seen = seenAt?.[moment];
-  return recorded === undefined || seen === undefined ? at(recorded, seconds) : seen.getTime() + seconds * 1000;
-}
-
-function at(since: string | undefined, seconds: number): number {
-  return since === undefined ? Number.POSITIVE_INFINITY : Date.parse(since) + seconds * 1000;
+function after({ seenAtMs }: SessionWorld, begin: Moment, seconds: number): number {
+  return (seenAtMs[begin] ?? Number.POSITIVE_INFINITY) + seconds * 1000;
 }

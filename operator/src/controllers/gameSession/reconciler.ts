@@ -5,10 +5,10 @@ import { isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { keyOf, refOf } from "#kube/object.ts";
 import { stateOn } from "../../content/fill.ts";
-import { deadlinesOf, nextDeadlineMs, stoppingSinceOf } from "./deadlines.ts";
+import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
 import { planFor } from "./decide.ts";
-import type { StopTimes } from "./stopTimes.ts";
-import { isSessionPod, unschedulable } from "../../sessionPods/podState.ts";
+import { notedMoments } from "./notedMoments.ts";
+import { isSessionPod } from "../../sessionPods/podState.ts";
 import { runSteps } from "./runSteps.ts";
 import { StatusDraft } from "./statusDraft.ts";
 import type { SessionDeps } from "./steps/step.ts";
@@ -35,11 +35,10 @@ export function createSessionReconciler(deps: SessionDeps) {
 }
 
 async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Promise<SessionWorld | undefined> {
-  const { cluster, nodeLosses, stopTimes, clock, config } = deps;
+  const { cluster, nodeLosses, moments, clock, config } = deps;
   const session = cluster.gameSessions.get(key);
-  if (!session || isFinished(session)) stopTimes.forget(key);
   if (!session) {
-    stopTimes.forgetAll(key);
+    moments.forget(key);
     return undefined;
   }
   const nodeName = session.status?.nodeName;
@@ -50,12 +49,11 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
     if (live) cluster.pods.upsert(live);
   }
   const known = cluster.pods.get(key);
-  const isStopping = !isFinished(session) && stoppingSinceOf({ session, pod: known }) !== undefined;
-  const now = clock.now();
+  const nowMs = clock.monotonicMs();
   return {
-    now,
-    stopSeenAt: isStopping ? stopTimes.seenAt(key, session.metadata.uid) : undefined,
-    seenAt: stopTimes.momentsOf(key, notedMoments(session, known), now),
+    now: clock.now(),
+    nowMs,
+    seenAtMs: moments.note(key, notedMoments(session, known), nowMs),
     session,
     pod: known,
     isContentCached: isContentCached(cluster, session),
@@ -66,27 +64,17 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
   };
 }
 
-function notedMoments({ metadata: { uid }, spec, status }: SessionWorld["session"], pod: SessionWorld["pod"]): Parameters<StopTimes["momentsOf"]>[1] {
-  const stuck = pod && unschedulable(pod);
-  const noted = { startedAt: status?.startedAt, assignedAt: status?.placement?.assignedAt, expiresAt: spec.expiresAt };
-  // Another session, or another pod, may have the same time.
-  return {
-    ...Object.fromEntries(Object.entries(noted).flatMap(([moment, time]) => (time === undefined ? [] : [[moment, `${uid} ${time}`]]))),
-    ...(stuck ? { unschedulableSince: `${pod.metadata.uid} ${stuck.since}` } : {}),
-  };
-}
-
 function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }: SessionWorld["session"]): boolean {
   const cache = status?.nodeName === undefined ? undefined : gameNodes.get(status.nodeName)?.status?.cache;
   return cache !== undefined && stateOn(cache, spec.contentDigest) === "Ready";
 }
 
 /** Writes the status, on condition that the session is as observed; returns false when it is not, and the pass has to be repeated. */
-async function patchStatus({ session, pod, now }: SessionWorld, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
+async function patchStatus({ session, pod, nowMs }: SessionWorld, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
   const status = draft.close();
   if (!status) return true;
   // What this pass notes began with it, and not with the next one.
-  deps.stopTimes.momentsOf(keyOf(session), notedMoments({ ...session, status }, pod), now);
+  deps.moments.note(keyOf(session), notedMoments({ ...session, status }, pod), nowMs);
   const { name, namespace, resourceVersion } = session.metadata;
   try {
     const intent = { metadata: { name, namespace, resourceVersion }, status };
@@ -122,8 +110,8 @@ function ignoreGone(error: unknown): void {
 
 function requeueAfterMs(world: SessionWorld, { heartbeats }: SessionDeps): number | undefined {
   const { session, nodeHealth } = world;
-  if (isFinished(session)) return nextDeadlineMs(deadlinesOf(world), world.now);
-  const waits = [nextDeadlineMs(deadlinesOf(world), world.now)];
+  if (isFinished(session)) return nextDeadlineMs(deadlinesOf(world), world);
+  const waits = [nextDeadlineMs(deadlinesOf(world), world)];
   if (session.status?.nodeName === undefined) waits.push(unplacedRetryMs);
   else if (nodeHealth === "Unknown") waits.push(heartbeats.staleInMs(session.status.nodeName) || unknownRetryMs);
   const due = waits.filter((wait) => wait !== undefined && Number.isFinite(wait));

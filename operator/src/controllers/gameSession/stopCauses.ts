@@ -102,18 +102,17 @@ function isOutOfMemory(report: GameTermination | undefined, exitCode: number): b
 }
 
 function deadlineCause(world: SessionWorld): StopCause | undefined {
-  const { now } = world;
   const deadlines = deadlinesOf(world);
-  if (isPast(deadlines.maxDuration, now)) return { stopReason: "MaxDuration" };
-  if (isPast(deadlines.idle, now)) return { stopReason: "IdleTimeout" };
+  if (isPast(deadlines.maxDuration, world)) return { stopReason: "MaxDuration" };
+  if (isPast(deadlines.idle, world)) return { stopReason: "IdleTimeout" };
   if (!isPrepared(world.session) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
-  if (isPast(deadlines.start, now)) return startTimedOut(world);
+  if (isPast(deadlines.start, world)) return startTimedOut(world);
   return undefined;
 }
 
 /** Returns whether the node has not made files and save ready in time, or reports a reason that waiting does not cure. Another node may still do it. */
 export function hasContentFailed(world: SessionWorld): boolean {
-  return isPast(deadlinesOf(world).download, world.now) || terminalReasonOf(unreadyContent(world)) !== undefined;
+  return isPast(deadlinesOf(world).download, world) || terminalReasonOf(unreadyContent(world)) !== undefined;
 }
 
 /** Returns the cause for a session whose files or save its node could not make ready. */
@@ -159,7 +158,7 @@ export function podRejection(world: SessionWorld): { message: string; isPortConf
   const stuck = pod && unschedulable(pod);
   if (!stuck) return undefined;
   if (isPortConflict(stuck)) return { message: stuck.message, isPortConflict: true };
-  return isPast(deadlinesOf(world).unschedulable, world.now) ? { message: stuck.message, isPortConflict: false } : undefined;
+  return isPast(deadlinesOf(world).unschedulable, world) ? { message: stuck.message, isPortConflict: false } : undefined;
 }
 
 /** Returns the cause for a failure; its message is cut to the length that the status allows. */

@@ -25,14 +25,28 @@ export function usageOf({ spec, status }: GameSession, { pod, node }: UsagePlace
   if (!pod || !report) return status?.usage;
   const ended = gameTerminated(pod);
   const end = ended?.finishedAt ?? endedAt.toISOString();
-  const durationMs = status?.readyAt === undefined ? 0 : Date.parse(end) - Date.parse(status.readyAt);
   const wallMs = Date.parse(end) - Date.parse(ended?.startedAt ?? pod.metadata.creationTimestamp) + clockGrainMs;
   return {
-    // The kubelet's times may lie just before the operator's.
-    durationSeconds: Math.max(0, Math.round(durationMs / 100) / 10),
+    durationSeconds: Math.round(playedMs(status, end, ended) / 100) / 10,
     cpuSeconds: Math.min(report.cpuSeconds, Math.max(0, wallMs / 1_000 * processorsOf(pod, node))),
     peakMemoryBytes: Math.min(report.peakMemoryBytes, memoryLimitOf(spec.resources) + spec.saveVolumeBytes),
   };
+}
+
+/**
+ * Returns how long the session could be played. It was ready by the operator's clock, and ended by the node's, which may be minutes off. Each of them
+ * is right about what lies between times of its own: the game's container began before the session was ready, and no earlier than it was launched.
+ */
+function playedMs(status: GameSession["status"], end: string, ended: ReturnType<typeof gameTerminated>): number {
+  if (status?.readyAt === undefined) return 0;
+  const between = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
+  const playedMs = between(status.readyAt, end);
+  // The API server has null for a time that the kubelet did not give.
+  const ranMs = Math.max(0, between(ended?.startedAt ?? "", ended?.finishedAt ?? "")) + clockGrainMs;
+  const launchMs = between(status.startedAt ?? "", status.readyAt);
+  if (Number.isNaN(ranMs) || Number.isNaN(launchMs)) return Math.max(0, playedMs);
+  const leastMs = Math.max(0, ranMs - 2 * clockGrainMs - launchMs);
+  return Math.min(ranMs, Math.max(leastMs, playedMs));
 }
 
 /** Returns the processors that the game's container can have kept busy: those of its limit, else all of the node's. */

@@ -6,13 +6,18 @@ import type { Stored } from "#kube/object.ts";
 import type { Timing } from "../../config.ts";
 import type { InternetPermission } from "../../networkProbe/networkProbe.ts";
 import type { NodeHealth } from "../../nodes/nodeHealth.ts";
-import type { Moment } from "./stopTimes.ts";
+import type { SeenMoments } from "./moments.ts";
 import type { PlayableStream } from "./streams.ts";
 import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** Everything that is observed about one session in a pass; decisions look at nothing else. */
 export interface SessionWorld {
+  /** For what is written down. */
   now: Date;
+  /** For waits, by the monotonic clock. */
+  nowMs: number;
+  /** When this operator first saw what waits count from. */
+  seenAtMs: SeenMoments;
   session: Stored<GameSession>;
   /** The pod that has the session's name, whoever created it. */
   pod: Stored<Pod> | undefined;
@@ -22,10 +27,6 @@ export interface SessionWorld {
   playable: PlayableStream | undefined;
   /** Health of the session's node; Healthy before there is one. */
   nodeHealth: NodeHealth;
-  /** When this operator first saw the session stopping, by its own clock; undefined before a stop. */
-  stopSeenAt?: Date | undefined;
-  /** When this operator first saw what others have noted with a time of their clocks, by its own clock. */
-  seenAt?: Partial<Record<Moment, Date>> | undefined;
   /** Whether a game may have the internet; without meaning for a session without network. */
   internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;

@@ -17,6 +17,27 @@ describe("healthOf", () => {
 
 describe("Heartbeats", () => {
   const beat = (renewedAt: string) => aGameNode("node1", { status: { heartbeat: { renewedAt, agentVersion: "1" } } });
+  const renewal = (renewTime?: string) => ({ metadata: { name: "node1" }, spec: { ...renewTime === undefined ? {} : { renewTime } } });
+
+  it("takes what an agent says in its Lease as well as what it says in the status, and a Lease that is yet to be renewed for nothing", async () => {
+    const clock = new FakeClock();
+    const heartbeats = new Heartbeats(clock, 35_000);
+    heartbeats.observeLease(renewal());
+    expect(heartbeats.isFresh("node1")).to.equal(false);
+    heartbeats.observe(beat("2030-01-01T00:00:00Z"));
+    await clock.advance(34_000);
+    heartbeats.observeLease(renewal("2030-01-01T00:00:00.000000Z"));
+    expect(heartbeats.staleInMs("node1")).to.equal(35_000);
+    expect(heartbeats.isHeard("node1"), "it may be an old one").to.equal(false);
+    await clock.advance(34_000);
+    heartbeats.observeLease(renewal("2030-01-01T00:00:10.000000Z"));
+    expect(heartbeats.isHeard("node1")).to.equal(true);
+    heartbeats.observe(beat("2030-01-01T00:00:00Z"));
+    await clock.advance(34_999);
+    expect(heartbeats.isFresh("node1"), "the same report again does not count").to.equal(true);
+    await clock.advance(1);
+    expect(heartbeats.isFresh("node1")).to.equal(false);
+  });
 
   it("counts from when a heartbeat changed here, whatever the agent's clock says", async () => {
     const clock = new FakeClock();

@@ -29,8 +29,8 @@ export const removeFinalizer: Step = async ({ world: { session }, deps, signal }
 
 /** Deletes the finished session when its time to live is over; the API's finalizer keeps it until it is recorded. */
 export const deleteExpired: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
-  const { session, now } = world;
-  if (isDeleting(session) || !isPast(deadlinesOf(world).expiry, now)) return "wait";
+  const { session } = world;
+  if (isDeleting(session) || !isPast(deadlinesOf(world).expiry, world)) return "wait";
   await deps.sessions.delete(session.metadata, { uid: session.metadata.uid, signal }).catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   });

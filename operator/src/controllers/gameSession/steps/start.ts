@@ -74,7 +74,7 @@ export const reportReadiness: Step = ({ world, draft, deps }) => {
   if (status.readyAt === undefined) {
     reportStream(world, draft, deps);
     status.readyAt = world.now.toISOString();
-    deps.metrics.sessionReady((world.now.getTime() - Date.parse(world.session.metadata.creationTimestamp)) / 1000);
+    deps.metrics.sessionReady((world.nowMs - (world.seenAtMs.startedAt ?? world.nowMs)) / 1000);
   }
   if (!wasReady) draft.event("Normal", gameSessionEventReasons.ready, "Start", `The stream is ready on ${status.address ?? ""}:${status.ports?.media ?? ""}.`);
   return "wait";

@@ -12,7 +12,7 @@ import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
 import type { NodeLosses } from "../../../nodes/nodeLosses.ts";
 import type { OperatorTickets } from "../../../streamers/operatorTickets.ts";
 import type { Assignments } from "../assignments.ts";
-import type { StopTimes } from "../stopTimes.ts";
+import type { Moments } from "../moments.ts";
 import type { StopCause } from "../stopCauses.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import type { Streams } from "../streams.ts";
@@ -29,7 +29,7 @@ export interface SessionDeps {
   networkProbe: NetworkProbe;
   heartbeats: Heartbeats;
   nodeLosses: NodeLosses;
-  stopTimes: StopTimes;
+  moments: Moments;
   events: EventSink;
   config: Pick<Config, "sessionPod" | "timing" | "announceAddresses">;
   clock: Clock;

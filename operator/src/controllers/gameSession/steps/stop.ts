@@ -94,5 +94,5 @@ function countEnd({ metrics }: StepContext["deps"], { session }: StepContext["wo
 }
 
 function hasGivenUp(world: StepContext["world"]): boolean {
-  return isPast(deadlinesOf(world).saveGiveUp, world.now);
+  return isPast(deadlinesOf(world).saveGiveUp, world);
 }

@@ -6,6 +6,7 @@ import { aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSes
 import { aSessionPod, ended } from "#test/factories/sessionPod.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
+import { Moments } from "#operator/controllers/gameSession/moments.ts";
 import { Assignments } from "#operator/controllers/gameSession/assignments.ts";
 import { NodeLoads } from "#operator/nodes/nodeLoads.ts";
 import { OtherRequests } from "#operator/nodes/nodeRoom.ts";
@@ -16,6 +17,7 @@ describe("Assignments", () => {
   let cluster: Cluster;
   let assignments: Assignments;
   let heartbeats: Heartbeats;
+  let moments: Moments;
 
   const config = {
     gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }], sessionNodeSelector: {}, gpu: undefined, tolerations: [], softwareSlots: 2,
@@ -27,7 +29,8 @@ describe("Assignments", () => {
     clock = new FakeClock(new Date("2030-01-01T10:00:00Z"));
     cluster = createCluster();
     heartbeats = new Heartbeats(clock, 35_000);
-    assignments = new Assignments({ cluster, config, heartbeats, clock, loads: new NodeLoads(cluster, config.podOverhead), otherRequests: new OtherRequests(cluster) });
+    moments = new Moments();
+    assignments = new Assignments({ cluster, config, heartbeats, moments, clock, loads: new NodeLoads(cluster, config.podOverhead), otherRequests: new OtherRequests(cluster) });
   });
 
   function addNode(name: string, options: Parameters<typeof aNode>[1] = {}, entries = [] as Parameters<typeof aCacheEntry>[0][]): void {
@@ -67,6 +70,7 @@ describe("Assignments", () => {
     addNode("node1");
     addSession("a", aPlacedStatus());
     addSession("b", aPlacedStatus({ ports: { media: 20_001 }, conditions: [aCondition("Finished")], finishedAt: "2030-01-01T09:00:00Z" }));
+    moments.note("joypod-sessions/b", { finishedAt: "b" }, clock.monotonicMs() - 60_000);
     const orphan = aGameSession({ metadata: { name: "orphan" } });
     cluster.pods.upsert(aSessionPod(orphan, { mediaPort: 20_002 }));
     expect(assignments.assign(addSession("c"))).to.deep.include({ reason: "NoCapacity" });
@@ -74,17 +78,28 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("c"))).to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
   });
 
-  it("keeps a port from use for the quarantine time after its pod or its session is gone", async () => {
+  for (const [when, finishedAt] of [["now", "2030-01-01T10:00:00Z"], ["ten minutes ago", "2030-01-01T09:50:00Z"], ["in ten minutes", "2030-01-01T10:10:00Z"]] as const) {
+    it(`keeps a port from use for the quarantine time after its pod or its session is gone, which was ${when} by another clock`, () => expectQuarantine(finishedAt));
+  }
+
+  it("keeps the port from use of a finished session that nobody has looked at yet", () => {
     addNode("node1");
-    const gone = aSessionPod(aGameSession({ metadata: { name: "gone" } }), { mediaPort: 20_000 });
+    addSession("done", aPlacedStatus({ conditions: [aCondition("Finished")], finishedAt: "2030-01-01T09:00:00Z" }));
+    expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: 20_001 });
+  });
+
+  async function expectQuarantine(finishedAt: string): Promise<void> {
+    addNode("node1");
+    const gone = aSessionPod(aGameSession({ metadata: { name: "gone" } }), { mediaPort: 20_001 });
     cluster.pods.upsert(gone);
     cluster.pods.remove(gone);
-    addSession("done", aPlacedStatus({ ports: { media: 20_001 }, conditions: [aCondition("Finished")], finishedAt: "2030-01-01T10:00:00Z" }));
+    addSession("done", aPlacedStatus({ ports: { media: 20_000 }, conditions: [aCondition("Finished")], finishedAt }));
+    moments.note("joypod-sessions/done", { finishedAt: "done" }, clock.monotonicMs());
     expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: 20_002 });
     await clock.advance(60_000);
     heartbeats.observe({ ...aGameNode("node1"), status: { heartbeat: { renewedAt: "2030-01-01T10:01:00Z", agentVersion: "1" } } });
     expect(assignments.assign(addSession("b"))).to.deep.include({ mediaPort: 20_000 });
-  });
+  }
 
   it("returns NoFreePort when the ports run out", () => {
     addNode("node1");
@@ -111,7 +126,7 @@ describe("Assignments", () => {
     // Each session takes 500m + 250m and 512 MiB + 256 MiB + 256 MiB.
     addNode("node1", { allocatable: { cpu: "8", memory: "3Gi" } }, [{}]);
     addNode("node2", { allocatable: { cpu: "800m", memory: "64Gi" } });
-    const roomy = new Assignments({ cluster, config: { ...config, softwareSlots: 10 }, heartbeats, clock, loads: new NodeLoads(cluster, config.podOverhead), otherRequests: new OtherRequests(cluster) });
+    const roomy = new Assignments({ cluster, config: { ...config, softwareSlots: 10 }, heartbeats, moments, clock, loads: new NodeLoads(cluster, config.podOverhead), otherRequests: new OtherRequests(cluster) });
     addSession("playing", aPlacedStatus({ ports: { media: 20_003 } }));
     const places = ["a", "b", "c", "d"].map((name) => roomy.assign(addSession(name)));
     expect(places.map((place) => ("nodeName" in place ? place.nodeName : place.reason))).to.deep.equal(["node1", "node1", "node2", "InsufficientResources"]);

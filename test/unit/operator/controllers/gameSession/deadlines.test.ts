@@ -1,8 +1,10 @@
 import { expect } from "chai";
-import { deadlinesOf, isPast } from "#operator/controllers/gameSession/deadlines.ts";
-import { StopTimes } from "#operator/controllers/gameSession/stopTimes.ts";
-import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
-import { aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Stored } from "#kube/object.ts";
+import { deadlinesOf, isPast, type Deadlines } from "#operator/controllers/gameSession/deadlines.ts";
+import { Moments } from "#operator/controllers/gameSession/moments.ts";
+import { notedMoments } from "#operator/controllers/gameSession/notedMoments.ts";
+import { aCondition, aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const minutes = 60_000;
@@ -10,70 +12,73 @@ const minutes = 60_000;
 describe("deadlinesOf, where clocks differ by ten minutes", () => {
   for (const [who, skewMs] of [["ahead of", 10 * minutes], ["behind", -10 * minutes]] as const) {
     let clock: FakeClock;
-    let times: StopTimes;
+    let moments: Moments;
 
     beforeEach(() => {
       clock = new FakeClock();
-      times = new StopTimes(clock);
+      moments = new Moments();
     });
 
     /** As another clock says it. */
     const elsewhere = (): string => new Date(clock.now().getTime() + skewMs).toISOString();
 
-    function worldOf(session: SessionWorld["session"], seenAt: SessionWorld["seenAt"]): SessionWorld {
-      return {
-        now: clock.now(), session, pod: undefined, isContentCached: false, playable: undefined, nodeHealth: "Healthy", internet: "Allowed", seenAt,
-        timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
-      };
+    function isPastNow(session: Stored<GameSession>, deadline: keyof Deadlines): boolean {
+      const nowMs = clock.monotonicMs();
+      return isPast(deadlinesOf({
+        now: clock.now(), nowMs, seenAtMs: moments.note("a", notedMoments(session, undefined), nowMs), session, pod: undefined, isContentCached: false, playable: undefined,
+        nodeHealth: "Healthy", internet: "Allowed", timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
+      })[deadline], { nowMs });
     }
 
-    it(`lets a session have its time whose start a clock ${who} this one has noted, and no more`, async () => {
-      const startedAt = elsewhere();
-      const session = aGameSession({ spec: { startDeadlineSeconds: 120 }, status: aPlacedStatus({ startedAt }) });
-      const isTooLate = (): boolean => isPast(deadlinesOf(worldOf(session, times.momentsOf("a", { startedAt }, clock.now()))).start, clock.now());
-      expect(isTooLate()).to.equal(false);
-      await clock.advance(119_000);
-      expect(isTooLate()).to.equal(false);
-      await clock.advance(1_000);
-      expect(isTooLate()).to.equal(true);
+    /** The session is seen now, and the deadline passes after so many seconds, neither earlier nor later. */
+    async function expectAfter(seconds: number, session: Stored<GameSession>, deadline: keyof Deadlines): Promise<void> {
+      expect(isPastNow(session, deadline), "at once").to.equal(false);
+      await clock.advance(seconds * 1000 - 1);
+      expect(isPastNow(session, deadline), "a moment before").to.equal(false);
+      await clock.advance(1);
+      expect(isPastNow(session, deadline), "then").to.equal(true);
+    }
+
+    it(`lets a session have its time whose start a clock ${who} this one has noted, and no more`, () =>
+      expectAfter(120, aGameSession({ status: aPlacedStatus({ startedAt: elsewhere() }) }), "start"));
+
+    it(`lets a node have its time that was chosen by a clock ${who} this one, and no more`, () =>
+      expectAfter(60, aGameSession({ status: aPlacedStatus({ placement: { attempt: 1, assignedAt: elsewhere(), triedNodes: [] } }) }), "download"));
+
+    it(`ends a session as idle that was ready by a clock ${who} this one, and whose player was never heard of`, () =>
+      expectAfter(1800, aGameSession({ status: aRunningStatus({ readyAt: elsewhere() }) }), "idle"));
+
+    it(`counts the longest duration of a session that was ready by a clock ${who} this one`, () =>
+      expectAfter(28_800, aGameSession({ status: aRunningStatus({ readyAt: elsewhere() }) }), "maxDuration"));
+
+    it(`keeps a finished session for its time to live that ended by a clock ${who} this one`, () =>
+      expectAfter(300, aGameSession({ status: aRunningStatus({ finishedAt: elsewhere(), conditions: [aCondition("Finished")] }) }), "expiry"));
+
+    it(`gives up a stop in time that began by a clock ${who} this one`, () =>
+      expectAfter(45, aGameSession({ status: aRunningStatus({ stoppingAt: elsewhere() }) }), "saveGiveUp"));
+
+    it(`counts idleness from when it saw the expiry move that a database ${who} this clock has moved`, async () => {
+      const status = aRunningStatus({ readyAt: elsewhere() });
+      const kept = () => aGameSession({ spec: { expiresAt: new Date(Date.parse(elsewhere()) + 2_250_000).toISOString() }, status });
+      for (let keepalive = 0; keepalive < 3; keepalive++) {
+        const session = kept();
+        expect(isPastNow(session, "idle")).to.equal(false);
+        await clock.advance(2_000_000);
+        expect(isPastNow(session, "idle")).to.equal(false);
+      }
+      await expectAfter(2250, kept(), "idle");
     });
   }
 
-  it("lets a session that was kept alive have its idle timeout from when this operator first saw that, whatever was noted", async () => {
-    for (const skewMs of [-10 * minutes, 0, 10 * minutes]) {
-      const clock = new FakeClock();
-      const times = new StopTimes(clock);
-      const elsewhere = (secondsFromNow: number): string => new Date(clock.now().getTime() + skewMs + secondsFromNow * 1000).toISOString();
-      const readyAt = elsewhere(-3_600);
-      // Long past: the API server was away, and this operator takes over from one that ended with it.
-      let expiresAt = elsewhere(-1_200);
-      const idleAt = (): number => {
-        const session = aGameSession({ spec: { idleTimeoutSeconds: 600, expiresAt }, status: aRunningStatus({ readyAt }) });
-        const seenAt = times.momentsOf("a", { expiresAt }, clock.now());
-        const world: SessionWorld = {
-          now: clock.now(), session, pod: undefined, isContentCached: false, playable: undefined, nodeHealth: "Healthy", internet: "Allowed", seenAt,
-          timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
-        };
-        return ((deadlinesOf(world).idle ?? 0) - clock.now().getTime()) / 1000;
-      };
-      expect(idleAt()).to.equal(600);
-      await clock.advance(400_000);
-      expect(idleAt()).to.equal(200);
-      expiresAt = elsewhere(-1);
-      expect(idleAt(), "after a keepalive").to.equal(600);
-    }
-  });
-
-  it("counts anew for another moment, and for a session that was forgotten", async () => {
-    const clock = new FakeClock();
-    const times = new StopTimes(clock);
-    const seen = (noted: string) => times.momentsOf("a", { assignedAt: noted }, clock.now()).assignedAt?.getTime();
-    const first = seen("x");
-    await clock.advance(1000);
-    expect(seen("x")).to.equal(first);
-    expect(seen("y")).to.equal(clock.now().getTime());
-    await clock.advance(1000);
-    times.forgetAll("a");
-    expect(seen("y")).to.equal(clock.now().getTime());
+  it("counts anew for another moment, and for a session that was forgotten", () => {
+    const moments = new Moments();
+    const seen = (noted: string, nowMs: number) => moments.note("a", { assignedAt: noted }, nowMs).assignedAt;
+    expect(seen("x", 1000)).to.equal(1000);
+    expect(seen("x", 2000)).to.equal(1000);
+    expect(moments.seenAtMs("a", "assignedAt")).to.equal(1000);
+    expect(seen("y", 3000)).to.equal(3000);
+    moments.forget("a");
+    expect(moments.seenAtMs("a", "assignedAt")).to.equal(undefined);
+    expect(seen("y", 4000)).to.equal(4000);
   });
 });

@@ -4,11 +4,14 @@ import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
 import { aTerminationReport, aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
+import { unschedulable } from "#operator/sessionPods/podState.ts";
 import { planFor } from "#operator/controllers/gameSession/decide.ts";
 import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
 
 interface Given {
   now?: Date;
+  /** When the player was last heard of: the expiry was moved. */
+  keptAliveAt?: Date;
   spec?: Partial<GameSessionSpec>;
   metadata?: { deletionTimestamp?: string };
   status?: GameSessionStatus;
@@ -18,13 +21,25 @@ interface Given {
   internet?: SessionWorld["internet"];
 }
 
-function worldOf({ now = after(10), spec = {}, metadata = {}, status, pod, nodeHealth = "Healthy", isContentCached = false, internet = "NotAllowed" }: Given): SessionWorld {
+function worldOf({ now = after(10), keptAliveAt, spec = {}, metadata = {}, status, pod, nodeHealth = "Healthy", isContentCached = false, internet = "NotAllowed" }: Given): SessionWorld {
   const session = aGameSession({ spec, metadata, ...(status === undefined ? {} : { status }) });
   const stored = pod === undefined ? undefined : "kind" in pod ? pod : aSessionPod(session, pod);
-  return { now, session, pod: stored, isContentCached, playable: undefined, nodeHealth, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
+  const seenAtMs = { ...seenInTime(session, stored), ...(keptAliveAt === undefined ? {} : { expiresAt: keptAliveAt.getTime() }) };
+  return { now, nowMs: now.getTime(), seenAtMs, session, pod: stored, isContentCached, playable: undefined, nodeHealth, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
+}
+
+/** Each moment is seen when it is noted, by one clock. */
+function seenInTime(session: SessionWorld["session"], pod: SessionWorld["pod"]): SessionWorld["seenAtMs"] {
+  const { status, metadata, spec } = session;
+  const times = {
+    startedAt: status?.startedAt, assignedAt: status?.placement?.assignedAt, unschedulableSince: pod && unschedulable(pod)?.since, readyAt: status?.readyAt,
+    expiresAt: spec.expiresAt && createdAt, stopping: status?.stoppingAt ?? metadata.deletionTimestamp, finishedAt: status?.finishedAt,
+  };
+  return Object.fromEntries(Object.entries(times).flatMap(([moment, time]) => (time === undefined ? [] : [[moment, Date.parse(time)]])));
 }
 
 const internet = { network: "Internet" } as const;
+const expiresAt = after(99_999).toISOString();
 const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as const;
 const contentReady = [aCondition("Scheduled"), aCondition("ContentReady"), aCondition("SaveRestored")];
 const full = aCondition("ContentReady", { status: "False", reason: "InsufficientSpace" });
@@ -34,7 +49,7 @@ const badSave = aCondition("SaveRestored", { status: "False", reason: "SaveMissi
 const damagedSave = aCondition("SaveRestored", { status: "False", reason: "ChecksumMismatch" });
 const damagedContent = aCondition("ContentReady", { status: "False", reason: "ChecksumMismatch" });
 const pending = { phase: "Pending" };
-const unschedulable = (message: string) => ({
+const noRoom = (message: string) => ({
   ...pending, conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime: createdAt }],
 });
 const withStreamer = (reason: string) => ({ ...pending, initContainerStatuses: [containerStatus("streamer", { waiting: { reason, message: "not found" } })] });
@@ -78,10 +93,10 @@ describe("planFor", () => {
       toEnd, "StartTimedOut"],
     ["finishes a session without a pod at its start deadline", { status: aPlacedStatus({ conditions: contentReady }), now: after(120) }, ["finish"], "StartTimedOut"],
 
-    ["changes a port that is taken", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: unschedulable("1 node(s) didn't have free ports"), isBound: false } }, ["changePort"]],
+    ["changes a port that is taken", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: noRoom("1 node(s) didn't have free ports"), isBound: false } }, ["changePort"]],
     ["changes a port that the kubelet refuses", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: { phase: "Failed", reason: "NodePorts" } } }, ["changePort"]],
-    ["moves a session whose pod finds no room", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: unschedulable("Insufficient nvidia.com/gpu"), isBound: false } }, ["moveToAnotherNode"]],
-    ["does not move a session at once when its pod finds no room", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: unschedulable("Insufficient nvidia.com/gpu"), isBound: false }, now: after(9) }, ["createPod", "reportReadiness"]],
+    ["moves a session whose pod finds no room", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: noRoom("Insufficient nvidia.com/gpu"), isBound: false } }, ["moveToAnotherNode"]],
+    ["does not move a session at once when its pod finds no room", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: noRoom("Insufficient nvidia.com/gpu"), isBound: false }, now: after(9) }, ["createPod", "reportReadiness"]],
     ["moves a session whose pod the kubelet refuses", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: { phase: "Failed", reason: "OutOfcpu" } } }, ["moveToAnotherNode"]],
     ["stops a session whose pod a second kubelet refuses",
       { status: aPlacedStatus({ conditions: contentReady, placement: { attempt: 2, assignedAt: createdAt, triedNodes: [] } }), pod: { status: { phase: "Failed", reason: "OutOfcpu" } } },
@@ -110,9 +125,10 @@ describe("planFor", () => {
     ["stops a deleted session gracefully", { metadata: { deletionTimestamp: createdAt }, status: aRunningStatus(), pod: {} }, toEnd],
     ["goes on with a stop that is recorded", { status: aRunningStatus({ stoppingAt: createdAt, stopReason: "IdleTimeout" }), pod: {} }, toEnd],
     ["stops an idle session", { status: aRunningStatus(), pod: {}, now: after(1805) }, toEnd],
-    ["does not stop a session while keepalives come", { status: aRunningStatus(), spec: { expiresAt: after(1900).toISOString() }, pod: {}, now: after(1899) }, ["createPod", "reportReadiness"]],
-    ["does not shorten the first idle time by an early expiresAt", { status: aRunningStatus(), spec: { expiresAt: after(100).toISOString() }, pod: {}, now: after(1804) }, ["createPod", "reportReadiness"]],
-    ["stops a session at its longest duration", { status: aRunningStatus(), spec: { expiresAt: after(99_999).toISOString() }, pod: {}, now: after(28_805) }, toEnd],
+    ["does not stop a session while keepalives come", { status: aRunningStatus(), spec: { expiresAt }, keptAliveAt: after(1000), pod: {}, now: after(3249) }, ["createPod", "reportReadiness"]],
+    ["stops a session when keepalives come no longer", { status: aRunningStatus(), spec: { expiresAt }, keptAliveAt: after(1000), pod: {}, now: after(3250) }, toEnd],
+    ["does not shorten the first idle time by an early expiresAt", { status: aRunningStatus({ readyAt: after(1000).toISOString() }), spec: { expiresAt }, pod: {}, now: after(2799) }, ["createPod", "reportReadiness"]],
+    ["stops a session at its longest duration", { status: aRunningStatus(), spec: { expiresAt }, keptAliveAt: after(28_000), pod: {}, now: after(28_805) }, toEnd],
 
     ["stops a session whose game ended well", { status: aRunningStatus(), pod: { status: ended(0) } }, toEnd],
     ["stops a session whose game crashed", { status: aRunningStatus(), pod: { status: ended(3) } }, toEnd, "GameCrashed"],
@@ -150,7 +166,7 @@ describe("planFor", () => {
     ["what the API asked for", { spec: { desiredState: "Stopped", stopReason: "IdleTimeout" }, status: aRunningStatus(), pod: {} }, "IdleTimeout"],
     ["a deletion", { metadata: { deletionTimestamp: createdAt }, status: aRunningStatus(), pod: {} }, "Deleted"],
     ["an idle session", { status: aRunningStatus(), pod: {}, now: after(1805) }, "IdleTimeout"],
-    ["a long session", { status: aRunningStatus(), spec: { expiresAt: after(99_999).toISOString() }, pod: {}, now: after(28_805) }, "MaxDuration"],
+    ["a long session", { status: aRunningStatus(), spec: { expiresAt }, keptAliveAt: after(28_000), pod: {}, now: after(28_805) }, "MaxDuration"],
     ["a game that ended", { status: aRunningStatus(), pod: { status: ended(0) } }, "GameExited"],
     ["what was written down first", { metadata: { deletionTimestamp: createdAt }, status: aRunningStatus({ stoppingAt: createdAt, stopReason: "MaxDuration" }), pod: {} }, "MaxDuration"],
   ];

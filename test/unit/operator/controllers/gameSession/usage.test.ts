@@ -37,6 +37,21 @@ describe("usageOf", () => {
     expect(usageOf(justReady, { pod: aSessionPod(justReady, { status: ended() }), node }, after(300))?.durationSeconds).to.equal(0);
   });
 
+  for (const minutes of [10, -10]) {
+    it(`lasts as long as it was played, but for its launch, where the node's clock is off by ${minutes} minutes`, () => {
+      const there = (seconds: number): string => after(seconds + minutes * 60).toISOString();
+      const game = containerStatus("game", { terminated: { exitCode: 0, message: aTerminationReport(), startedAt: there(4), finishedAt: there(305) } });
+      const usage = usageOf(running, { pod: aSessionPod(running, { status: { ...ended(), containerStatuses: [game] } }), node }, after(306));
+      expect(usage?.durationSeconds).to.be.within(293, 303);
+    });
+  }
+
+  it("lasts from Ready to the end where the kubelet did not say when the game began", () => {
+    const unknown = JSON.parse('{ "startedAt": null }') as { startedAt: string };
+    const game = containerStatus("game", { terminated: { exitCode: 0, message: aTerminationReport(), ...unknown, finishedAt: after(305).toISOString() } });
+    expect(usageOf(running, { pod: aSessionPod(running, { status: { ...ended(), containerStatuses: [game] } }), node }, after(306))?.durationSeconds).to.equal(300);
+  });
+
   describe("of a game that claims more than can be", () => {
     const claim = aTerminationReport({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
     /** Its container ran for a minute; the kubelet may have cut off most of a second. */

@@ -1,0 +1,48 @@
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
+import { fieldManagers } from "#contracts/crd/names.ts";
+import type { Lease } from "#kube/builtin.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
+import { isDeleting } from "#kube/finalizers.ts";
+import { isOwnedBy, keyOfRef, ownedBy, type Stored } from "#kube/object.ts";
+import type { NodeDeps } from "./reconciler.ts";
+
+type LeaseDeps = Pick<NodeDeps, "cluster" | "leases" | "nodeAgentNamespace" | "installation">;
+
+/**
+ * Makes the Lease that the node's agent renews; the cluster deletes it with its GameNode. Where there is none, as before an operator of this
+ * release, the agent says in the GameNode's status that it lives.
+ */
+export async function ensureLease(gameNode: Stored<GameNode>, deps: LeaseDeps, signal: AbortSignal): Promise<void> {
+  const { cluster, leases, nodeAgentNamespace, installation } = deps;
+  const { name } = gameNode.metadata;
+  const known = leaseOf(name, deps);
+  if (known && isOwnedBy(known, gameNode)) return;
+  // A former GameNode's goes with that; its deletion brings the next pass.
+  if (known) return deleteLease(known, deps, signal);
+  const ownerReferences = [{ ...ownedBy(gameNode), blockOwnerDeletion: false }];
+  try {
+    cluster.leases.upsert(await leases.create(
+      { metadata: { name, namespace: nodeAgentNamespace, labels: heartbeatLabelsOf(installation), ownerReferences }, spec: {} }, { fieldManager: fieldManagers.operator, signal }));
+  } catch (error) {
+    // The watch has yet to show it, or it is somebody else's, whom the agent's status replaces it for.
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** Deletes the Lease of a node that is no game node any more. */
+export async function removeLease(name: string, deps: LeaseDeps, signal: AbortSignal): Promise<void> {
+  const known = leaseOf(name, deps);
+  if (known) await deleteLease(known, deps, signal);
+}
+
+function leaseOf(name: string, { cluster, nodeAgentNamespace }: LeaseDeps): Stored<Lease> | undefined {
+  return cluster.leases.get(keyOfRef({ namespace: nodeAgentNamespace, name }));
+}
+
+async function deleteLease(lease: Stored<Lease>, { leases }: LeaseDeps, signal: AbortSignal): Promise<void> {
+  if (isDeleting(lease)) return;
+  await leases.delete(lease.metadata, { uid: lease.metadata.uid, signal }).catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
+}

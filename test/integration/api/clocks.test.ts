@@ -1,0 +1,66 @@
+import { expect } from "chai";
+import { limits } from "#contracts/limits.ts";
+import { updateGameSessionRunning } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
+import { sweepOverlong } from "#api/background/sweeper.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { JumpClock } from "../../support/clocks/jumpClock.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+
+const { idleTimeoutSeconds, expiryMargin, maxDurationSeconds } = limits.gameSession;
+
+for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes behind", -600_000]] as const) {
+  describe(`An API whose clock is ${what} the others'`, function () {
+    this.timeout(60_000);
+    let fixture: LaunchFixture;
+
+    before(async () => {
+      fixture = await LaunchFixture.start({ clock: new JumpClock(skewMs) });
+    });
+    beforeEach(() => fixture.newPlayer());
+    after(() => fixture.stop());
+
+    /** When the operator may find the session idle, in seconds from now by the database's clock, which this machine's is. */
+    const expiresIn = async (id: string): Promise<number> => (Date.parse((await fixture.operator.session(id)).spec.expiresAt ?? "") - Date.now()) / 1000;
+
+    it("launches a session that expires by the database's clock, and moves that with keepalives", async () => {
+      const id = await fixture.running();
+      expect(await expiresIn(id)).to.be.closeTo(idleTimeoutSeconds * expiryMargin, 10);
+      // So much time has passed by the database's clock that the object's expiry is near.
+      await fixture.api.deps.postgres.pool.query("UPDATE game_sessions SET idle_timeout_seconds = $2 WHERE id = $1", [id, idleTimeoutSeconds * 2]);
+      expect((await fixture.player.post("/api/game/keepalive", { sessionId: id })).status).to.equal(200);
+      await eventually(async () => expect(await expiresIn(id)).to.be.closeTo(idleTimeoutSeconds * 2 * expiryMargin, 10));
+    });
+  });
+}
+
+describe("The database's clock", function () {
+  this.timeout(60_000);
+  let fixture: LaunchFixture;
+
+  before(async () => {
+    fixture = await LaunchFixture.start();
+  });
+  beforeEach(() => fixture.newPlayer());
+  after(() => fixture.stop());
+
+  for (const minutes of [10, -10]) {
+    it(`says when a session ran that was ready and ended by an operator's clock that is off by ${minutes} minutes`, async () => {
+      const elsewhere = (): string => new Date(Date.now() + minutes * 60_000).toISOString();
+      const id = await fixture.launched();
+      await updateGameSessionRunning(fixture.api.deps.postgres.pool, id, elsewhere(), "node-a");
+      await fixture.operator.makeReady(id);
+      await fixture.operator.finish(id, { finishedAt: elsewhere(), readyAt: elsewhere() });
+      await fixture.ended(id);
+      const { startedAt, readyAt, endedAt } = await fixture.rowOf(id);
+      for (const time of [readyAt, endedAt]) expect(time?.getTime()).to.be.within(startedAt.getTime(), Date.now() + 1);
+    });
+  }
+
+  it("ends a session at its longest duration, however often its operator was another", async () => {
+    const [overlong, young] = [await fixture.running(), await fixture.newPlayer().then(() => fixture.running())];
+    await fixture.api.deps.postgres.prisma.gameSession.update({ where: { id: overlong }, data: { readyAt: new Date(Date.now() - maxDurationSeconds * 1000) } });
+    await sweepOverlong(fixture.api.deps);
+    await eventually(async () => expect((await fixture.operator.session(overlong)).spec).to.include({ desiredState: "Stopped", stopReason: "MaxDuration" }), { timeoutMs: 20_000 });
+    expect(await fixture.rowOf(young)).to.include({ status: "running" });
+  });
+});

@@ -1,0 +1,113 @@
+import { mkdirSync } from "node:fs";
+import { expect } from "chai";
+import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
+import { limits } from "#contracts/limits.ts";
+import { writeManifest } from "#node-agent/cache/manifest.ts";
+import { nodePaths } from "#node-agent/disk/nodePaths.ts";
+import { sha256Of } from "#test/support/stores/storedArchive.ts";
+import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+/** Longer than the time between two heartbeats. */
+const beatMs = limits.node.heartbeatSeconds * 1000 * 1.15;
+const beats = 5;
+
+describe("Node agent: heartbeat", function () {
+  this.timeout(60_000);
+  let fixture: NodeAgentFixture;
+  let clock: JumpClock;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    clock = new JumpClock();
+    await fixture.createGameNode();
+  });
+
+  /** Unpacked versions that a former process left. */
+  async function holdVersions(count: number): Promise<void> {
+    const { objects, object } = nodePaths(fixture.root);
+    mkdirSync(objects, { recursive: true });
+    for (let number = 0; number < count; number++) {
+      const digest = sha256Of(Buffer.from(String(number)));
+      mkdirSync(`${object(digest)}/content`, { recursive: true });
+      await writeManifest(`${object(digest)}/manifest.json`, { version: 1, digest, packedBytes: 10, unpackedBytes: 10, entries: 1, cachedAt: "2030-01-01T00:00:00Z" });
+    }
+  }
+
+  /** Lets time pass until the agent has said again that it lives, in the given place. */
+  async function nextBeat(place: () => Promise<string | undefined>): Promise<void> {
+    const before = await place();
+    await eventually(async () => {
+      clock.jump(beatMs);
+      return eventually(async () => await place() !== before, { timeoutMs: 1_000 }).catch(() => false);
+    }, { timeoutMs: 20_000, what: "a heartbeat" });
+  }
+
+  /** Its requests keep to the API server's time, which no test lets pass, but for what its machine's clock is off. */
+  const startAgent = () => fixture.startAgent({}, { clock, requestClock: new JumpClock(clock.skewMs) });
+
+  /** As an operator makes it with the GameNode. */
+  async function createLease(): Promise<void> {
+    await fixture.leases.create({ metadata: { name: fixture.node, namespace: fixture.namespace, labels: heartbeatLabelsOf({ name: "" }) }, spec: {} });
+  }
+
+  const inLease = async (): Promise<string | undefined> => (await fixture.leases.find({ name: fixture.node, namespace: fixture.namespace }))?.spec?.renewTime;
+  const inStatus = async (): Promise<string | undefined> => (await fixture.gameNode()).status?.heartbeat?.renewedAt;
+  const reported = () => eventually(async () => conditionStatusOf(await fixture.gameNode(), "StoreReachable") === "True", { timeoutMs: 20_000, what: "a whole report" });
+
+  it("costs a write of some hundred bytes, however much the node holds", async () => {
+    await holdVersions(limits.node.cacheEntriesReported);
+    await createLease();
+    const { writes } = await startAgent();
+    await reported();
+    expect((await fixture.gameNode()).status?.cache?.entries).to.have.length(limits.node.cacheEntriesReported);
+    await nextBeat(inLease);
+    await nextBeat(inLease);
+    const from = writes.length;
+    for (let beat = 0; beat < beats; beat++) await nextBeat(inLease);
+    const costs = writes.slice(from).map(({ path, bytes }) => ({ kind: path.includes("/leases/") ? "lease" : path, bytes }));
+    expect(costs.filter(({ kind }) => kind !== "lease"), "statuses written while nothing has changed").to.deep.equal([]);
+    expect(costs.length).to.be.within(beats, 2 * beats);
+    expect(Math.max(...costs.map(({ bytes }) => bytes))).to.be.below(200);
+  });
+
+  it("is in the status where there is no Lease, or where the agent may not renew it", async () => {
+    await startAgent();
+    await reported();
+    await nextBeat(inStatus);
+    await nextBeat(inStatus);
+    await createLease();
+    await nextBeat(inLease);
+    await nextBeat(inLease);
+    const before = await inStatus();
+    await nextBeat(inLease);
+    expect(await inStatus(), "the Lease alone").to.equal(before);
+    await fixture.rights.allowLease(false);
+    await nextBeat(inStatus);
+    await fixture.rights.allowLease(true);
+    await nextBeat(inLease);
+  });
+
+  for (const minutes of [10, -10]) {
+    it(`is renewed and believed though the node's clock is off by ${minutes} minutes`, async () => {
+      clock.skewMs = minutes * 60_000;
+      await createLease();
+      await startAgent();
+      await nextBeat(inLease);
+      await nextBeat(inLease);
+      await eventually(async () => conditionStatusOf(await fixture.gameNode(), "ClockInStep") === "False", { timeoutMs: 20_000, what: "the agent to say that its clock is off" });
+    });
+  }
+
+  it("is followed by a report at once when the GameNode was made anew", async () => {
+    await createLease();
+    await startAgent();
+    await reported();
+    await nextBeat(inLease);
+    await fixture.nodes.delete({ name: fixture.node });
+    await fixture.createGameNode();
+    await eventually(async () => (await fixture.gameNode()).status?.cache, { timeoutMs: 5_000, what: "the report" });
+  });
+});

@@ -1,0 +1,107 @@
+import { expect } from "chai";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { Stored } from "#kube/object.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+
+const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
+
+for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes behind", -600_000]] as const) {
+  describe(`An operator whose clock is ${what} the others'`, function () {
+    this.timeout(60_000);
+    let fixture: OperatorFixture;
+    let barriers = 0;
+
+    beforeEach(async () => {
+      fixture = await OperatorFixture.start();
+    });
+
+    afterEach(() => fixture.clear());
+
+    const pass = (seconds: number): void => fixture.clock.jump(seconds * 1000);
+
+    /** By a clock that is right. */
+    const inSeconds = (seconds: number): string => new Date(fixture.clock.now().getTime() - fixture.clock.skewMs + seconds * 1000).toISOString();
+
+    /** Another operator takes over from one whose clock is right. */
+    async function takeOver(): Promise<void> {
+      await fixture.stopOperators();
+      fixture.clock.skewMs = skewMs;
+      await fixture.startOperator();
+    }
+
+    async function running(spec: Parameters<OperatorFixture["launch"]>[0] = {}): Promise<Stored<GameSession>> {
+      const { metadata: { name } } = await fixture.launch(spec);
+      return fixture.session(name, isRunning, "running session");
+    }
+
+    /** Returns once the operator has done what was due: a session that was launched after that has come and gone. */
+    async function everythingDue(): Promise<void> {
+      const { metadata } = await running({ userId: `barrier-${++barriers}` });
+      await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      await fixture.session(metadata.name, isFinished, "finished session");
+    }
+
+    async function stillRuns({ metadata }: Stored<GameSession>, when: string): Promise<void> {
+      await everythingDue();
+      expect(isRunning(await fixture.sessions.get(metadata)), when).to.equal(true);
+    }
+
+    async function stops({ metadata }: Stored<GameSession>, reason: string): Promise<void> {
+      const { status } = await fixture.session(metadata.name, (session) => session.status?.stoppingAt !== undefined, "the stop");
+      expect(status?.stopReason).to.equal(reason);
+    }
+
+    it("keeps a session whose player is heard of, and ends it when they are no longer", async () => {
+      fixture.clock.skewMs = skewMs;
+      await fixture.startOperator();
+      const session = await running({ idleTimeoutSeconds: 60, expiresAt: inSeconds(75) });
+      for (let keepalive = 1; keepalive <= 2; keepalive++) {
+        pass(50);
+        await fixture.sessions.mergePatch(session.metadata, { spec: { expiresAt: inSeconds(75) } });
+        await stillRuns(session, `after keepalive ${keepalive}`);
+      }
+      pass(60);
+      await stillRuns(session, "after the idle timeout, which the database rules");
+      pass(16);
+      await stops(session, "IdleTimeout");
+    });
+
+    it("lets a session that it takes over last as long as it may, and no longer", async () => {
+      await fixture.startOperator();
+      const session = await running({ maxDurationSeconds: 600, idleTimeoutSeconds: 3600 });
+      await takeOver();
+      await stillRuns(session, "at once");
+      pass(590);
+      await stillRuns(session, "shortly before its end");
+      pass(11);
+      await stops(session, "MaxDuration");
+    });
+
+    it("counts on where it was when its clock is put right, or put wrong", async () => {
+      await fixture.startOperator();
+      const session = await running({ maxDurationSeconds: 600, idleTimeoutSeconds: 3600 });
+      pass(300);
+      fixture.clock.skewMs = skewMs;
+      await stillRuns(session, "at once");
+      pass(290);
+      await stillRuns(session, "shortly before its end");
+      pass(11);
+      await stops(session, "MaxDuration");
+    });
+
+    it("keeps a finished session that it takes over for its time to live, and no longer", async () => {
+      await fixture.startOperator();
+      const { metadata } = await running({ ttlSecondsAfterFinished: 60 });
+      await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      await fixture.session(metadata.name, isFinished, "finished session");
+      await takeOver();
+      await everythingDue();
+      expect((await fixture.sessions.find(metadata))?.metadata.deletionTimestamp, "at once").to.equal(undefined);
+      expect(await fixture.sessions.find(metadata)).not.to.equal(undefined);
+      pass(61);
+      await fixture.gone(metadata.name);
+    });
+  });
+}

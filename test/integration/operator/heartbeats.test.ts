@@ -1,0 +1,84 @@
+import { expect } from "chai";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
+import type { Stored } from "#kube/object.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+
+/** As long as an agent may be silent, and a little longer. */
+const staleMs = 36_000;
+
+describe("Heartbeats of node agents", function () {
+  this.timeout(60_000);
+  let fixture: OperatorFixture;
+  let name: string;
+
+  beforeEach(async () => {
+    fixture = await OperatorFixture.start({ nodes: 2, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    await fixture.startOperator();
+    [name = ""] = fixture.nodeNames;
+  });
+
+  afterEach(() => fixture.clear());
+
+  const leaseOf = (node: string) => fixture.leases.find({ name: node, namespace: fixture.namespace });
+  const lease = (what: string) => eventually(() => leaseOf(name), { what });
+  const ready = async (node: string, reason: string): Promise<Stored<GameNode>> => eventually(async () => {
+    const found = await fixture.gameNodes.get({ name: node });
+    return found.status?.conditions?.find(({ type }) => type === "Ready")?.reason === reason && found;
+  }, { what: `Ready of ${node} to be ${reason}` });
+
+  it("have a Lease each, which goes with its GameNode", async () => {
+    const { metadata } = await lease("the Lease");
+    const { metadata: { uid } } = await fixture.gameNodes.get({ name });
+    expect(metadata.labels).to.deep.equal(heartbeatLabelsOf({ name: "" }));
+    expect(metadata.ownerReferences).to.deep.equal([{ apiVersion: "joypod.dev/v1alpha1", kind: "GameNode", name, uid, controller: true, blockOwnerDeletion: false }]);
+    await fixture.nodes.mergePatch({ name }, { metadata: { labels: { fixture: null } } });
+    await eventually(async () => await leaseOf(name) === undefined && await fixture.gameNodes.find({ name }) === undefined, { what: "GameNode and Lease to be gone" });
+  });
+
+  it("have another Lease when somebody has deleted it, and when the GameNode is another", async () => {
+    const first = await lease("the Lease");
+    await fixture.leases.delete(first.metadata);
+    const second = await eventually(async () => {
+      const found = await leaseOf(name);
+      return found?.metadata.uid !== first.metadata.uid && found;
+    }, { what: "another Lease" });
+    await fixture.gameNodes.delete({ name });
+    await eventually(async () => {
+      const [found, gameNode] = [await leaseOf(name), await fixture.gameNodes.find({ name })];
+      return found !== undefined && found.metadata.uid !== second.metadata.uid && found.metadata.ownerReferences?.[0]?.uid === gameNode?.metadata.uid;
+    }, { what: "a Lease of the new GameNode" });
+  });
+
+  it("count wherever they are: in the Lease, or in the status, as those of an agent of the release before", async () => {
+    const [, former = ""] = fixture.nodeNames;
+    for (const node of fixture.nodeNames) await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
+    await fixture.components.renew(name);
+    for (let time = 0; time < 3; time++) {
+      fixture.clock.jump(staleMs / 2);
+      await fixture.components.renew(name);
+      await fixture.components.report(former);
+      for (const node of fixture.nodeNames) await ready(node, "NodeAndAgentWell");
+    }
+    fixture.clock.jump(staleMs);
+    for (const node of fixture.nodeNames) await ready(node, "AgentSilent");
+    await fixture.components.renew(name);
+    await ready(name, "NodeAndAgentWell");
+    await fixture.components.report(former);
+    await ready(former, "NodeAndAgentWell");
+  });
+
+  it("cost the operator no write, and no change of the GameNode", async () => {
+    await lease("the Lease");
+    await fixture.components.renew(name);
+    const { metadata: { resourceVersion } } = await ready(name, "NodeAndAgentWell");
+    for (let time = 0; time < 5; time++) {
+      fixture.clock.jump(staleMs / 3);
+      await fixture.components.renew(name);
+    }
+    // The other node's agent falls silent: by then the operator has looked at these heartbeats.
+    await ready(fixture.nodeNames[1] ?? "", "AgentSilent");
+    expect((await fixture.gameNodes.get({ name })).metadata.resourceVersion).to.equal(resourceVersion);
+  });
+});
