@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { KubeError } from "#kube/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { StreamTickets } from "../auth/streamTickets.ts";
@@ -41,6 +42,12 @@ export interface Launch extends SlotWish {
   quality?: LaunchedQuality | undefined;
 }
 
+/** What a launch has stored. */
+interface StoredLaunch {
+  session: NewGameSession;
+  launch: Launch;
+}
+
 /**
  * Stores a new game session, creates its object in the cluster and returns its id. Throws maintenance, not_found, session_active, no_empty_slot,
  * unreadable_save, conflict (also for a game that needs the internet where the site does not allow it) and no_servers, in this order of precedence, and
@@ -51,16 +58,19 @@ export async function launchGame(
 ): Promise<string> {
   const { postgres, launchTurns } = deps;
   refuseInMaintenance(deps.maintenance);
-  const session = await launchTurns.ofPlayer(userId, async () => {
+  const { session } = await launchTurns.ofPlayer<StoredLaunch>(userId, async (before) => {
+    // Many of the same at once, as from a page that is clicked again and again, cost the database one.
+    if (before !== undefined && isDeepStrictEqual(before.launch, launch)) throw sessionActive(before.session.id);
     // Most launches that are refused are found out here: the lock, of which all processes have one, is for those that are stored.
     await decideLaunch(deps, userId, launch, postgres.pool, await findLaunchContext(postgres.pool, launch.gameSlug, userId));
-    return launchTurns.toStore(() => postgres.transaction(async (transaction) => {
+    const newSession = await launchTurns.toStore(() => postgres.transaction(async (transaction) => {
       const context = await findLaunchContext(transaction, launch.gameSlug, userId, { holdGame: true });
       const stored = await decideLaunch(deps, userId, launch, transaction, context);
       if (!await insertGameSession(transaction, stored)) throw await launchErrorOf(transaction, userId);
       await alsoWithin?.(stored.id, transaction);
       return stored;
     }, lockLaunches));
+    return { session: newSession, launch };
   });
   await createInCluster(deps, session);
   return session.id;

@@ -13,7 +13,7 @@ const waitingMax = 10_000;
  */
 export class LaunchTurns {
   readonly #clock: Clock;
-  /** By player, and undefined for all: what the next one waits for. */
+  /** By player, and undefined for all: what the next one waits for, and is told. */
   readonly #last = new Map<string | undefined, Promise<unknown>>();
   #waiting = 0;
 
@@ -21,8 +21,11 @@ export class LaunchTurns {
     this.#clock = clock;
   }
 
-  /** Runs `work` when the player's launches before it have ended. Throws unavailable when that takes too long, or too many wait. */
-  ofPlayer<T>(userId: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` when the player's launches before it have ended, with the result of the last of those that it waited for and that had one. Throws
+   * unavailable when that takes too long, or too many wait.
+   */
+  ofPlayer<T>(userId: string, work: (before: T | undefined) => Promise<T>): Promise<T> {
     return this.#inTurn(userId, work);
   }
 
@@ -31,15 +34,17 @@ export class LaunchTurns {
     return this.#inTurn(undefined, work);
   }
 
-  async #inTurn<T>(key: string | undefined, work: () => Promise<T>): Promise<T> {
-    const previous = this.#last.get(key);
-    const ended = Promise.withResolvers<undefined>();
+  async #inTurn<T>(key: string | undefined, work: (before: T | undefined) => Promise<T>): Promise<T> {
+    // All works of one key return the same.
+    const previous = this.#last.get(key) as Promise<T | undefined> | undefined;
+    const ended = Promise.withResolvers<T | undefined>();
     // Who gives up waiting must not let the next one past those before.
-    const last = Promise.all([previous, ended.promise]);
+    const last = Promise.all([previous, ended.promise]).then(([before, own]) => own ?? before);
     this.#last.set(key, last);
     try {
-      if (previous !== undefined) await this.#wait(previous);
-      return await work();
+      const result = await work(previous === undefined ? undefined : await this.#wait(previous));
+      ended.resolve(result);
+      return result;
     } finally {
       ended.resolve(undefined);
       void last.then(() => {
@@ -48,12 +53,12 @@ export class LaunchTurns {
     }
   }
 
-  async #wait(previous: Promise<unknown>): Promise<void> {
+  async #wait<T>(previous: Promise<T>): Promise<T> {
     if (this.#waiting >= waitingMax) throw tooMany();
     this.#waiting++;
     try {
       const deadline = { clock: this.#clock, ms: patienceMs, what: "Waiting for other launches" };
-      await withDeadline(deadline, (signal) => orAborted(previous, signal)).catch((cause: unknown) => {
+      return await withDeadline(deadline, (signal) => orAborted(previous, signal)).catch((cause: unknown) => {
         throw tooMany(cause);
       });
     } finally {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { launchGame } from "#api/gameSessions/launchGame.ts";
 import { aUser, type TestGame } from "../../factories/catalog.ts";
 import type { TestApi } from "../../support/http/api.ts";
 import type { ApiClient } from "../../support/http/apiClient.ts";
@@ -44,6 +45,14 @@ describe("SQL statements per request", function () {
   function launch(headers: Record<string, string> = {}) {
     return player.post("/api/game/launch", { gameSlug: game.slug }, headers);
   }
+
+  it("are those of one launch for many equal ones of a player at once", async () => {
+    const { id } = await aUser(replica.deps);
+    const launches = (): Promise<unknown> => Promise.allSettled(Array.from({ length: 8 }, () => launchGame(replica.deps, id, { gameSlug: game.slug })));
+    expect(await log.during(launches)).to.deep.equal([
+      "launch-check", "BEGIN; SELECT pg_advisory_xact_lock(7264010332)", "launch-world", "insert-game-session", "COMMIT",
+    ]);
+  });
 
   it("are five for a launch, and two more with a key", async () => {
     expect(await log.during(launch)).to.deep.equal([

@@ -38,6 +38,18 @@ describe("LaunchTurns", () => {
     expect(await second).to.equal("b");
   });
 
+  it("tells a player's launches what those before them led to, past those that failed", async () => {
+    const told: (string | undefined)[] = [];
+    const launch = (result?: string): Promise<string> => turns.ofPlayer<string>("one", (before) => {
+      told.push(before);
+      return result === undefined ? Promise.reject(new Error("no")) : Promise.resolve(result);
+    });
+    await Promise.allSettled([launch(), launch("stored"), launch(), launch()]);
+    await settle();
+    await launch("later");
+    expect(told).to.deep.equal([undefined, undefined, "stored", "stored", undefined]);
+  });
+
   it("gives up after a while, and lets nobody past those before", async () => {
     const [a, b, c] = [work("a"), work("b"), work("c")];
     const first = turns.toStore(a.run);
