@@ -14,8 +14,10 @@ import { authSessionIdOf, createSid } from "./tokens.ts";
 
 /** For so long the cache is believed without asking the database. */
 const cacheSeconds = 60;
-/** For so much longer it is kept, to be believed while the database is unavailable. */
+/** For so much longer it is kept, to be believed while the database is unavailable; for as long each process remembers it, should Redis be unavailable, too. */
 const outageSeconds = 3600;
+/** Sign-ins that one process remembers, the ones used last. */
+const rememberedMax = 10_000;
 /** This process remembers the sign-outs it made for longer than the cache can call them active. */
 const revokedMemory = { milliseconds: 2 * cacheSeconds * 1000, entries: 10_000 };
 
@@ -59,6 +61,8 @@ export class AuthSessions {
   readonly #absoluteLifetimeSeconds: number | undefined;
   /** When each was revoked, by id: also those that Redis did not learn of. */
   readonly #revokedHere = new Map<string, number>();
+  /** Those that this process has admitted, by id, the newest last: when they began, and when that was known. */
+  readonly #admittedHere = new Map<string, { startedAt: number; atMs: number }>();
 
   constructor({ postgres, redis, rateLimits, databaseOutages, clock, lifetimeSeconds, absoluteLifetimeSeconds }: AuthSessionsOptions) {
     this.#postgres = postgres;
@@ -105,10 +109,18 @@ export class AuthSessions {
     if (counted.gate === revoked) return undefined;
     const cached = typeof counted.gate === "string" ? Number(counted.gate) : NaN;
     const isCached = !Number.isNaN(cached);
-    if (isCached && counted.gateSeconds > outageSeconds) return this.#admission(cached, counted.outcomes);
+    if (isCached && counted.gateSeconds > outageSeconds) {
+      this.#remember(id, cached);
+      return this.#admission(cached, counted.outcomes);
+    }
     const ask = (): Promise<number | undefined> => updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.());
-    const startedAt = isCached ? await this.#databaseOutages.orElse(ask, () => cached) : await ask();
-    if (startedAt === undefined) return undefined;
+    const known = isCached ? cached : this.#remembered(id);
+    const startedAt = known === undefined ? await ask() : await this.#databaseOutages.orElse(ask, () => known);
+    if (startedAt === undefined) {
+      this.#admittedHere.delete(id);
+      return undefined;
+    }
+    this.#remember(id, startedAt);
     if (counted.gate === redisUnavailable) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
     // Where the gate had any value Redis has counted the request already.
     const isCounted = counted.gate !== undefined;
@@ -118,6 +130,20 @@ export class AuthSessions {
     if (again.gate === revoked) return undefined;
     if (isCounted) return this.#admission(startedAt, counted.outcomes);
     return this.#admission(startedAt, again.gate === redisUnavailable ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
+  }
+
+  #remember(id: string, startedAt: number): void {
+    this.#admittedHere.delete(id);
+    this.#admittedHere.set(id, { startedAt, atMs: this.#clock.monotonicMs() });
+    for (const [oldest] of this.#admittedHere) {
+      if (this.#admittedHere.size <= rememberedMax) break;
+      this.#admittedHere.delete(oldest);
+    }
+  }
+
+  #remembered(id: string): number | undefined {
+    const admitted = this.#admittedHere.get(id);
+    return admitted !== undefined && this.#clock.monotonicMs() - admitted.atMs < outageSeconds * 1000 ? admitted.startedAt : undefined;
   }
 
   #admission(startedAt: number, outcomes: RateLimitOutcome[]): Admission | undefined {
@@ -161,7 +187,10 @@ export class AuthSessions {
       if (now - at < revokedMemory.milliseconds && this.#revokedHere.size < revokedMemory.entries) break;
       this.#revokedHere.delete(id);
     }
-    for (const id of ids) this.#revokedHere.set(id, now);
+    for (const id of ids) {
+      this.#revokedHere.set(id, now);
+      this.#admittedHere.delete(id);
+    }
     await announceRevoked(this.#redis, ids, this.#lifetimeSeconds);
   }
 }

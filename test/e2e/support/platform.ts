@@ -55,11 +55,6 @@ export class Platform {
     return new Platform(`http://localhost:${port}`, join(state, "kubeconfig"), await programPath("kubectl"));
   }
 
-  /** The platform of another cluster. */
-  static async at({ baseUrl, kubeconfig }: Pick<Platform, "baseUrl" | "kubeconfig">): Promise<Platform> {
-    return new Platform(baseUrl, kubeconfig, await programPath("kubectl"));
-  }
-
   /** Output of a node script in the API's container: what an ordinary pod can do. */
   inApiPod(script: string, ...args: string[]): Promise<string> {
     return this.kubectl(["-n", releaseNamespace, "exec", "deploy/joypod-api", "-c", "api", "--", "node", "-e", script, ...args]);
@@ -106,14 +101,9 @@ export class Platform {
 
 let opened: Promise<Platform> | undefined;
 
-/** The run's one platform, or the one that a suite with a cluster of its own has named. */
+/** The run's one platform. */
 export function platform(): Promise<Platform> {
   return opened ??= Platform.open();
-}
-
-/** Makes another platform the one that is meant, until it is called with none. */
-export function usePlatform(other: Platform | undefined): void {
-  opened = other && Promise.resolve(other);
 }
 
 function stateFolder(): string {

@@ -22,7 +22,7 @@ describe("a session that is played", function () {
   let fixture: LaunchFixture;
 
   before(async () => {
-    fixture = await LaunchFixture.start({ env: { DATABASE_TIMEOUT_MS: "500" } });
+    fixture = await LaunchFixture.start({ env: { DATABASE_TIMEOUT_MS: "5000" } });
   });
   beforeEach(() => fixture.newPlayer());
   after(() => fixture.stop());

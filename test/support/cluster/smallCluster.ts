@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -43,12 +43,6 @@ export class SmallCluster {
     await writeFile(file, images.split("\n").filter((line) => !without.some((value) => line.startsWith(`  ${value}:`))).join("\n"));
     await script(this.name, "tools/images/load.sh");
     return file;
-  }
-
-  /** Puts the images of another file of references on the nodes, beside those that are there. */
-  async loadImagesOf(file: string): Promise<void> {
-    await copyFile(file, join(stateFolderOf(this.name), "images.yaml"));
-    await script(this.name, "tools/images/load.sh");
   }
 
   /** Output of a kubectl command. */
