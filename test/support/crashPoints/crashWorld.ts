@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,6 +52,8 @@ export class CrashWorld {
   readonly #programs = new Map<Program, Supervised>();
   readonly #environments = new Map<Program, Record<string, string>>();
   readonly #cleanUps: (() => Promise<void> | void)[] = [];
+  /** GameNodes are the whole cluster's, and worlds share it. */
+  readonly #installation = `crash-${randomBytes(3).toString("hex")}`;
   #primaryApi: ApiProcess | undefined;
   #standby: { api?: ApiProcess; operator?: ChildProgram } = {};
 
@@ -174,7 +177,7 @@ export class CrashWorld {
     ]);
     this.#cleanUps.push(() => database.close(), () => redisGate.close(), () => store.close());
     const environment = {
-      SESSIONS_NAMESPACE: namespace, POD_NAMESPACE: namespace, LOG_LEVEL: "info", TTL_SECONDS_AFTER_FINISHED: "0",
+      SESSIONS_NAMESPACE: namespace, POD_NAMESPACE: namespace, INSTALLATION: this.#installation, LOG_LEVEL: "info", TTL_SECONDS_AFTER_FINISHED: "0",
       PARTNER_REQUESTS_PER_MINUTE: "10000", PARTNER_UPLOADS_PER_HOUR: "10000", LAUNCHES_PER_MINUTE: "10000", LAUNCHES_PER_HOUR: "10000", POLLS_PER_MINUTE: "100000", CATALOG_REQUESTS_PER_MINUTE: "100000",
     };
     this.#environments.set("api", { ...environment, KUBECONFIG: await this.#gatedKubeconfig("api", kubeconfigPath), DATABASE_URL: database.url, REDIS_URL: redisGate.url, S3_ENDPOINT: store.url });
@@ -186,7 +189,7 @@ export class CrashWorld {
   async #setOperator(): Promise<void> {
     const { kubeconfigPath, environment } = this.fixture;
     const own = {
-      ...imageEnvironment(), ...environment, PATH: process.env["PATH"] ?? "", NODE_ROOT: this.root, LEASE_SECONDS: "4", HEARTBEAT_STALE_SECONDS: String(heartbeatStaleSeconds),
+      ...imageEnvironment(), ...environment, PATH: process.env["PATH"] ?? "", NODE_ROOT: this.root, INSTALLATION: this.#installation, LEASE_SECONDS: "4", HEARTBEAT_STALE_SECONDS: String(heartbeatStaleSeconds),
       SOFTWARE_SLOTS: "100", PORT_QUARANTINE_SECONDS: "0",
     };
     this.#environments.set("operator", { ...own, POD_NAME: "operator-1", KUBECONFIG: await this.#gatedKubeconfig("operator", kubeconfigPath) });
@@ -203,8 +206,8 @@ export class CrashWorld {
     const store = await startHttpGate({ gate: this.gate, program: "nodeAgent", store: "object store", target: endpoint, nameWrite: objectWrite, failure: objectFailure });
     this.#cleanUps.push(() => store.close());
     this.#environments.set("nodeAgent", {
-      ...imageEnvironment(), PATH: process.env["PATH"] ?? "", NODE_NAME: nodeNames[0] ?? "", SESSIONS_NAMESPACE: namespace, NODE_ROOT: this.root, CACHE_BUDGET_BYTES: String(2 ** 30),
-      SAVE_INTERVAL_SECONDS: "0.5", S3_ENDPOINT: store.url, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey ?? "", S3_SECRET_KEY: secretKey ?? "",
+      ...imageEnvironment(), PATH: process.env["PATH"] ?? "", NODE_NAME: nodeNames[0] ?? "", SESSIONS_NAMESPACE: namespace, INSTALLATION: this.#installation, NODE_ROOT: this.root, CACHE_BUDGET_BYTES: String(2 ** 30),
+      SAVE_INTERVAL_SECONDS: "0.5", S3_ENDPOINT: store.url, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
       KUBECONFIG: await this.#gatedKubeconfig("nodeAgent", kubeconfigPath),
     });
   }

@@ -22,7 +22,7 @@ export interface HttpGateOptions {
 /** A gate that stands before a server of HTTP. */
 export interface HttpGate {
   url: string;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 interface WholeResponse { status: number; headers: Record<string, string | string[] | undefined>; body: Buffer }
@@ -70,7 +70,10 @@ export async function startHttpGate({ gate, program, store, target, identity, na
       refuse: () => void response.writeHead(500, { "content-type": failure.type }).end(failure.text),
       cut: () => void request.socket.destroy(),
     };
-    if (arrival.mode === undefined) return passage.reply(await apply());
+    if (arrival.mode === undefined) {
+      passage.reply(await apply());
+      return;
+    }
     await gate.carryOut(program, arrival.mode, passage);
   }
 

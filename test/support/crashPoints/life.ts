@@ -215,7 +215,7 @@ export class Life {
   async #savedText(): Promise<string | undefined> {
     const { api } = this.#world;
     const slot = await api.deps.postgres.prisma.saveSlot.findFirst({ where: { userId: this.#user?.id ?? "" } });
-    if (slot?.objectKey == null) return undefined;
+    if (slot === null || slot.objectKey === null) return undefined;
     const archive = await this.#world.readObject(slot.objectKey);
     expect(sha256Of(archive), "digest of the slot's save").to.equal(slot.sha256);
     const entry = (await unpackTar(gunzipSync(archive))).find(({ header: { name } }) => name.endsWith("progress"));

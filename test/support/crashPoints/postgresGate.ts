@@ -134,7 +134,8 @@ class GatedConnection {
     if (write === undefined) {
       const response = await this.#apply(batch);
       if (statement !== undefined) this.#follow(statement, response);
-      return this.#reply(response);
+      this.#reply(response);
+      return;
     }
     const arrival = this.#gate.arrive({ program: this.#program, store: "database", what: write });
     const apply = async (): Promise<Frame[]> => {
@@ -143,7 +144,10 @@ class GatedConnection {
       this.#written = undefined;
       return response;
     };
-    if (arrival.mode === undefined) return this.#reply(await apply());
+    if (arrival.mode === undefined) {
+      this.#reply(await apply());
+      return;
+    }
     await this.#gate.carryOut(this.#program, arrival.mode, {
       apply, reply: (response) => this.#reply(response), cut: () => this.#cut(), refuse: () => this.#refuse(),
     });

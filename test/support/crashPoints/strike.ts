@@ -45,12 +45,12 @@ export interface Executioner {
 /** How a gate lets its write through, or does not. */
 export interface Passage<T> {
   /** Carries the write out and returns the response. */
-  apply(): Promise<T>;
-  reply(response: T): void;
+  apply: () => Promise<T>;
+  reply: (response: T) => void;
   /** Responds that the store failed, without having asked it. */
-  refuse(): void;
+  refuse: () => void;
   /** Breaks the connection. */
-  cut(): void;
+  cut: () => void;
 }
 
 /** A write that has arrived. */
@@ -124,23 +124,28 @@ export class Gate {
     switch (mode) {
       case "killed before":
         await this.#executioner.kill(program);
-        return cut();
+        cut();
+        break;
       case "killed after":
         await apply();
         await this.#executioner.kill(program);
-        return cut();
+        cut();
+        break;
       case "refused":
-        return refuse();
+        refuse();
+        break;
       case "response lost":
         await apply();
-        return cut();
+        cut();
+        break;
       case "duplicated":
         await apply();
-        return reply(await apply());
+        reply(await apply());
+        break;
       case "frozen":
         await this.#executioner.freeze(program);
         try {
-          return reply(await apply());
+          reply(await apply());
         } finally {
           this.#executioner.wake(program);
         }

@@ -37,7 +37,7 @@ export function titleOf({ store, what, nth, mode }: CrashPoint): string {
 export class Sweep {
   readonly #queue: CrashPoint[];
   readonly #outcomes = new Map<CrashPoint, PromiseWithResolvers<undefined>>();
-  readonly #lanes: Promise<void>[] = [];
+  readonly #sweepers: Promise<void>[] = [];
   readonly #worlds = new Set<CrashWorld>();
   readonly #clean: PromiseWithResolvers<{ end: LifeEnd; writes: WriteCount[] }> = Promise.withResolvers();
   #isStopping = false;
@@ -71,18 +71,21 @@ export class Sweep {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all(this.#lanes);
+    await Promise.all(this.#sweepers);
     await Promise.all([...this.#worlds].map((world) => world.stop()));
   }
 
   #start(): void {
-    if (this.#lanes.length > 0) return;
-    for (let lane = 0; lane < worldsMax; lane++) this.#lanes.push(this.#sweep(lane === 0));
+    if (this.#sweepers.length > 0) return;
+    for (let number = 0; number < worldsMax; number++) this.#sweepers.push(this.#sweep(number === 0));
   }
 
   async #sweep(isFirst: boolean): Promise<void> {
     let world: CrashWorld | undefined;
-    if (isFirst) world = await this.#liveClean().catch((error: unknown) => void this.#clean.reject(error));
+    if (isFirst) world = await this.#liveClean().catch((error: unknown) => {
+      this.#clean.reject(error);
+      return undefined;
+    });
     for (;;) {
       const point = this.#isStopping ? undefined : this.#queue.shift();
       if (point === undefined) return;

@@ -66,7 +66,7 @@ export class Invariants {
     this.#checkPlayers(rows);
     this.#checkObjects(rows, gameSessions, pods, outOfStep);
     this.#checkDeadlines(rows, outOfStep);
-    this.#judge(outOfStep);
+    this.#decide(outOfStep);
     this.#checkSlots(rows);
   }
 
@@ -133,7 +133,7 @@ export class Invariants {
   }
 
   /** Remembers since when things are out of step; what is so for longer than a minute is a violation. */
-  #judge(outOfStep: ReadonlySet<string>): void {
+  #decide(outOfStep: ReadonlySet<string>): void {
     for (const what of this.#since.keys()) if (!outOfStep.has(what)) this.#since.delete(what);
     for (const what of outOfStep) {
       const since = this.#since.get(what) ?? this.#now();

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "minio";
 import type { KeyPair } from "../http/certificates.ts";
+import { eventually } from "../clocks/eventually.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { programPath } from "../processes/programs.ts";
 
@@ -52,7 +53,11 @@ export async function startMinio({ bucket = "joypod-test", tls, env = {} }: Mini
   const region = env.MINIO_SITE_REGION ?? "us-east-1";
   const client = new Client({ endPoint: "127.0.0.1", port, useSSL: tls !== undefined, region, ...keys, ...(agent !== undefined && { transportAgent: agent }) });
   await server.start();
-  await client.makeBucket(bucket, region);
+  // On a busy machine it is ready a moment before it takes requests.
+  await eventually(async () => {
+    if (!await client.bucketExists(bucket)) await client.makeBucket(bucket, region);
+    return true;
+  }, { what: "the bucket", timeoutMs: 30_000 });
   return {
     endpoint, region, ...keys, bucket, client,
     stop: () => server.stop("SIGTERM"),
