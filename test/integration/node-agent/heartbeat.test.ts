@@ -27,12 +27,12 @@ describe("Node agent: heartbeat", function () {
 
   /** Unpacked versions that a former process left. */
   async function holdVersions(count: number): Promise<void> {
-    const { objects, object } = nodePaths(fixture.root);
-    mkdirSync(objects, { recursive: true });
+    const paths = nodePaths(fixture.root);
+    mkdirSync(paths.objects, { recursive: true });
     for (let number = 0; number < count; number++) {
       const digest = sha256Of(Buffer.from(String(number)));
-      mkdirSync(`${object(digest)}/content`, { recursive: true });
-      await writeManifest(`${object(digest)}/manifest.json`, { version: 1, digest, packedBytes: 10, unpackedBytes: 10, entries: 1, cachedAt: "2030-01-01T00:00:00Z" });
+      mkdirSync(`${paths.object(digest)}/content`, { recursive: true });
+      await writeManifest(`${paths.object(digest)}/manifest.json`, { version: 1, digest, packedBytes: 10, unpackedBytes: 10, entries: 1, cachedAt: "2030-01-01T00:00:00Z" });
     }
   }
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { healApiServer, silenceApiServer } from "../../e2e/support/controlPlane.ts";
-import { Faults } from "../../e2e/support/faults.ts";
+import { NodeFault } from "../../e2e/support/nodeFault.ts";
 
 const outageMs = 60_000;
 
 describe("an API server that is silent for a minute", () => {
-  const faults = Faults.ofSuite();
+  const faults = NodeFault.ofSuite();
 
   it("ends no game and holds up no keepalive, and what was started and stopped is done when it is back", async () => {
     const { playing, podUid, second: stopping, neighbour } = await faults.play();

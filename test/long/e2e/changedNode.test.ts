@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { readDiary, type DiarySession } from "../../e2e/support/diarySession.ts";
-import { Faults, type Phases } from "../../e2e/support/faults.ts";
+import { NodeFault, type Phases } from "../../e2e/support/nodeFault.ts";
 import { platform } from "../../e2e/support/platform.ts";
 
 const label = "nvidia.com/gpu.present";
 const taint = "joypod.test/repair";
 
 describe("a game node that an admin changes while sessions start, play and stop there", () => {
-  const faults = Faults.ofSuite();
+  const faults = NodeFault.ofSuite();
 
   const kubectl = async (...args: string[]): Promise<string> => (await platform()).kubectl(args);
 

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { DiarySession } from "../../e2e/support/diarySession.ts";
-import { Faults } from "../../e2e/support/faults.ts";
+import { NodeFault } from "../../e2e/support/nodeFault.ts";
 import { platform, sessionsNamespace } from "../../e2e/support/platform.ts";
 
 describe("a GameSession while it starts, is played and stops", () => {
-  const faults = Faults.ofSuite();
+  const faults = NodeFault.ofSuite();
 
   const kubectl = async (...args: string[]): Promise<string> => (await platform()).kubectl(["-n", sessionsNamespace, ...args]);
   const patch = (session: DiarySession, change: object, ...args: string[]): Promise<string> =>

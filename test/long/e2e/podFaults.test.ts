@@ -2,12 +2,12 @@ import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishDiary } from "../../e2e/support/diaryGame.ts";
 import { readDiary, type DiarySession } from "../../e2e/support/diarySession.ts";
-import { Faults } from "../../e2e/support/faults.ts";
+import { NodeFault } from "../../e2e/support/nodeFault.ts";
 import { runOnNode } from "../../e2e/support/nodeContainer.ts";
 import { platform, sessionsNamespace } from "../../e2e/support/platform.ts";
 
 describe("the pod of a session", () => {
-  const faults = Faults.ofSuite();
+  const faults = NodeFault.ofSuite();
 
   const kubectl = async (args: string[], input?: string): Promise<string> => (await platform()).kubectl(["-n", sessionsNamespace, ...args], input);
 

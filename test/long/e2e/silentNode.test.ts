@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { GameNodeHost } from "../../e2e/support/gameNodeHost.ts";
 import { promisedMs, readDiary, type DiarySession } from "../../e2e/support/diarySession.ts";
-import { Faults } from "../../e2e/support/faults.ts";
+import { NodeFault } from "../../e2e/support/nodeFault.ts";
 
 describe("a game node that falls silent", () => {
-  const faults = Faults.ofSuite();
+  const faults = NodeFault.ofSuite();
 
   /** The same pod plays, and its player is told so. */
   async function goesOn(session: DiarySession, podUid: string): Promise<void> {

@@ -16,15 +16,15 @@ export interface Phases {
 }
 
 /** What tests of faults on a cluster with two game nodes share. After each test all nodes are healed and all sessions ended. */
-export class Faults {
+export class NodeFault {
   readonly #players: DiaryPlayer[] = [];
   readonly #repairs: (() => Promise<unknown>)[] = [];
   #hosts: GameNodeHost[] = [];
   #slug = "";
 
   /** For the suite that calls it. */
-  static ofSuite(): Faults {
-    const faults = new Faults();
+  static ofSuite(): NodeFault {
+    const faults = new NodeFault();
     before(() => faults.#prepare());
     afterEach(async function () {
       await faults.#clear(this.currentTest?.state !== "passed");
