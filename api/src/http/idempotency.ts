@@ -95,7 +95,8 @@ async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, wor
     const known = error instanceof DomainError ? toHttpError(error) : undefined;
     await settle(ctx, () => (known !== undefined && known.status < 500
       ? updateIdempotencyResponse(pool, attempt, storedError(known))
-      : deleteIdempotencyKey(pool, attempt)));
+      // Any other error leaves open whether the work was committed, and the response with it.
+      : deleteIdempotencyKey(pool, attempt, known !== undefined)));
     throw error;
   }
   if (turn.isRemembered) return;

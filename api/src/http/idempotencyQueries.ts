@@ -74,12 +74,12 @@ export async function updateIdempotencyResponse(db: Queryable, { principal, rout
   return rowCount === 1;
 }
 
-/** Deletes the key of an attempt that failed: the next request with it does the work. */
-export async function deleteIdempotencyKey(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt): Promise<void> {
+/** Deletes the key of an attempt that failed: the next request with it does the work. One that has a stored response is kept unless `hasFailed` for certain. */
+export async function deleteIdempotencyKey(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, hasFailed: boolean): Promise<void> {
   await db.query({
     name: "idempotency.giveBack",
-    text: "DELETE FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4",
-    values: [principal, route, key, attempt],
+    text: "DELETE FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4 AND (answer IS NULL OR $5)",
+    values: [principal, route, key, attempt, hasFailed],
   });
 }
 

@@ -4,8 +4,9 @@ import type { Program, Store, WriteCount } from "./strike.ts";
 
 /** Writes that come with time and not with a life: their number says nothing, and they are swept where a test of their own says so. */
 const periodic: Readonly<Record<Program, ReadonlySet<string>>> = {
-  api: new Set(["PUT leases"]),
-  operator: new Set(["PUT leases", "POST events", "PATCH events"]),
+  // A process that starts anew sends a script whole, once, and the first one of all makes the lease.
+  api: new Set(["POST leases", "PUT leases", "EVAL"]),
+  operator: new Set(["POST leases", "PUT leases", "POST events", "PATCH events"]),
   nodeAgent: new Set(["POST events", "PATCH events"]),
 };
 
