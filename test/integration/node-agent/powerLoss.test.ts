@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
 import { aTarGz } from "#test/factories/tarArchive.ts";
@@ -50,6 +51,8 @@ describe("Node agent: after a loss of power", function () {
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
     const name = await fixture.launch(await fixture.createGame(), { saveSlot: { slotId: "old", number: 2, generation: 3, objectKey, sha256: sha256Of(save) } });
     await fixture.ordered(name);
+    // As any file's flush does, this takes the names to the disk, and not the bytes of others.
+    execFileSync("sync", [fixture.root]);
     await losePower(fixture, disk, name);
     fixture.startProcess();
     await fixture.startPod(name);
