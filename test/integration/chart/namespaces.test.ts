@@ -123,6 +123,8 @@ describe("the chart's namespaces", function () {
       "DaemonSet joypod-pre-pull", "NetworkPolicy joypod-pre-pull",
       // For the job that copies their keys.
       "Role joypod-store-keys", "RoleBinding joypod-store-keys",
+      // For the Leases in which the agents renew their heartbeats.
+      "Role joypod-node-agent-heartbeats", "RoleBinding joypod-node-agent-heartbeats", "Role joypod-operator-heartbeats", "RoleBinding joypod-operator-heartbeats",
     ]);
     const subjects = manifests.filter(({ kind, metadata }) => kind.endsWith("RoleBinding") && metadata.name.endsWith("node-agent"));
     expect(subjects).to.have.length(2);
