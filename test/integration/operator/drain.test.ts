@@ -131,9 +131,12 @@ describe("a sessions' namespace that is deleted", function () {
       const { admin } = await sharedKubeApiServer();
       await admin.request({ method: "DELETE", path: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace ?? ""}/rolebindings` });
       await fixture.sessions.delete({ name, namespace });
-      fixture.clock.jump(700_000);
-      await fixture.components.report(fixture.nodeNames[0] ?? "");
-      await fixture.gone(name);
+      await eventually(async () => {
+        // The operator's patience counts from when it saw the stop.
+        fixture.clock.jump(700_000);
+        await fixture.components.report(fixture.nodeNames[0] ?? "");
+        return await fixture.sessions.find({ name, namespace }) === undefined;
+      }, { what: `${name} to be gone`, timeoutMs: 30_000, intervalMs: 1000 });
     } finally {
       await fixture.clear();
     }

@@ -100,8 +100,11 @@ async function live(fixture: OperatorFixture, diesAfterWrites: number, goOn: (na
     await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
-    fixture.clock.jump(61_000);
-    await fixture.gone(name);
+    await eventually(async () => {
+      // A successor waits for the time to live anew.
+      fixture.clock.jump(61_000);
+      return await fixture.sessions.find({ name, namespace }) === undefined;
+    }, { what: `${name} to be gone`, timeoutMs: 15_000, intervalMs: 500 });
     await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
     return { end: summaryOf(finished, fixture.components.podUids.get(name)?.size), deaths };
   } finally {
