@@ -1,13 +1,20 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
+import { heartbeatLabelsOf, type Installation } from "#contracts/crd/installation.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import type { Lease } from "#kube/builtin.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting } from "#kube/finalizers.ts";
 import { isOwnedBy, keyOfRef, ownedBy, type Stored } from "#kube/object.ts";
-import type { NodeDeps } from "./reconciler.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
 
-type LeaseDeps = Pick<NodeDeps, "cluster" | "leases" | "nodeAgentNamespace" | "installation">;
+/** What the Leases of the agents' heartbeats are kept with. */
+export interface LeaseDeps {
+  cluster: Pick<Cluster, "leases">;
+  leases: ResourceClient<Lease>;
+  nodeAgentNamespace: string;
+  installation: Pick<Installation, "name">;
+}
 
 /**
  * Makes the Lease that the node's agent renews; the cluster deletes it with its GameNode. Where there is none, as before an operator of this

@@ -5,7 +5,7 @@ import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { agentLabelValueOf, foreignBecause, marksOf, sessionsNamespaceAnnotation, type Installation } from "#contracts/crd/installation.ts";
 import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
 import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
-import type { Lease, Node } from "#kube/builtin.ts";
+import type { Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
@@ -26,16 +26,14 @@ import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, 
 import { fillEndsInMs } from "../../nodes/nodeFill.ts";
 import type { CheckRules } from "../../nodes/nodeChecks.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
-import { ensureLease, removeLease } from "./leases.ts";
+import { ensureLease, removeLease, type LeaseDeps } from "./leases.ts";
 
 /** What the node controller works with. */
-export interface NodeDeps {
+export interface NodeDeps extends LeaseDeps {
   cluster: Cluster;
   gameNodes: ResourceClient<GameNode>;
   nodes: ResourceClient<Node>;
   gameSessions: ResourceClient<GameSession>;
-  leases: ResourceClient<Lease>;
-  nodeAgentNamespace: string;
   installation: Installation;
   events: EventSink;
   heartbeats: Heartbeats;
