@@ -2,7 +2,7 @@
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
 // `ONLY=launch` (or stops, streams, P5, P6, P7, P8, P9, P10, spool, copy, A1 … A6, C3, O1 … O5, P4, R4, R5, R7; several with commas) measures that alone, and what does not name the running
 // platform needs none; launches are also told step by step. `ROUNDS` is the number of launches. R5 stops fifty sessions in outages, which takes
-// about an hour: it comes with `LONG=1`, or when ONLY names it.
+// about 25 minutes: it comes with `LONG=1`, or when ONLY names it.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
