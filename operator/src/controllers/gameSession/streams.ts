@@ -13,6 +13,9 @@ import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "../../sess
 /** The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod as ready. */
 const pauses = { firstMs: 25, growth: 1.25, longestMs: 1000 };
 
+/** A streamer that the kubelet has reported first is asked for so much longer what its stream is like. */
+const patienceMs = 10_000;
+
 /** What a streamer that is playable says of the picture that it found it can make. */
 export type PlayableStream = Pick<StreamerStatus, "picture" | "encoder" | "codec">;
 
@@ -69,17 +72,20 @@ export class Streams implements Source {
   #follow({ type, object: pod }: Pick<Change<Pod>, "type" | "object">, enqueue: (key: string) => void): void {
     const { uid } = pod.metadata;
     const podIp = pod.status?.podIP;
-    if (type === "deleted" || podIp === undefined || !isStarting(pod)) {
+    if (type === "deleted" || podIp === undefined || !isPlayed(pod)) {
       this.#leave(uid);
       if (type === "deleted") this.#playable.delete(uid);
       return;
     }
-    if (this.#asking.has(uid) || this.#playable.has(uid)) return;
+    const current = this.#asking.get(uid);
+    if (current && isReady(pod)) void slept(this.#deps.clock, patienceMs, current.signal).then(() => this.#leave(uid));
+    // One that is ready already has said it to a former operator.
+    if (current || isReady(pod) || this.#playable.has(uid)) return;
     const asking = new AbortController();
     this.#asking.set(uid, asking);
     void this.#ask(pod.metadata.name, podIp, asking.signal).then((stream) => {
       if (stream === undefined || asking.signal.aborted) return;
-      this.#asking.delete(uid);
+      this.#leave(uid);
       this.#playable.set(uid, stream);
       enqueue(keyOf(pod));
     });
@@ -107,6 +113,6 @@ export class Streams implements Source {
   }
 }
 
-function isStarting(pod: Stored<Pod>): boolean {
-  return isSessionPod(pod) && isStreamerRunning(pod) && !isReady(pod) && !isTerminal(pod) && !isDeleting(pod);
+function isPlayed(pod: Stored<Pod>): boolean {
+  return isSessionPod(pod) && isStreamerRunning(pod) && !isTerminal(pod) && !isDeleting(pod);
 }

@@ -10,7 +10,7 @@ const obstacles: Record<RenderingObstacle, { reason: AcceleratedReason; message:
   ProbeFailed: { reason: acceleratedReasons.probeFailed, message: "What was drawn with OpenGL or Vulkan was not captured right; the streamer's log says why." },
 };
 
-/** Notes what the streamer found to make the stream; nothing where the kubelet was quicker than its answer, and of a streamer that does not say. */
+/** Notes what the streamer found to make the stream; nothing of a streamer that has not said it yet. */
 export function reportStream({ session, playable }: SessionWorld, draft: StepContext["draft"], { metrics }: Pick<StepContext["deps"], "metrics">): void {
   if (playable?.picture === undefined) return;
   const { encoder, codec, picture: { renderer, width, height, maxFps, obstacle } } = playable;

@@ -71,8 +71,9 @@ export const reportReadiness: Step = ({ world, draft, deps }) => {
   draft.set("StreamReady", "True", streamReadyReasons.streamerReady, "The streamer takes viewers.");
   const wasReady = isConditionTrue(status.conditions, "Ready");
   draft.set("Ready", "True", readyReasons.streaming, "The game can be played.");
+  // With the write that says that it is ready, and with one of its own where the kubelet was quicker than the streamer's response.
+  if (status.stream === undefined) reportStream(world, draft, deps);
   if (status.readyAt === undefined) {
-    reportStream(world, draft, deps);
     status.readyAt = world.now.toISOString();
     deps.metrics.sessionReady((world.nowMs - (world.seenAtMs.startedAt ?? world.nowMs)) / 1000);
   }

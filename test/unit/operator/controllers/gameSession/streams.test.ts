@@ -77,7 +77,6 @@ describe("Streams", () => {
   });
 
   const ends: [string, (pod: Stored<Pod>) => void][] = [
-    ["the kubelet knows", () => pods.upsert(podWith(running))],
     ["the pod has failed", () => pods.upsert(podWith({ ...starting, phase: "Failed" }))],
     ["the pod is deleted", (pod) => pods.remove(pod)],
     ["it is stopped", () => unsubscribe()],
@@ -94,6 +93,35 @@ describe("Streams", () => {
       expect([asked.length, told, clock.pendingTimers]).to.deep.equal([1, [], 0]);
     });
   }
+
+  it("learns what the stream is like of a streamer that the kubelet reported first", async () => {
+    follow();
+    const pod = podWith(starting);
+    responses = [false, false, true];
+    pods.upsert(pod);
+    await clock.advance(0);
+    pods.upsert(podWith(running));
+    await clock.advance(200);
+    expect([asked.length, told, streams.playable(pod), clock.pendingTimers]).to.deep.equal([3, [keyOf(pod)], stream, 0]);
+  });
+
+  it("stops asking ten seconds after the kubelet's report", async () => {
+    follow();
+    pods.upsert(podWith(starting));
+    await clock.advance(0);
+    pods.upsert(podWith(running));
+    await clock.advance(10_000);
+    const { length } = asked;
+    await clock.advance(60_000);
+    expect([asked.length - length, told, clock.pendingTimers]).to.deep.equal([0, [], 0]);
+  });
+
+  it("does not ask about pods that were ready before it", async () => {
+    pods.upsert(podWith(running));
+    follow();
+    await clock.advance(5000);
+    expect(asked).to.deep.equal([]);
+  });
 
   it("does not ask before the streamer runs", async () => {
     follow();
