@@ -3,8 +3,10 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 
-/** How a check ended, with its slowest tests and hooks, the slowest first. */
-export interface CheckResult { name: string; passed: number; failed: number; seconds: number; slowest: Timing[] }
+/** How a check ended, with the tests that failed, and its slowest tests and hooks, the slowest first. */
+export interface CheckResult { name: string; passed: number; failed: number; seconds: number; failures: Failure[]; slowest: Timing[] }
+
+interface Failure { title: string; reason: string }
 
 interface Timing { title: string; seconds: number }
 
@@ -18,14 +20,16 @@ export interface CheckOptions {
 }
 
 const Summary = z.object({
-  passed: z.int(), failed: z.int(), ended: z.boolean(), slowest: z.array(z.object({ title: z.string(), seconds: z.number() })),
+  passed: z.int(), failed: z.int(), ended: z.boolean(),
+  failures: z.array(z.object({ title: z.string(), reason: z.string() })), slowest: z.array(z.object({ title: z.string(), seconds: z.number() })),
 });
 const running = new Set<ChildProcess>();
 
 /** A command that counts as one test. */
 export async function runCheck(options: CheckOptions): Promise<CheckResult> {
   const { code, seconds } = await run(options);
-  return { name: options.name, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, seconds, slowest: [] };
+  const failures = code === 0 ? [] : [{ title: "(the whole check)", reason: `${options.command.join(" ")} ended with ${code}.` }];
+  return { name: options.name, passed: code === 0 ? 1 : 0, failed: failures.length, seconds, failures, slowest: [] };
 }
 
 /** A run of mocha: its tests count, and one more failure when it broke down or found nothing. */
@@ -34,9 +38,10 @@ export async function runTests(options: CheckOptions & { summaryFile: string }):
   mkdirSync(dirname(summaryFile), { recursive: true });
   rmSync(summaryFile, { force: true });
   const { code, seconds } = await run({ ...options, env: { ...options.env, SUMMARY_FILE: summaryFile } });
-  const { passed, failed, ended, slowest } = readSummary(summaryFile);
+  const { passed, failed, ended, failures, slowest } = readSummary(summaryFile);
   const brokeDown = !ended || passed + failed === 0 || (code !== 0 && failed === 0);
-  return { name, passed, failed: failed + (brokeDown ? 1 : 0), seconds, slowest };
+  if (brokeDown) failures.push({ title: "(the whole check)", reason: `The tests did not run to their end (code ${code}).` });
+  return { name, passed, failed: failed + (brokeDown ? 1 : 0), seconds, failures, slowest };
 }
 
 /** Ends what is running, with everything that it started. */
@@ -80,6 +85,6 @@ function readSummary(file: string): z.infer<typeof Summary> {
   try {
     return Summary.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch {
-    return { passed: 0, failed: 0, ended: false, slowest: [] };
+    return { passed: 0, failed: 0, ended: false, failures: [], slowest: [] };
   }
 }

@@ -7,16 +7,23 @@ const lingerMs = 30_000;
 /** As many as the table of the whole run has at most. */
 const slowestKept = 20;
 
+/** More failures than this have one cause, and a longer message stands in full in the output of the tests. */
+const failuresKept = 20;
+const reasonLength = 500;
+
 /**
  * Mocha's ordinary output, and beside it a summary file (SUMMARY_FILE) that is right even when the run is killed half-way: how many tests
- * passed and failed, and which tests and hooks took longest.
+ * passed and failed, which failed and why, and which tests and hooks took longest.
  */
 export default class SummaryReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
     const file = process.env["SUMMARY_FILE"];
     if (file === undefined) throw new Error("SUMMARY_FILE must name the file for the summary.");
-    const summary = { passed: 0, failed: 0, ended: false, slowest: new Array<{ title: string; seconds: number }>() };
+    const summary = {
+      passed: 0, failed: 0, ended: false,
+      failures: new Array<{ title: string; reason: string }>(), slowest: new Array<{ title: string; seconds: number }>(),
+    };
     const write = (): void => writeFileSync(file, JSON.stringify(summary));
     write();
     runner.on(Mocha.Runner.constants.EVENT_TEST_PASS, () => {
@@ -25,8 +32,10 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     });
     // A test that is skipped proves nothing, so it counts as failed; so does a failed hook.
     for (const event of [Mocha.Runner.constants.EVENT_TEST_FAIL, Mocha.Runner.constants.EVENT_TEST_PENDING]) {
-      runner.on(event, () => {
+      runner.on(event, (runnable: Mocha.Runnable, error?: Error) => {
         summary.failed++;
+        const reason = (error?.message ?? "It was skipped.").slice(0, reasonLength);
+        if (summary.failures.length < failuresKept) summary.failures.push({ title: runnable.fullTitle(), reason });
         write();
       });
     }

@@ -1,5 +1,5 @@
-// Runs everything that proves the project, tells what took longest, and ends with one line, `N passed, N failed`. A failing check hides
-// no other. The cluster for the end-to-end tests is prepared in the background, by its own name (JOYPOD_CLUSTER, default joypod-test), and
+// Runs everything that proves the project, tells what took longest and what failed, and ends with one line, `N passed, N failed`. A
+// failing check hides no other. The cluster for the end-to-end tests is prepared in the background, by its own name (JOYPOD_CLUSTER, default joypod-test), and
 // is removed at the end unless JOYPOD_KEEP is set. Most integration tests wait more than they work, so two lanes that share nothing run at
 // once. Streams, whose rates are measured, run when both lanes are done. What takes many minutes by its nature is in tools/test/long.sh.
 import { mkdirSync, readFileSync } from "node:fs";
@@ -49,6 +49,7 @@ if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh
 console.log("");
 for (const { name, passed, failed, seconds } of done) console.log(`  ${name.padEnd(20)} ${passed} passed, ${failed} failed, ${seconds} s`);
 printSlowest();
+printFailures();
 const total = (key: "passed" | "failed"): number => done.reduce((sum, result) => sum + result[key], 0);
 console.log(`${total("passed")} passed, ${total("failed")} failed`);
 process.exitCode = total("failed") === 0 ? 0 : 1;
@@ -93,6 +94,13 @@ function printSlowest(): void {
     console.log(`  ${seconds.toFixed(1).padStart(7)} s  ${name.padEnd(20)} ${title}`);
   }
   console.log("");
+}
+
+/** Prints each test that failed, once more, where a reader of the last lines finds it. */
+function printFailures(): void {
+  for (const { name, failures } of done) {
+    for (const { title, reason } of failures) console.log(`  FAILED  ${name}  ${title}\n          ${reason.replaceAll("\n", "\n          ")}\n`);
+  }
 }
 
 function announce(name: string): void {
