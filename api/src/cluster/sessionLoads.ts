@@ -1,4 +1,5 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { finalizers } from "#contracts/crd/names.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { addShares, noShare, sessionShare, subtractShares, type NodeShare } from "#contracts/crd/nodeShare.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
@@ -18,6 +19,8 @@ export class SessionLoads {
   readonly #byNode = new Map<string, Load>();
   readonly #placed = new Map<string, { nodeName: string; share: NodeShare }>();
   readonly #unplaced = new Map<string, NodeShare>();
+  /** Sessions that an admin made by hand. */
+  readonly #foreign = new Set<string>();
 
   constructor(gameSessions: CacheReader<GameSession>) {
     for (const session of gameSessions.list()) this.#set(session.metadata.name, session);
@@ -29,6 +32,18 @@ export class SessionLoads {
     const { sessions, ...share } = this.#byNode.get(metadata.name) ?? noLoad;
     const { cpuMillicores, memoryBytes } = status?.capacity?.overhead ?? noOverhead;
     return addShares(share, { slots: 0, cpuMillicores: sessions * cpuMillicores, memoryBytes: sessions * memoryBytes });
+  }
+
+  /**
+   * Returns how many sessions of the API the cluster can run: the slots of all nodes that take sessions, and those that its sessions have on other
+   * nodes, less what sessions have that an admin made by hand. The API's own sessions are counted in the database, which knows of them before the
+   * cluster does.
+   */
+  offeredSlots(gameNodes: readonly GameNode[]): number {
+    const schedulable = gameNodes.filter(({ status }) => status?.capacity?.schedulable === true);
+    const slots = schedulable.reduce((sum, { status }) => sum + (status?.capacity?.slots ?? 0), 0);
+    const placedThere = schedulable.reduce((sum, { metadata }) => sum + (this.#byNode.get(metadata.name)?.sessions ?? 0), 0);
+    return slots + (this.#placed.size - placedThere) - this.#foreign.size;
   }
 
   /** Returns whether the cluster is known to have the session, and not to have finished it. */
@@ -46,7 +61,10 @@ export class SessionLoads {
     if (before) this.#add(before.nodeName, subtractShares(noShare, before.share), -1);
     this.#placed.delete(name);
     this.#unplaced.delete(name);
+    this.#foreign.delete(name);
     if (session === undefined || isFinished(session)) return;
+    // A finished session of ours has lost its finalizer too, but then it holds no slot any more.
+    if (session.metadata.finalizers?.includes(finalizers.recorder) !== true) this.#foreign.add(name);
     const share = sessionShare(session.spec, noOverhead);
     const nodeName = session.status?.nodeName;
     if (nodeName === undefined) this.#unplaced.set(name, share);

@@ -2,7 +2,7 @@ import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { sessionShare, type NodeShare } from "#contracts/crd/nodeShare.ts";
 import type { ServerLack } from "#contracts/http/errors.ts";
 import { limits } from "#contracts/limits.ts";
-import { offeredSlots, shortageOf, type Shortage } from "../cluster/capacity.ts";
+import { shortageOf, type Shortage } from "../cluster/capacity.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError } from "../errors.ts";
 import type { LaunchContext, UnseenSession } from "./launchQueries.ts";
@@ -17,7 +17,7 @@ type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
  * requests as for a game of which nothing is known. Throws no_servers when all slots are taken, or no node has the memory or processors.
  */
 export function specWithRoom(cluster: ClusterView, sessions: KnownSessions, advised: GameSessionSpec, unadvised: () => GameSessionSpec): GameSessionSpec {
-  if (sessions.activeSessions >= offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list())) throw noServers(allTaken);
+  if (sessions.activeSessions >= cluster.sessionLoads.offeredSlots(cluster.gameNodes.cache.list())) throw noServers(allTaken);
   const shortage = shortageFor(cluster, sessions, advised);
   if (shortage === undefined) return advised;
   if (!shortage.isTooLarge) throw shortageError(shortage);

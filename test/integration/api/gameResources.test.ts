@@ -166,6 +166,19 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     expect(await launchError()).to.include({ lack: "memory" });
   });
 
+  it("leaves a node its room though sessions go on where none is taken any more", async () => {
+    const cordoned = await fixture.addNode(1);
+    const first = await launch();
+    await fixture.operator.report(first, { nodeName: cordoned });
+    await fixture.operator.nodes.mergePatchStatus({ name: cordoned }, { status: { capacity: { schedulable: false } } });
+    const { cluster } = fixture.api.deps;
+    await eventually(() => cluster.sessionLoads.unplaced().length === 0 && cluster.gameNode(cordoned)?.status?.capacity?.schedulable === false, { what: "the API to see both" });
+    expect(await launchError()).to.include({ message: "All game servers are taken: try again in a moment." });
+    await fixture.addNode(1);
+    await launch();
+    expect(await launchError()).to.include({ message: "All game servers are taken: try again in a moment." });
+  });
+
   it("says when no node is large enough for the game", async () => {
     await addNode(700, 8000);
     expect(await launchError()).to.include({ lack: "processors", message: "No game server is large enough for this game, which takes 0.75 processors: this site has to add one." });

@@ -1,10 +1,11 @@
 import { expect } from "chai";
-import { offeredSlots, shortageOf } from "#api/cluster/capacity.ts";
+import { shortageOf } from "#api/cluster/capacity.ts";
 import { SessionLoads } from "#api/cluster/sessionLoads.ts";
 import type { GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { noShare } from "#contracts/crd/nodeShare.ts";
 import { ObjectCache } from "#kube/cache.ts";
+import type { Stored } from "#kube/object.ts";
 import { aCondition, aGameSession, aPlacedStatus, aRunningStatus } from "../../../factories/gameSession.ts";
 import { aGameNode } from "../../../factories/gameNode.ts";
 
@@ -13,15 +14,30 @@ function aNode(slots: number, schedulable = true) {
 }
 
 describe("offeredSlots", () => {
+  function loadsOf(...sessions: Stored<GameSession>[]): SessionLoads {
+    const cache = new ObjectCache<GameSession>();
+    for (const session of sessions) cache.upsert(session);
+    return new SessionLoads(cache);
+  }
+  const named = (name: string, changes: Parameters<typeof aGameSession>[0] = {}) => aGameSession({ ...changes, metadata: { name, ...changes.metadata } });
+
   it("is the sum over the nodes that take sessions", () => {
-    expect(offeredSlots([], [])).to.equal(0);
-    expect(offeredSlots([aNode(2), aNode(3), aNode(5, false), aGameNode("new")], [])).to.equal(5);
+    expect(loadsOf().offeredSlots([])).to.equal(0);
+    expect(loadsOf().offeredSlots([aNode(2), aNode(3), aNode(5, false), aGameNode("new")])).to.equal(5);
   });
 
   it("excludes slots of an admin's own sessions, until they end", () => {
-    const foreign = aGameSession({ metadata: { finalizers: [] }, status: aRunningStatus() });
-    const finished = aGameSession({ metadata: { finalizers: [] }, status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
-    expect(offeredSlots([aNode(3)], [foreign, finished, aGameSession()])).to.equal(2);
+    const foreign = named("foreign", { metadata: { finalizers: [] }, status: aRunningStatus({ nodeName: "node-3" }) });
+    const finished = named("finished", { metadata: { finalizers: [] }, status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
+    expect(loadsOf(foreign, finished, named("ours")).offeredSlots([aNode(3)])).to.equal(2);
+  });
+
+  it("includes those that sessions have on nodes that take no others, as a cordoned one, or have none any more", () => {
+    const on = (name: string, nodeName: string) => named(name, { status: aRunningStatus({ nodeName }) });
+    const sessions = loadsOf(on("first", "node-5"), on("second", "node-5"), on("third", "gone"), on("fourth", "node-2"));
+    expect(sessions.offeredSlots([aNode(2), aNode(5, false)])).to.equal(5);
+    const byHand = named("by-hand", { metadata: { finalizers: [] }, status: aRunningStatus({ nodeName: "node-5" }) });
+    expect(loadsOf(byHand).offeredSlots([aNode(2), aNode(5, false)]), "a place that nobody else could have").to.equal(2);
   });
 });
 
