@@ -51,7 +51,10 @@ const stores: Record<string, Store> = {
         await minio?.stop();
         return () => minio?.start();
       },
-      "freezes": ({ api: { minio } }) => freeze({ signal: (name) => minio?.signal(name) }),
+      "freezes": ({ api: { minio } }) => {
+        minio?.freeze();
+        return Promise.resolve(() => minio?.resume());
+      },
     },
   },
   "the Kubernetes API server": {

@@ -157,7 +157,7 @@ describe("when the object store", function () {
     await fixture.uploaded(await anArchive());
     const before = await fixture.stateOf();
     const { large, request, response, rest } = await fixture.beginLargeUpload();
-    minio.signal("SIGSTOP");
+    minio.freeze();
     try {
       request.end(rest);
       expect(await response).to.equal(503);
@@ -165,7 +165,7 @@ describe("when the object store", function () {
       await makeSweepable();
       expect(await sweepUploads(api.deps).then(() => undefined, (error: unknown) => error)).to.include({ code: "unavailable" });
     } finally {
-      minio.signal("SIGCONT");
+      await minio.resume();
     }
     expect((await api.anonymous().get("/readyz")).status).to.equal(200);
     expect(await fixture.stateOf()).to.deep.equal(before);

@@ -22,8 +22,10 @@ export interface TestMinio {
   stop(): Promise<void>;
   /** Starts it again after a stop. */
   start(): Promise<void>;
-  /** Such as SIGSTOP, to make it hang, and SIGCONT. */
-  signal(signal: NodeJS.Signals): void;
+  /** Makes it hang. */
+  freeze(): void;
+  /** Lets it go on, and waits until it has done what callers asked for that have given up since: it may store something yet. */
+  resume(): Promise<void>;
   /** Ends the server and removes its data. */
   remove(): Promise<void>;
 }
@@ -62,12 +64,25 @@ export async function startMinio({ bucket = "joypod-test", tls, env = {} }: Mini
     endpoint, region, ...keys, bucket, client,
     stop: () => server.stop("SIGTERM"),
     start: () => server.start(),
-    signal: (signal) => server.signal(signal),
+    freeze: () => server.signal("SIGSTOP"),
+    async resume() {
+      server.signal("SIGCONT");
+      await eventually(() => connectionsLeftAt(port) === 0, { what: "the store to be done with callers that have gone", timeoutMs: 30_000 });
+    },
     async remove() {
       await server.stop();
       rmSync(data, { recursive: true, force: true });
     },
   };
+}
+
+/** The server's ends of loopback connections whose clients have closed theirs: the kernel's CLOSE_WAIT. */
+function connectionsLeftAt(port: number): number {
+  const isLeft = (row: string): boolean => {
+    const [, local = "", , state] = row.trim().split(/\s+/);
+    return state === "08" && Number.parseInt(local.split(":")[1] ?? "", 16) === port;
+  };
+  return ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((table) => readFileSync(table, "utf8").split("\n")).filter(isLeft).length;
 }
 
 function certificatesFolder({ certificateFile, keyFile }: KeyPair): string {
