@@ -33,7 +33,8 @@ const peerProgram = `
 
 /**
  * P9: processor time of a picture of 720p at 60 frames a second, from capture to packets in the streamer's hands, against GStreamer's own capture with
- * the same encoder settings. Both run at the same time on the same display, so that what else the machine does hits both.
+ * the same encoder settings; without the sound, which the same process encodes. Both run at the same time on the same display, so that what
+ * else the machine does hits both.
  */
 export async function measureFrameCpu(): Promise<BenchRow> {
   const images = await prepareSessionImages();
@@ -60,13 +61,22 @@ export async function measureFrameCpu(): Promise<BenchRow> {
   }
 }
 
-/** Processor time of the process that captures and encodes, since its start. */
+/** Threads of the sound's pipeline, which the peer has none of. */
+const soundThread = /^(queue\d|pulsesrc|threaded-ml|audiosrc)/;
+
+/** Processor time of the process that captures and encodes, since its start, but for the sound's. */
 async function mediaCpuMs(pair: SessionPair): Promise<number> {
-  const stat = await pair.inStreamer("sh", "-c", "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline | grep -q 'mediaChild[.]ts'; then cat $p/stat; fi; done");
-  // Times are the 14th and 15th field; the second, the name in brackets, may hold spaces.
-  const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
-  if (user === undefined || system === undefined || stat.includes("\n")) throw new Error(`There is not one media process: ${stat}`);
-  return (user + system) * microsecondsPerTick / 1_000;
+  const stats = await pair.inStreamer("sh", "-c", "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline | grep -q 'mediaChild[.]ts'; then cat $p/stat $p/task/*/stat; fi; done");
+  // The process itself comes first, with the threads that have ended.
+  const [whole, ...threads] = stats.trim().split("\n").map((stat) => {
+    // Times are the 14th and 15th field; the second, the name in brackets, may hold spaces.
+    const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
+    if (user === undefined || system === undefined) throw new Error(`That is no process: ${stat}`);
+    return { name: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")), ms: (user + system) * microsecondsPerTick / 1_000 };
+  });
+  const sound = threads.filter(({ name }) => soundThread.test(name));
+  if (whole === undefined || sound.length === 0) throw new Error(`No media process, or no thread of its sound: ${threads.map(({ name }) => name).join(", ")}`);
+  return whole.ms - sound.reduce((sum, { ms }) => sum + ms, 0);
 }
 
 async function framesSent(pair: SessionPair): Promise<number> {

@@ -320,9 +320,12 @@ static void displaySrc_class_init(DisplaySrcClass *class) {
   gst_element_class_add_static_pad_template(GST_ELEMENT_CLASS(class), &template);
 }
 
+GType pictures_get_type(void); /* pictures.c */
+
 static gboolean loadPlugin(GstPlugin *plugin) {
-  return gst_element_register(plugin, "joypoddisplaysrc", GST_RANK_NONE, displaySrc_get_type());
+  return gst_element_register(plugin, "joypoddisplaysrc", GST_RANK_NONE, displaySrc_get_type())
+    && gst_element_register(plugin, "joypodpictures", GST_RANK_NONE, pictures_get_type());
 }
 
 #define PACKAGE "joypod"
-GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, joypod, "Joypod's capture of a display", loadPlugin, "1.0", GST_LICENSE_UNKNOWN, PACKAGE, "https://joypod.dev")
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, joypod, "Joypod's capture of a display, and its pictures of packets", loadPlugin, "1.0", GST_LICENSE_UNKNOWN, PACKAGE, "https://joypod.dev")

@@ -3,7 +3,6 @@
  * encoder may crash it without taking the session down.
  */
 import gstreamer, { type Element, type Pipeline } from "gstreamer-superficial";
-import { isFrameEnd } from "../rtp/rtpPacket.ts";
 import { encoderName } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import { audioSink, captureName, videoSink } from "./pipelines.ts";
@@ -31,9 +30,8 @@ process.on("disconnect", () => process.exit(0));
 function load(command: Load): Loaded {
   const { video, audio } = buildPipelines(command);
   const [capture, encoder] = [childOf(video, captureName), childOf(video, encoderName)];
-  const reportPicture = gatherPictures((packets) => report({ type: "video", packets }));
-  run(video, videoSink, (packet) => {
-    if (isPlaying) reportPicture(packet);
+  run(video, videoSink, (picture) => {
+    if (isPlaying) report({ type: "video", picture });
   });
   return { video, audio, capture, encoder, bitrateProperty: command.bitrateProperty };
 }
@@ -69,23 +67,12 @@ function childOf(pipeline: Pipeline, name: string): Element {
   return pipeline.findChild(name) ?? fail(`the pipeline has no ${name}`);
 }
 
-/** Sends one message for a picture instead of one for each of its packets, which come at once anyway. */
-function gatherPictures(onPicture: (packets: Buffer[]) => void): (packet: Buffer) => void {
-  let packets: Buffer[] = [];
-  return (packet) => {
-    packets.push(packet);
-    if (!isFrameEnd(packet)) return;
-    onPicture(packets);
-    packets = [];
-  };
-}
-
-function run(pipeline: Pipeline, sinkName: string, onPacket: (packet: Buffer) => void): void {
+function run(pipeline: Pipeline, sinkName: string, onBuffer: (buffer: Buffer) => void): void {
   const sink = childOf(pipeline, sinkName);
-  const next = (packet: Buffer | null) => {
-    if (!packet) fail(`${sinkName} ended`);
+  const next = (buffer: Buffer | null) => {
+    if (!buffer) fail(`${sinkName} ended`);
     sink.pull(next);
-    onPacket(packet);
+    onBuffer(buffer);
   };
   pipeline.play(); // Before the first pull, which would otherwise look like the end of the stream.
   sink.pull(next);

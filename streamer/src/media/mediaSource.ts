@@ -1,6 +1,7 @@
 import type { VideoCodec } from "#contracts/stream.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createContinuity } from "../rtp/continuity.ts";
+import { packetsOf } from "../rtp/rtpPacket.ts";
 import type { Encoder } from "./encoders.ts";
 import { startMediaProcess, type MediaProcess, type MediaProcessSettings } from "./mediaProcess.ts";
 import type { MediaReport } from "./messages.ts";
@@ -68,7 +69,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
 
   const handle = (report: Exclude<MediaReport, { type: "failed" }>) => {
     if (report.type === "video") {
-      const packets = report.packets.map(bufferOf);
+      const packets = packetsOf(report.picture);
       for (const packet of packets) video.apply(packet);
       receiver?.onVideo(packets);
     } else {

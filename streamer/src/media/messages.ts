@@ -9,8 +9,8 @@ export type MediaCommand =
 
 /** Messages from the media child to the streamer. */
 export type MediaReport =
-  /** All packets of one picture. */
-  | { type: "video"; packets: Uint8Array[] }
+  /** All packets of one picture, see packetsOf. */
+  | { type: "video"; picture: Uint8Array }
   | { type: "audio"; packet: Uint8Array }
   | { type: "failed"; message: string };
 

@@ -28,13 +28,13 @@ export interface Display {
 }
 
 /**
- * Returns a pipeline from the display to RTP packets. No queue lies between capture and encoder: a picture is captured when something
+ * Returns a pipeline from the display to pictures of RTP packets, see packetsOf. No queue lies between capture and encoder: a picture is captured when something
  * changed and the encoder is free, so none gets old. It captures at the idle rate until `rate` is set. The display keeps its size: the picture
  * is scaled on its way.
  */
 export function buildVideoPipeline(encoder: Encoder, display: Display, shape: PictureShape): string {
   return `joypoddisplaysrc name=${captureName} display-name=${display.name} rate=${idleRate} ! video/x-raw,framerate=${shape.fps}/1`
-    + ` ! ${scalingTo(display, shape)}${tunedChain(encoder, shape.preset)} ! ${payloaders[encoder.codec]} ! appsink name=${videoSink} sync=false max-buffers=1000`;
+    + ` ! ${scalingTo(display, shape)}${tunedChain(encoder, shape.preset)} ! ${payloaders[encoder.codec]} ! joypodpictures ! appsink name=${videoSink} sync=false max-buffers=1000`;
 }
 
 /** Square pixels: otherwise the scaler would make up for a pixel more or less by their form, which encoders and browsers do not agree on. */

@@ -1,4 +1,6 @@
 const fixedHeaderBytes = 12;
+/** Of a packet's length within a picture. */
+const lengthBytes = 2;
 const extensionFlag = 0x10;
 const markerFlag = 0x80;
 const oneByteProfile = 0xbede;
@@ -13,9 +15,20 @@ export interface TrackHeader {
   playoutDelayMs?: number;
 }
 
-/** Whether this is the last packet of a frame. */
-export function isFrameEnd(packet: Buffer): boolean {
-  return ((packet[1] ?? 0) & markerFlag) !== 0;
+/**
+ * Returns the packets of a picture, which the media child hands on as one: each after its length of two bytes, the higher one first. They share the
+ * picture's memory. Throws RangeError when it ends within a packet.
+ */
+export function packetsOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer[] {
+  const picture = Buffer.from(buffer, byteOffset, byteLength);
+  const packets: Buffer[] = [];
+  for (let at = 0; at < byteLength;) {
+    const from = at + lengthBytes;
+    at = from + picture.readUInt16BE(at);
+    if (at > byteLength) throw new RangeError(`A picture of ${byteLength} bytes ends within a packet.`);
+    packets.push(picture.subarray(from, at));
+  }
+  return packets;
 }
 
 /** The RTP sequence number. */

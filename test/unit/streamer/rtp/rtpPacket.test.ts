@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { rewritePacket, isFrameEnd } from "#streamer/rtp/rtpPacket.ts";
+import { packetsOf, rewritePacket } from "#streamer/rtp/rtpPacket.ts";
 
 const packet = Buffer.from([0x80, 0xe0, 0x12, 0x34, 0, 0, 0, 9, 0xaa, 0xaa, 0xaa, 0xaa, 1, 2, 3]);
 const header = { payloadType: 108, ssrc: 0x01020304, transportSequenceId: undefined, playoutDelayId: undefined };
@@ -26,9 +26,18 @@ describe("rewritePacket", () => {
     rewritePacket(packet, { ...header, playoutDelayId: 5 }, 0);
     expect(packet.equals(before)).to.equal(true);
   });
+});
 
-  it("recognizes the last packet of a frame by its marker", () => {
-    expect(isFrameEnd(packet)).to.equal(true);
-    expect(isFrameEnd(Buffer.from([0x80, 0x60]))).to.equal(false);
+describe("packetsOf", () => {
+  it("returns the packets of a picture in their order, whatever lies around it in memory", () => {
+    const memory = Buffer.from([9, 9, 0, 3, 1, 2, 3, 0, 0, 0, 1, 4, 9]);
+    expect(packetsOf(memory.subarray(2, 12)).map((part) => [...part])).to.deep.equal([[1, 2, 3], [], [4]]);
+    expect(packetsOf(new Uint8Array())).to.deep.equal([]);
+    const long = Buffer.concat([Buffer.from([0x04, 0xb0]), Buffer.alloc(1200, 7)]);
+    expect(packetsOf(long).map(({ length }) => length)).to.deep.equal([1200]);
+  });
+
+  it("refuses a picture that ends within a packet", () => {
+    for (const bytes of [[0], [0, 2, 1], [0, 1, 1, 0]]) expect(() => packetsOf(Uint8Array.from(bytes)), JSON.stringify(bytes)).to.throw(RangeError);
   });
 });
