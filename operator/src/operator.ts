@@ -21,6 +21,7 @@ import { Moments } from "./controllers/gameSession/moments.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { showClusterFigures } from "./figures/clusterFigures.ts";
 import { LaunchSteps } from "./figures/launchSteps.ts";
+import { SavesWaiting } from "./figures/savesWaiting.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
@@ -96,7 +97,8 @@ export class Operator {
     const launchSteps = new LaunchSteps({
       gameSessions: cluster.gameSessions, clock, onStep: (step, seconds) => { if (this.#isLeading) operatorMetrics.launchStepDone(step, seconds); },
     });
-    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, loads, launchSteps, clock, registry });
+    const savesWaiting = new SavesWaiting({ gameSessions: cluster.gameSessions, clock });
+    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, loads, launchSteps, savesWaiting, registry });
     const { relay, announceAddresses } = config;
     this.#relays = relay && new RepeatedJob({
       name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay, metrics: operatorMetrics }, signal),
