@@ -36,8 +36,6 @@ import { RepeatedJob } from "#runtime/backgroundJob.ts";
 import { tellRelays } from "./relay/tellRelays.ts";
 import { Throttle } from "./throttle.ts";
 
-/** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
-const unimportantWriteMs = 2000;
 /** A watch that is silent for longer makes the operator unready: each ends, or gets a bookmark, within half a minute. */
 const silentTooLongMs = 90_000;
 
@@ -111,10 +109,10 @@ export class Operator {
       createNodeController({
         ...common, nodeLosses, fillPlan: new FillPlan(common), nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
         leases: new ResourceClient(transport, leases), nodeAgentNamespace: config.nodeAgentNamespace,
-        gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, fillDeadlineMs: config.fillDeadlineMs, usedThrottle: new Throttle(clock, unimportantWriteMs),
+        gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, fillDeadlineMs: config.fillDeadlineMs, throttle: new Throttle(clock),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
-        ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),
+        ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock),
       }, this.#reflectors, optionsOf("gamecache")),
       createSessionController({
         ...common,
