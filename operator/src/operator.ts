@@ -21,6 +21,7 @@ import { Moments } from "./controllers/gameSession/moments.ts";
 import { Streams } from "./controllers/gameSession/streams.ts";
 import { showClusterFigures } from "./figures/clusterFigures.ts";
 import { LaunchSteps } from "./figures/launchSteps.ts";
+import { SavesWaiting } from "./figures/savesWaiting.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
@@ -35,8 +36,6 @@ import { RepeatedJob } from "#runtime/backgroundJob.ts";
 import { tellRelays } from "./relay/tellRelays.ts";
 import { Throttle } from "./throttle.ts";
 
-/** Writes that only count sessions, or say how far downloads are, are at least this far apart per object. */
-const unimportantWriteMs = 2000;
 /** A watch that is silent for longer makes the operator unready: each ends, or gets a bookmark, within half a minute. */
 const silentTooLongMs = 90_000;
 
@@ -96,7 +95,8 @@ export class Operator {
     const launchSteps = new LaunchSteps({
       gameSessions: cluster.gameSessions, clock, onStep: (step, seconds) => { if (this.#isLeading) operatorMetrics.launchStepDone(step, seconds); },
     });
-    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, loads, launchSteps, clock, registry });
+    const savesWaiting = new SavesWaiting({ gameSessions: cluster.gameSessions, clock });
+    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, loads, launchSteps, savesWaiting, registry });
     const { relay, announceAddresses } = config;
     this.#relays = relay && new RepeatedJob({
       name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay, metrics: operatorMetrics }, signal),
@@ -109,10 +109,10 @@ export class Operator {
       createNodeController({
         ...common, nodeLosses, fillPlan: new FillPlan(common), nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
         leases: new ResourceClient(transport, leases), nodeAgentNamespace: config.nodeAgentNamespace,
-        gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, fillDeadlineMs: config.fillDeadlineMs, usedThrottle: new Throttle(clock, unimportantWriteMs),
+        gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, fillDeadlineMs: config.fillDeadlineMs, throttle: new Throttle(clock),
       }, this.#reflectors, optionsOf("gamenode")),
       createCacheController({
-        ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock, unimportantWriteMs),
+        ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock),
       }, this.#reflectors, optionsOf("gamecache")),
       createSessionController({
         ...common,

@@ -3,18 +3,16 @@ import type { Clock } from "#runtime/clock.ts";
 /** Spaces the writes of unimportant changes, per key. */
 export class Throttle {
   readonly #clock: Clock;
-  readonly #intervalMs: number;
   readonly #lastMs = new Map<string, number>();
 
-  constructor(clock: Clock, intervalMs: number) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#intervalMs = intervalMs;
   }
 
-  /** Returns the milliseconds until the key may be written again; 0 when it may be now. */
-  waitMs(key: string): number {
+  /** Returns the milliseconds until the key may be written again by a write that is to be so far from the one before; 0 when it may be now. */
+  waitMs(key: string, intervalMs: number): number {
     const last = this.#lastMs.get(key);
-    return last === undefined ? 0 : Math.max(0, last + this.#intervalMs - this.#clock.monotonicMs());
+    return last === undefined ? 0 : Math.max(0, last + intervalMs - this.#clock.monotonicMs());
   }
 
   /** Notes that the key was written just now. */

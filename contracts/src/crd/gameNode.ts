@@ -43,7 +43,7 @@ export const GameNodeStatus = z.strictObject({
   conditions: conditions.optional(),
   capacity: z.strictObject({
     slots: z.int().min(0).describe("Sessions that fit: what the node offers of the GPU resource by what one session takes, or the configured slots."),
-    used: z.int().min(0).describe("Slots of the sessions that are placed and not finished."),
+    used: z.int().min(0).describe("Slots of the sessions that are placed and not finished, as it was some seconds ago at most."),
     schedulable: z.boolean().describe("Node and agent are well, the node is not cordoned, and its checks hold."),
     unschedulable: z.strictObject({
       reason: z.string().max(128).describe("Of condition Ready, Draining, or the check that failed."),

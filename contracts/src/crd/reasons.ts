@@ -205,7 +205,7 @@ export const failureReasons = {
   gameCrashed: "GameCrashed",
   /** The game ended in good order, before its stream was ready. */
   gameEndedEarly: "GameEndedEarly",
-  /** The last save could not be stored in time; the node keeps it. */
+  /** The last save could not be stored in time. The node keeps it until that is possible, which condition SavePersisted then says. */
   saveNotStored: "SaveNotStored",
 } as const;
 

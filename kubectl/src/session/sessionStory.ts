@@ -9,6 +9,7 @@ import { readPodLog } from "../cluster/podLog.ts";
 import { bytesText } from "../output/quantities.ts";
 import { table } from "../output/table.ts";
 import { launchSteps, type SessionEvidence } from "./launchMoments.ts";
+import { failureText, phaseOf } from "./sessionState.ts";
 import { waterfall } from "./waterfall.ts";
 
 const logLines = 2_000;
@@ -30,12 +31,13 @@ export async function findEvidence({ transport, sessionsNamespace: namespace }: 
 
 /** Returns a session's story: what it is, its launch, its end, and its events. */
 export function presentSession(evidence: SessionEvidence): string {
-  const { session: { metadata, spec, status } } = evidence;
+  const { session } = evidence;
+  const { metadata, spec, status } = session;
   const facts: readonly Fact[] = [
     ["Session", `${metadata.name} of player ${spec.userId}`],
     ["Game", `${spec.gameCacheRef.name}, version ${spec.contentDigest.slice(0, 12)}, slot ${spec.saveSlot.number}`],
-    ["Phase", status?.phase],
-    ...status === undefined ? [] : [...placeFacts(status), ...endFacts(status)],
+    ["Phase", phaseOf(session)],
+    ...status === undefined ? [] : [...placeFacts(status), ...endFacts(status, failureText(session))],
   ];
   return [
     facts.flatMap(([name, fact]) => (fact === undefined ? [] : [`${`${name}:`.padEnd(10)}${fact}`])).join("\n"),
@@ -57,11 +59,11 @@ function placeFacts({ nodeName, ports, address, placement, stream, readyAt }: Ga
   ];
 }
 
-function endFacts({ stoppingAt, stopReason, finishedAt, failure, save, usage }: GameSessionStatus): Fact[] {
+function endFacts({ stoppingAt, stopReason, finishedAt, save, usage }: GameSessionStatus, failure: string | undefined): Fact[] {
   return [
     ["Stopping", stoppingAt && `${stoppingAt} (${stopReason ?? "?"})`],
     ["Finished", finishedAt],
-    ["Failure", failure && `${failure.reason}: ${failure.message}`],
+    ["Failure", failure],
     ["Save", save && `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "the last one" : "not the last one"}`],
     ["Used", usage && `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of a processor, ${bytesText(usage.peakMemoryBytes)} at most`],
   ];

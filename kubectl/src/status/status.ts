@@ -5,6 +5,7 @@ import type { Observed } from "../cluster/observe.ts";
 import { componentLabel, type Workload } from "../cluster/workloads.ts";
 import { ageText } from "../output/quantities.ts";
 import { table } from "../output/table.ts";
+import { phaseOf } from "../session/sessionState.ts";
 import { isHeld, warningsOf } from "./warnings.ts";
 import { readyOf } from "./workloadReadiness.ts";
 
@@ -75,7 +76,7 @@ function componentOf(workload: Workload): Status["components"][number] {
 
 /** Counts sessions by phase, in the order of their life; those that failed apart. */
 function phasesOf(sessions: readonly GameSession[]): Status["sessions"] {
-  const counted = sessions.map((session) => (isFinished(session) && session.status?.failure !== undefined ? "Failed" : session.status?.phase ?? "Pending"));
+  const counted = sessions.map((session) => (isFinished(session) && session.status?.failure !== undefined ? "Failed" : phaseOf(session)));
   const counts = [...GameSessionPhase.options, "Failed" as const].map((phase) => [phase, counted.filter((each) => each === phase).length] as const);
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }

@@ -5,6 +5,7 @@ import type { Lease, Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { ageText } from "../output/quantities.ts";
 import type { Observed } from "../cluster/observe.ts";
+import { isSaveLate } from "../session/sessionState.ts";
 import { readyOf } from "./workloadReadiness.ts";
 
 /** A stop that takes longer than this waits for something: the operator itself gives a silent node 45 s. */
@@ -84,7 +85,7 @@ function sessionWarnings(session: GameSession, now: Date): string[] {
   const secondsSince = (moment: string): number => (now.getTime() - Date.parse(moment)) / 1000;
   const look = `\`kubectl joypod session ${name}\``;
   if (isFinished(session)) {
-    if (status?.failure !== undefined) return [`Session ${name} failed (${status.failure.reason}): ${status.failure.message}`];
+    if (status?.failure !== undefined) return isSaveLate(session) ? [] : [`Session ${name} failed (${status.failure.reason}): ${status.failure.message}`];
     return isSavePending(session) && secondsSince(status?.finishedAt ?? creationTimestamp) > slowStopSeconds
       ? [`Session ${name} has ended, and its last save still lies on ${status?.nodeName ?? "its node"}: ${look}.`] : [];
   }

@@ -2,10 +2,10 @@ import { Gauge, type Registry } from "prom-client";
 import type { GameSession, GameSessionPhase } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
-import type { Clock } from "#runtime/clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { gameNodeGauges, type GameNodeGaugesDeps } from "./gameNodeGauges.ts";
 import type { LaunchSteps } from "./launchSteps.ts";
+import type { SavesWaiting } from "./savesWaiting.ts";
 
 /** Sessions that are shown one by one; the rest are counted. */
 const sessionsShownMax = 500;
@@ -17,7 +17,7 @@ const placedPhases: readonly GameSessionPhase[] = ["Preparing", "Starting", "Run
 export interface ClusterFiguresDeps extends GameNodeGaugesDeps {
   cluster: Pick<Cluster, "gameSessions" | "gameNodes" | "gameCaches">;
   launchSteps: Pick<LaunchSteps, "secondsOf">;
-  clock: Pick<Clock, "now">;
+  savesWaiting: Pick<SavesWaiting, "secondsOf">;
   registry: Registry;
 }
 
@@ -45,14 +45,13 @@ function showSessions({ cluster, registry }: ClusterFiguresDeps): void {
   });
 }
 
-function showSavesWaiting({ cluster, clock, registry }: ClusterFiguresDeps): void {
+function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDeps): void {
   const waiting = () => {
     const byNode = new Map(cluster.gameNodes.list().map(({ metadata }) => [metadata.name, { count: 0, oldestSeconds: 0 }]));
     for (const session of cluster.gameSessions.list().filter(isSavePending)) {
-      const { nodeName = "", finishedAt } = session.status ?? {};
+      const nodeName = session.status?.nodeName ?? "";
       const { count, oldestSeconds } = byNode.get(nodeName) ?? { count: 0, oldestSeconds: 0 };
-      const seconds = finishedAt === undefined ? 0 : (clock.now().getTime() - Date.parse(finishedAt)) / 1000;
-      byNode.set(nodeName, { count: count + 1, oldestSeconds: Math.max(oldestSeconds, seconds) });
+      byNode.set(nodeName, { count: count + 1, oldestSeconds: Math.max(oldestSeconds, savesWaiting.secondsOf(keyOf(session))) });
     }
     return byNode;
   };
@@ -64,7 +63,7 @@ function showSavesWaiting({ cluster, clock, registry }: ClusterFiguresDeps): voi
     },
   });
   new Gauge({
-    name: "joypod_saves_waiting_oldest_seconds", help: "Time since the end of the session whose last save has waited on its node for the longest; 0 when none waits.",
+    name: "joypod_saves_waiting_oldest_seconds", help: "Time since this operator saw the end of the session whose last save has waited on its node for the longest; 0 when none waits.",
     labelNames: ["node"], registers: [registry],
     collect() {
       this.reset();

@@ -119,6 +119,25 @@ describe("kubectl joypod", function () {
     expect((JSON.parse(await printed("sessions", "-o", "json")) as Stored<KubeObject>[]).map(({ metadata }) => metadata.name)).to.include("gs-listed");
   });
 
+  it("calls a session stopping that somebody has asked to stop, before the operator has written so", async () => {
+    await addSession("gs-asked", aRunningStatus({ nodeName }), { desiredState: "Stopped", stopReason: "UserRequested" });
+    expect(await printed("sessions")).to.match(/^gs-asked +Stopping .* UserRequested$/m);
+    expect(await printed("session", "gs-asked")).to.match(/^Phase: +Stopping$/m);
+    expect(await printed("status")).to.match(/^Sessions: .*\b1 Stopping\b/m);
+  });
+
+  it("says of a save that did not come in time where it is, and that it is stored once it has come", async () => {
+    const failure = { reason: "SaveNotStored", message: "The last save could not be stored in time." };
+    const over = (persisted: object) => aRunningStatus({ phase: "Finished", nodeName, failure, conditions: [aCondition("Finished"), aCondition("SavePersisted", persisted)] });
+    await addSession("gs-waits", over({ status: "False", reason: "StoreUnreachable", message: "The object store cannot be reached." }));
+    await addSession("gs-came", over({ reason: "Stored", message: "The last save is stored." }));
+    const sessions = await printed("sessions");
+    expect(sessions).to.match(/^gs-waits +Finished .* SaveNotStored: The last save could not be stored in time\.$/m);
+    expect(sessions).to.match(/^gs-came +Finished .* SaveNotStored: The last save was not stored in time\. By now: The last save is stored\.$/m);
+    expect(await printed("session", "gs-came")).to.match(/^Failure: +SaveNotStored: .* By now: The last save is stored\.$/m);
+    expect(await printed("status")).to.include("! Session gs-waits failed (SaveNotStored)").and.to.not.include("gs-came");
+  });
+
   it("tells a session's launch by its times, its conditions and its events", async () => {
     await addSession("gs-story", aRunningStatus({ nodeName, startedAt: "2030-01-01T10:00:00.250Z", readyAt: "2030-01-01T10:00:04.750Z" }));
     await create(events, {

@@ -104,11 +104,11 @@ describe("GameNode controller", function () {
     await set();
     const { metadata } = await fixture.launch();
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
-    fixture.clock.jump(2000);
+    fixture.clock.jump(10_000);
     await gameNode(({ status }) => status?.capacity?.used === 1, "one used slot");
     await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
-    fixture.clock.jump(2000);
+    fixture.clock.jump(10_000);
     await gameNode(({ status }) => status?.capacity?.used === 0, "no used slot");
   });
 
@@ -195,7 +195,7 @@ describe("GameNode controller", function () {
     fixture.clock.jump(50_000);
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
     await eventually(async () => await fixture.pods.find(metadata) === undefined, { what: "the pod to be gone" });
-    fixture.clock.jump(2000);
+    fixture.clock.jump(10_000);
     await gameNode((node) => node.status?.capacity?.used === 0 && draining(node) === "True", "a node with a save alone");
     expect(await agentLabel(), "while a save is to be stored").to.equal("true");
 

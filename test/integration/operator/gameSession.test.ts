@@ -8,6 +8,7 @@ import type { StreamerStatus } from "#contracts/stream.ts";
 import { bearerTicket, readTicket, ticketVerifyingKey } from "#contracts/streamTicket.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import type { Write } from "#test/support/cluster/countedTransport.ts";
 import { podIp } from "#test/support/cluster/fakeComponents.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
@@ -33,11 +34,13 @@ describe("GameSession controller", function () {
     }, { what: `the events ${reasons.join(", ")}` });
   }
 
-  it("runs a session from launch to deletion with at most 12 writes", async () => {
+  it("runs a session from launch to deletion with at most 12 writes, 5 of them up to Ready", async () => {
     await set();
     const { transport } = await fixture.startOperator();
     const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 1 });
+    const writes = (): Write[] => [...fixture.joypod.writes, ...transport.writes];
     const started = await fixture.session(name, isRunning, "running session");
+    expect(writes().length, JSON.stringify(writes(), null, 1)).to.be.at.most(5);
     expect(started.status).to.deep.include({ phase: "Running", nodeName: fixture.nodeNames[0], address: "192.0.2.1", ports: { media: 20_000 } });
     expect(started.status).to.include({ podIp });
     expect(started.status?.podRef).to.include({ name });
@@ -54,8 +57,7 @@ describe("GameSession controller", function () {
     await fixture.gone(name);
     expect(await fixture.pods.find({ name, namespace }), "pod").to.equal(undefined);
 
-    const writes = [...transport.writes, ...fixture.joypod.writes];
-    expect(writes.length, JSON.stringify(writes, null, 1)).to.be.at.most(12);
+    expect(writes().length, JSON.stringify(writes(), null, 1)).to.be.at.most(12);
     await hasEvents(name, "Scheduled", "PodCreated", "Ready", "Stopping", "Finished");
   });
 
@@ -144,7 +146,7 @@ describe("GameSession controller", function () {
     }).listen(8080, podIp);
     try {
       fixture.components.behaviour.frozenStreamerIp = podIp;
-      const { operator } = await fixture.startOperator();
+      const { operator, transport } = await fixture.startOperator();
       const { metadata: { name, namespace } } = await fixture.launch({ profile: "Gpu" });
       await eventually(() => questions > 1, { what: "the streamer to be asked" });
       const starting = await fixture.session(name, ({ status }) => status?.podIp !== undefined, "address of the streamer");
@@ -153,6 +155,7 @@ describe("GameSession controller", function () {
       said.game = "running";
       const started = await fixture.session(name, isRunning, "running session");
       expect(started.status?.podRef?.name).to.equal(name);
+      expect(fixture.joypod.writes.length + transport.writes.length, "writes up to Ready, with one for the streamer's address").to.be.at.most(6);
       expect(started.status?.stream, "in the same write").to.deep.equal({ renderer: "software", encoder: "x264enc", codec: "H264", width: 1280, height: 720, fps: 30 });
       expect(started.status?.conditions?.find(({ type }) => type === "Accelerated")).to.include({ status: "False", reason: "NoRenderNode" });
       await hasEvents(name, "Ready", "NoRenderNode");

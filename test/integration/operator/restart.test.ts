@@ -4,11 +4,14 @@ import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isNotFound } from "#kube/errors.ts";
+import type { Operator } from "#operator/operator.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+
+const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
 /** More than any of the stories needs, so that the last rounds show a life without a crash. */
 const mostWrites = 12;
@@ -75,6 +78,58 @@ describe("An operator whose view of the sessions is behind that of the pods", fu
       await fixture.clear();
       await api.stop();
     }
+  });
+});
+
+describe("An operator whose view of the pods is behind that of the sessions", function () {
+  this.timeout(60_000);
+  let fixture: OperatorFixture;
+  let api: FaultyApi;
+
+  beforeEach(async () => {
+    fixture = await OperatorFixture.start();
+    api = await FaultyApi.start(await sharedKubeApiServer());
+  });
+  afterEach(async () => {
+    await fixture.clear();
+    await api.stop();
+  });
+
+  /** An operator that leads from now on, and whose watch shows no pod. */
+  async function leadBlindly(former: Operator | undefined, meanwhile: () => Promise<unknown>): Promise<Operator> {
+    api.silenceOnce(({ path, isWatch }) => isWatch && path.endsWith(`/namespaces/${fixture.namespace}/pods`));
+    const blind = await fixture.standByOperator(api.transport());
+    await meanwhile();
+    if (former) await fixture.stopOperator(former);
+    await blind.lead();
+    return blind;
+  }
+
+  const asksFor = (name: string) => api.requests.some(({ method, path }) => method === "GET" && path.endsWith(`/pods/${name}`));
+
+  it("looks for the pod of a running session before it takes the game for lost", async () => {
+    const { operator } = await fixture.startOperator();
+    let name = "";
+    await leadBlindly(operator, async () => {
+      ({ metadata: { name } } = await fixture.launch());
+      await fixture.session(name, isRunning, "running session");
+    });
+    await eventually(() => asksFor(name), { what: "a fresh look" });
+    // Another launch shows that the operator is past the first session.
+    const later = await fixture.launch({ userId: "user2" });
+    await eventually(async () => (await fixture.sessions.get(later.metadata)).status?.nodeName !== undefined, { what: "a session that was placed later" });
+    expect(isRunning(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal(true);
+    expect(fixture.components.podUids.get(name)?.size, "pods").to.equal(1);
+  });
+
+  it("asks for no pod of a session that starts: to create one tells", async () => {
+    fixture.components.behaviour.cached.push(aCacheEntry());
+    const { operator } = await fixture.startOperator();
+    await fixture.stopOperator(operator);
+    await leadBlindly(undefined, () => Promise.resolve());
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await eventually(() => fixture.pods.find({ name, namespace }), { what: "the pod" });
+    expect(asksFor(name)).to.equal(false);
   });
 });
 

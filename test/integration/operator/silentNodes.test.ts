@@ -31,6 +31,18 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     }, { what: "the session to be finished", intervalMs: 200 });
   }
 
+  /** The session once it says, within ten seconds of a stop that waits, that it is being stopped. */
+  async function shownAsStopping(name: string): Promise<Stored<GameSession>> {
+    let seconds = 0;
+    return eventually(async () => {
+      const session = await fixture.sessions.get({ name, namespace: fixture.namespace });
+      if (session.status?.phase === "Stopping") return session;
+      if (seconds < 10) fixture.clock.jump(1_000);
+      seconds++;
+      return undefined;
+    }, { what: "the session to be shown as stopping", intervalMs: 100 });
+  }
+
   it("finishes a session whose node is lost, and leaves its pod for the kubelet to end when it is back", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
@@ -66,8 +78,11 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     await fixture.setNodeReady(node, false);
     await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await eventually(async () => (await fixture.pods.get({ name, namespace })).metadata.deletionTimestamp !== undefined, { what: "the pod to be deleted" });
+    const stopping = await shownAsStopping(name);
+    expect(stopping.status).to.deep.include({ stopReason: "UserRequested" });
+    expect(stopping.status?.conditions?.find(({ type }) => type === "Ready")).to.include({ status: "False", reason: "Stopping" });
     const finished = await endedByTime(name);
-    expect(finished.status).to.deep.include({ stopReason: "UserRequested" });
+    expect(finished.status).to.deep.include({ stopReason: "UserRequested", stoppingAt: stopping.status?.stoppingAt });
     expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
     expect(finished.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.not.equal("True");
     const released = await eventually(async () => {

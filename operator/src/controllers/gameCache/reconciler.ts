@@ -27,6 +27,9 @@ export interface CacheDeps {
   progressThrottle: Throttle;
 }
 
+/** How far apart writes are that only say how far downloads are. */
+const progressWriteMs = 2_000;
+
 /** Returns a reconcile that keeps a cache's status like its nodes' reports. What nodes shall hold is written by the GameNode controller: one writer per node. */
 export function createCacheReconciler(deps: CacheDeps) {
   return async (key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> => {
@@ -66,7 +69,7 @@ async function reportStatus(key: string, cache: Stored<GameCache>, deps: CacheDe
   const status = statusOf(cache, fillNodesOf(cluster, heartbeats), clock.now());
   const difference = differenceOf(cache.status, status);
   if (difference === "none") return undefined;
-  const waitMs = difference === "progress" ? progressThrottle.waitMs(key) : 0;
+  const waitMs = difference === "progress" ? progressThrottle.waitMs(key, progressWriteMs) : 0;
   if (waitMs > 0) return { requeueAfterMs: waitMs };
   const { name, namespace } = cache.metadata;
   try {

@@ -111,17 +111,21 @@ function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
   return { type: "GpuNotShared", ...gpuSharingOf(node, gpu) };
 }
 
-/** Returns whether the status differs from the GameNode's; `used`: only in what sessions take, or other pods leave to them, how far a new node's games are, or in the spec that was seen. */
-export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "major" {
+/**
+ * Returns how the status differs from the GameNode's. `used`: only in the number of sessions. `minor`: in what other pods leave to them, too, how far
+ * a new node's games are, or the spec that was seen.
+ */
+export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "minor" | "major" {
   const before = gameNode?.status;
   const essence = (status: GameNodeStatus | undefined) => {
     const conditions = gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type));
     return { conditions: conditions.map((condition) => [condition?.status, condition?.reason]), capacity: { ...status?.capacity, used: 0, offered: undefined }, addresses: status?.addresses };
   };
   if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
-  const isSame = before?.capacity?.used === after.capacity?.used && isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered)
+  const isSame = isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered)
     && findCondition(before?.conditions, "Filled")?.message === findCondition(after.conditions, "Filled")?.message && before?.observedGeneration === after.observedGeneration;
-  return isSame ? "none" : "used";
+  if (!isSame) return "minor";
+  return before?.capacity?.used === after.capacity?.used ? "none" : "used";
 }
 
 /** Returns whether the node is asked to hold the same as before, in whatever order. */

@@ -46,12 +46,14 @@ export interface NodeDeps extends LeaseDeps {
   /** Time that a new node is given to get its pinned games. */
   fillDeadlineMs: number;
   clock: Clock;
-  /** Spaces writes that only count sessions. */
-  usedThrottle: Throttle;
+  /** Spaces writes that are of no hurry. */
+  throttle: Throttle;
 }
 
 /** A node that is silent is looked at again at least this often: whether it counts as lost depends on the others. */
 const silentRetryMs = 5_000;
+/** How far apart the writes of a node's status are. That sessions come and go is most of them: the count is for people alone, as placement has its own. */
+const apartMs = { used: 10_000, minor: 2_000, major: 0 } as const;
 /** A node that another installation has is looked at again at least this often. */
 const takenRetryMs = 60_000;
 
@@ -113,9 +115,9 @@ function observe(name: string, node: Node | undefined, { cluster, heartbeats, no
   };
 }
 
-async function removeGameNode(gameNode: Stored<GameNode>, { gameNodes, heartbeats, usedThrottle }: NodeDeps, signal: AbortSignal): Promise<void> {
+async function removeGameNode(gameNode: Stored<GameNode>, { gameNodes, heartbeats, throttle }: NodeDeps, signal: AbortSignal): Promise<void> {
   heartbeats.forget(gameNode.metadata.name);
-  usedThrottle.forget(gameNode.metadata.name);
+  throttle.forget(gameNode.metadata.name);
   await gameNodes.delete(gameNode.metadata, { uid: gameNode.metadata.uid, signal }).catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   });
@@ -175,18 +177,18 @@ async function createOrFind(gameNodes: ResourceClient<GameNode>, draft: Draft<Ga
   }
 }
 
-/** Writes what changed; returns the milliseconds to wait when only the count changed and was written a moment ago. */
+/** Writes what changed; returns the milliseconds to wait when that is of no hurry and something was written a moment ago. */
 async function reportStatus(world: NodeWorld & { gameNode: Stored<GameNode> }, action: Exclude<NodeAction, "remove">, deps: NodeDeps, signal: AbortSignal): Promise<number> {
   const { name } = world.gameNode.metadata;
   const status = statusOf(world, action);
   const difference = differenceOf(world.gameNode, status);
   if (difference === "none") return 0;
-  const waitMs = difference === "used" ? deps.usedThrottle.waitMs(name) : 0;
+  const waitMs = deps.throttle.waitMs(name, apartMs[difference]);
   if (waitMs > 0) return waitMs;
   try {
     const written = await deps.gameNodes.applyStatus({ metadata: { name }, status }, { fieldManager: fieldManagers.operator, signal });
     deps.cluster.gameNodes.upsert(written);
-    deps.usedThrottle.written(name);
+    deps.throttle.written(name);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

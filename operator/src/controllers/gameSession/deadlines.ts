@@ -18,16 +18,31 @@ export interface Deadlines {
   maxDuration?: number;
   /** The stop waits no longer for the game's end and the last save: the player shall not wait for a silent kubelet, agent or store. */
   saveGiveUp?: number;
+  /** The status says that the session is being stopped, which until then its spec alone says. */
+  stoppingNote?: number;
   /** The finished object is deleted. */
   expiry?: number;
 }
+
+/**
+ * A stop that the spec asks for is mostly over before this, and costs no write at its begin. One that waits for longer must not go on to look as if
+ * the game were played: an admin who looks for what holds it up would not find it.
+ */
+const stoppingNoteSeconds = 5;
 
 /** Returns the deadlines that apply to the session as it is. Every state has one, except that a finished session waits for the API's recorder. */
 export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
   if (isFinished(session)) return { expiry: after(world, "finishedAt", session.spec.ttlSecondsAfterFinished) };
-  if (stoppingSinceOf(world) !== undefined) return { saveGiveUp: after(world, "stopping", world.timing.saveGiveUpMs / 1000) };
+  if (stoppingSinceOf(world) !== undefined) return stopDeadlines(world);
   return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);
+}
+
+function stopDeadlines(world: SessionWorld): Deadlines {
+  return {
+    saveGiveUp: after(world, "stopping", world.timing.saveGiveUpMs / 1000),
+    ...(world.session.status?.stoppingAt === undefined ? { stoppingNote: after(world, "stopping", stoppingNoteSeconds) } : {}),
+  };
 }
 
 function startDeadlines(world: SessionWorld): Deadlines {

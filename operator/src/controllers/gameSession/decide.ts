@@ -1,5 +1,6 @@
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { stopCauseOf, hasAttemptLeft, hasContentFailed, nodeLost, podRejection, type StopCause } from "./stopCauses.ts";
+import { deadlinesOf, isPast } from "./deadlines.ts";
 import { missingImage } from "../../sessionPods/podState.ts";
 import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, strayPod, type SessionWorld } from "./world.ts";
 
@@ -24,6 +25,14 @@ export function planFor(world: SessionWorld): Plan {
   if (strayPod(world) !== undefined) return { steps: ["adoptPod"] };
   const cause = stopCauseOf(world);
   return cause === undefined ? { steps: runningSteps(world) } : stopPlan(world, cause);
+}
+
+/** Steps that do nothing a pod would have to be spared, or find out about it by themselves, as the creation of another one does. */
+const carefulSteps: ReadonlySet<StepName> = new Set(["awaitContent", "awaitNetwork", "createPod", "reportReadiness"]);
+
+/** Returns whether a plan that was made of a session without a pod could end a game, if there was a pod after all. */
+export function restsOnAbsentPod({ steps }: Plan): boolean {
+  return !steps.every((step) => carefulSteps.has(step));
 }
 
 function runningSteps(world: SessionWorld): StepName[] {
@@ -67,8 +76,12 @@ function stopPlan(world: SessionWorld, cause: StopCause): Plan {
   return { steps: ["recordStopping", "deletePod", "awaitGameEnd", "awaitSave", "finish"], cause };
 }
 
-/** Returns whether the stop must be recorded in the status before anything is deleted; the spec records a stop that it asks for itself. */
-export function needsStoppingNote({ session, pod }: SessionWorld): boolean {
+/**
+ * Returns whether the status has to say that the session is being stopped: before anything is deleted, where nothing else records the stop, and
+ * where the spec does, which asks for it itself, when it takes long.
+ */
+export function needsStoppingNote(world: SessionWorld): boolean {
+  const { session, pod } = world;
   if (session.status?.stoppingAt !== undefined) return false;
-  return session.spec.desiredState !== "Stopped" || pod === undefined;
+  return session.spec.desiredState !== "Stopped" || pod === undefined || isPast(deadlinesOf(world).stoppingNote, world);
 }

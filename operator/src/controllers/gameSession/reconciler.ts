@@ -6,7 +6,7 @@ import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { keyOf, refOf } from "#kube/object.ts";
 import { stateOn } from "../../content/fill.ts";
 import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
-import { planFor } from "./decide.ts";
+import { planFor, restsOnAbsentPod } from "./decide.ts";
 import { notedMoments } from "./notedMoments.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
 import { runSteps } from "./runSteps.ts";
@@ -22,8 +22,9 @@ const unknownRetryMs = 5000;
 /** Returns a reconcile that observes one session, plans, takes the steps, and writes the status once. */
 export function createSessionReconciler(deps: SessionDeps) {
   return async (key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
-    const world = await observe(key, deps, signal);
-    if (!world) return removeOrphan(key, deps, signal);
+    const seen = observe(key, deps);
+    if (!seen) return removeOrphan(key, deps, signal);
+    const world = await findsMissedPod(seen, deps, signal) ? observe(key, deps) ?? seen : seen;
     const plan = planFor(world);
     const draft = StatusDraft.from(world.session, world.now);
     const sessionLogger = logger.child({ gameSession: world.session.metadata.name, user: world.session.spec.userId });
@@ -34,8 +35,7 @@ export function createSessionReconciler(deps: SessionDeps) {
   };
 }
 
-async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Promise<SessionWorld | undefined> {
-  const { cluster, nodeLosses, moments, clock, config } = deps;
+function observe(key: string, { cluster, nodeLosses, moments, streams, networkProbe, clock, config }: SessionDeps): SessionWorld | undefined {
   const session = cluster.gameSessions.get(key);
   if (!session) {
     moments.forget(key);
@@ -43,25 +43,32 @@ async function observe(key: string, deps: SessionDeps, signal: AbortSignal): Pro
   }
   const nodeName = session.status?.nodeName;
   const pod = cluster.pods.get(key);
-  if (!pod && nodeName !== undefined && !isFinished(session)) {
-    // An earlier pass may have created a pod that the watch has not shown: to miss it would stop or move a running game.
-    const live = await deps.pods.find(session.metadata, { signal });
-    if (live) cluster.pods.upsert(live);
-  }
-  const known = cluster.pods.get(key);
   const nowMs = clock.monotonicMs();
   return {
     now: clock.now(),
     nowMs,
-    seenAtMs: moments.note(key, notedMoments(session, known), nowMs),
+    seenAtMs: moments.note(key, notedMoments(session, pod), nowMs),
     session,
-    pod: known,
+    pod,
     isContentCached: isContentCached(cluster, session),
-    playable: known && deps.streams.playable(known),
+    playable: pod && streams.playable(pod),
     nodeHealth: nodeName === undefined ? "Healthy" : nodeLosses.healthOf(nodeName),
-    internet: deps.networkProbe.permission,
+    internet: networkProbe.permission,
     timing: config.timing,
   };
+}
+
+/**
+ * Asks the API server for a pod that an earlier pass may have created and the watch has not shown, where to miss it would stop or move a running
+ * game; returns whether there is one.
+ */
+async function findsMissedPod(world: SessionWorld, { cluster, pods }: SessionDeps, signal: AbortSignal): Promise<boolean> {
+  const { session, pod } = world;
+  if (pod || session.status?.nodeName === undefined || isFinished(session) || !restsOnAbsentPod(planFor(world))) return false;
+  const live = await pods.find(session.metadata, { signal });
+  if (!live) return false;
+  cluster.pods.upsert(live);
+  return true;
 }
 
 function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }: SessionWorld["session"]): boolean {

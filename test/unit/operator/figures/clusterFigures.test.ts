@@ -4,6 +4,7 @@ import type { GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { showClusterFigures } from "#operator/figures/clusterFigures.ts";
+import { SavesWaiting } from "#operator/figures/savesWaiting.ts";
 import { aGameCache } from "#test/factories/gameCache.ts";
 import { aGameNode } from "#test/factories/gameNode.ts";
 import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
@@ -12,15 +13,18 @@ describe("The figures of the cluster", () => {
   let cluster: Cluster;
   let silent: string[];
   let used: Record<string, number>;
+  let nowMs: number;
   let registry: Registry;
 
   beforeEach(() => {
     cluster = createCluster();
     silent = [];
     used = {};
+    nowMs = 0;
     registry = new Registry();
     showClusterFigures({
-      cluster, registry, nodeLosses: { isSilent: (name) => silent.includes(name) }, clock: { now: () => after(100) },
+      cluster, registry, nodeLosses: { isSilent: (name) => silent.includes(name) },
+      savesWaiting: new SavesWaiting({ gameSessions: cluster.gameSessions, clock: { monotonicMs: () => nowMs } }),
       loads: { on: (name) => ({ slots: used[name] ?? 0, cpuMillicores: 0, memoryBytes: 0 }) },
       launchSteps: { secondsOf: (key) => (key.endsWith("/gs-run") ? { scheduling: 0.25, booting: 2 } : {}) },
     });
@@ -73,17 +77,33 @@ describe("The figures of the cluster", () => {
     expect(await shown("joypod_game_node_condition")).to.have.members(['{node="node1",condition="Ready"} 1', '{node="node1",condition="DiskPressure"} 0']);
   });
 
-  it("tell how many last saves wait on each node, and for how long", async () => {
+  /** The status of a session that ended a minute after its launch by the clock of the operator that led then. */
+  const over = (persisted: "True" | "False"): GameSessionStatus => aRunningStatus({
+    phase: "Finished", finishedAt: after(60).toISOString(), conditions: [aCondition("Finished"), aCondition("SavePersisted", { status: persisted })],
+  });
+
+  it("tell how many last saves wait on each node, and for how long by this process's clock, whatever that of the operator was that ended the sessions", async () => {
     node("node1");
     node("node2");
-    const ended = (finishedAfter: number, persisted: "True" | "False"): GameSessionStatus => aRunningStatus({
-      phase: "Finished", finishedAt: after(finishedAfter).toISOString(), conditions: [aCondition("Finished"), aCondition("SavePersisted", { status: persisted })],
-    });
-    session("gs-a", ended(40, "False"));
-    session("gs-b", ended(90, "False"));
-    session("gs-c", ended(10, "True"));
+    session("gs-a", over("False"));
+    nowMs += 50_000;
+    session("gs-b", over("False"));
+    session("gs-c", over("True"));
+    nowMs += 10_000;
     expect(await shown("joypod_saves_waiting")).to.deep.equal(['{node="node1"} 2', '{node="node2"} 0']);
     expect(await shown("joypod_saves_waiting_oldest_seconds")).to.deep.equal(['{node="node1"} 60', '{node="node2"} 0']);
+  });
+
+  it("forget a save that has come, and one whose session is gone", async () => {
+    node("node1");
+    session("gs-a", over("False"));
+    nowMs += 50_000;
+    session("gs-b", over("False"));
+    nowMs += 10_000;
+    cluster.gameSessions.upsert(aGameSession({ metadata: { name: "gs-a", resourceVersion: "2" }, status: over("True") }));
+    expect(await shown("joypod_saves_waiting_oldest_seconds")).to.deep.equal(['{node="node1"} 10']);
+    cluster.gameSessions.clear();
+    expect(await shown("joypod_saves_waiting_oldest_seconds")).to.deep.equal(['{node="node1"} 0']);
   });
 
   it("show single sessions, with the times of their launch, and no more than five hundred", async () => {

@@ -28,9 +28,9 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   const addresses = node ? announcedAddresses(deps.config.announceAddresses, addressesOf(node)) : [];
   const place = { nodeName: status.nodeName, mediaPort: status.ports.media, addresses, operatorPublicKey: deps.tickets.publicKey };
   try {
-    delete draft.status.podIp; // That pod is gone: another session's pod may have its address by now.
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
     deps.cluster.pods.upsert(pod);
+    delete draft.status.podIp; // Of a pod that is gone: another session's pod may have its address by now.
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
     draft.event("Normal", gameSessionEventReasons.podCreated, "Start", `The game's files are on node ${place.nodeName}; the pod is made.`);
   } catch (error) {

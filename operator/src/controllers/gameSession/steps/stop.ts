@@ -10,7 +10,7 @@ import { usageOf } from "../usage.ts";
 import { currentPod, isSavePersisted, mayHavePlayed } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
-/** Records why and when the stop began before anything is deleted, so that an operator that starts anew goes on with the same stop. */
+/** Records why and when the stop began: before anything is deleted, so that an operator that starts anew goes on with the same stop, or once it takes long. */
 export const recordStopping: Step = (context) => {
   if (!context.cause || !needsStoppingNote(context.world)) return "done";
   noteStopping(context, context.cause);
@@ -20,12 +20,16 @@ export const recordStopping: Step = (context) => {
 /** Puts the begin of a stop into the status. */
 export function noteStopping({ world, draft }: Pick<StepContext, "world" | "draft">, cause: StopCause): void {
   const { status } = draft;
-  status.stoppingAt ??= world.now.toISOString();
+  status.stoppingAt ??= stoppingTime(world);
   status.stopReason ??= cause.stopReason;
   if (cause.failure) status.failure ??= cause.failure;
   const message = cause.failure?.message ?? "The session is being stopped.";
   draft.set("Ready", "False", readyReasons.stopping, message);
   draft.event(cause.failure ? "Warning" : "Normal", cause.failure?.reason ?? cause.stopReason, "Stop", message);
+}
+
+function stoppingTime(world: StepContext["world"]): string {
+  return new Date(stoppingSinceOf(world) ?? world.now).toISOString();
 }
 
 /**
@@ -60,7 +64,8 @@ export const awaitGameEnd: Step = ({ world }) => {
 export const awaitSave: Step = ({ world, draft }) => {
   if (!mayHavePlayed(world) || isSavePersisted(world.session)) return "done";
   if (!hasGivenUp(world)) return "wait";
-  const message = "The last save could not be stored in time. It is still on the node, and will be stored as soon as that is possible.";
+  // It stays in the status when the save has come: it says nothing that is not true then.
+  const message = "The last save could not be stored in time. It is kept on the node, and stored as soon as that is possible: condition SavePersisted then says so.";
   draft.status.failure ??= { reason: failureReasons.saveNotStored, message };
   draft.event("Warning", failureReasons.saveNotStored, "Stop", message);
   return "done";
@@ -72,7 +77,7 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   const { status } = draft;
   const pod = currentPod(world);
   const usage = usageOf(session, { pod, node: deps.cluster.nodes.get(pod?.spec?.nodeName ?? "") }, now);
-  status.stoppingAt ??= new Date(stoppingSinceOf(world) ?? now).toISOString();
+  status.stoppingAt ??= stoppingTime(world);
   status.stopReason ??= cause?.stopReason ?? "Failed";
   status.finishedAt = now.toISOString();
   delete status.podIp; // Another session's pod may get it.

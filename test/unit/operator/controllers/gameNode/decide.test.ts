@@ -100,9 +100,10 @@ describe("differenceOf a GameNode and its status", () => {
   const gameNode = aGameNode("node1", { status: current });
   it("is none for the same", () => expect(differenceOf(gameNode, current)).to.equal("none"));
   it("is used when only the count differs", () => expect(differenceOf(gameNode, statusOf(world({ used: 1 }), "keep"))).to.equal("used"));
-  it("is used when only the spec has changed that was seen", () => {
+  it("is minor when the spec has changed that was seen, or what other pods leave", () => {
     const written = aGameNode("node1", { status: { ...current, observedGeneration: (current.observedGeneration ?? 0) - 1 } });
-    expect(differenceOf(written, current)).to.equal("used");
+    expect(differenceOf(written, current)).to.equal("minor");
+    expect(differenceOf(gameNode, statusOf(world({ used: 1, offered: { cpuMillicores: 1_000, memoryBytes: 2 ** 30 } }), "keep"))).to.equal("minor");
   });
   it("is major otherwise", () => {
     expect(differenceOf(gameNode, statusOf(world({ hasHeartbeat: false }), "keep"))).to.equal("major");

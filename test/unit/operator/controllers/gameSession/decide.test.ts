@@ -5,7 +5,7 @@ import type { Stored } from "#kube/object.ts";
 import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
 import { aTerminationReport, aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
 import { unschedulable } from "#operator/sessionPods/podState.ts";
-import { planFor } from "#operator/controllers/gameSession/decide.ts";
+import { planFor, restsOnAbsentPod } from "#operator/controllers/gameSession/decide.ts";
 import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
 
 interface Given {
@@ -172,5 +172,16 @@ describe("planFor", () => {
   ];
   for (const [what, given, reason] of reasons) {
     it(`returns the stop reason of ${what}`, () => expect(planFor(worldOf(given)).cause?.stopReason).to.equal(reason));
+  }
+
+  const absences: [string, Given, boolean][] = [
+    ["the loss of the pod", { status: aRunningStatus() }, true],
+    ["a stop before there is a pod", { spec: stopped, status: aPlacedStatus() }, true],
+    ["a move to another node", { status: aPlacedStatus(), nodeHealth: "Lost" }, true],
+    ["waiting for the files", { status: aPlacedStatus() }, false],
+    ["the creation of the pod", { status: aPlacedStatus({ conditions: contentReady }) }, false],
+  ];
+  for (const [what, given, rests] of absences) {
+    it(`has ${rests ? "to be sure that there is no pod" : "no need to know whether there is a pod"} for ${what}`, () => expect(restsOnAbsentPod(planFor(worldOf(given)))).to.equal(rests));
   }
 });
