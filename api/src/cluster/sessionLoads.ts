@@ -1,5 +1,6 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { finalizers } from "#contracts/crd/names.ts";
 import { addShares, noShare, sessionShare, subtractShares, type NodeShare } from "#contracts/crd/nodeShare.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { CacheReader } from "#kube/cache.ts";
@@ -18,6 +19,7 @@ export class SessionLoads {
   readonly #byNode = new Map<string, Load>();
   readonly #placed = new Map<string, { nodeName: string; share: NodeShare }>();
   readonly #unplaced = new Map<string, NodeShare>();
+  readonly #foreign = new Set<string>();
 
   constructor(gameSessions: CacheReader<GameSession>) {
     for (const session of gameSessions.list()) this.#set(session.metadata.name, session);
@@ -41,12 +43,20 @@ export class SessionLoads {
     return [...this.#unplaced.values()];
   }
 
+  /** How many sessions there are that an admin made by hand. */
+  get foreign(): number {
+    return this.#foreign.size;
+  }
+
   #set(name: string, session: Stored<GameSession> | undefined): void {
     const before = this.#placed.get(name);
     if (before) this.#add(before.nodeName, subtractShares(noShare, before.share), -1);
     this.#placed.delete(name);
     this.#unplaced.delete(name);
+    this.#foreign.delete(name);
+    // A finished session of ours has lost its finalizer too, but then it holds no slot any more.
     if (session === undefined || isFinished(session)) return;
+    if (session.metadata.finalizers?.includes(finalizers.recorder) !== true) this.#foreign.add(name);
     const share = sessionShare(session.spec, noOverhead);
     const nodeName = session.status?.nodeName;
     if (nodeName === undefined) this.#unplaced.set(name, share);

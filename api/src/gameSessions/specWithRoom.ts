@@ -17,7 +17,7 @@ type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
  * requests as for a game of which nothing is known. Throws no_servers when all slots are taken, or no node has the memory or processors.
  */
 export function specWithRoom(cluster: ClusterView, sessions: KnownSessions, advised: GameSessionSpec, unadvised: () => GameSessionSpec): GameSessionSpec {
-  if (sessions.activeSessions >= offeredSlots(cluster.gameNodes.cache.list(), cluster.gameSessions.cache.list())) throw noServers(allTaken);
+  if (sessions.activeSessions >= offeredSlots(cluster.gameNodes.cache.list(), cluster.sessionLoads.foreign)) throw noServers(allTaken);
   const shortage = shortageFor(cluster, sessions, advised);
   if (shortage === undefined) return advised;
   if (!shortage.isTooLarge) throw shortageError(shortage);

@@ -13,15 +13,10 @@ function aNode(slots: number, schedulable = true) {
 }
 
 describe("offeredSlots", () => {
-  it("is the sum over the nodes that take sessions", () => {
-    expect(offeredSlots([], [])).to.equal(0);
-    expect(offeredSlots([aNode(2), aNode(3), aNode(5, false), aGameNode("new")], [])).to.equal(5);
-  });
-
-  it("excludes slots of an admin's own sessions, until they end", () => {
-    const foreign = aGameSession({ metadata: { finalizers: [] }, status: aRunningStatus() });
-    const finished = aGameSession({ metadata: { finalizers: [] }, status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
-    expect(offeredSlots([aNode(3)], [foreign, finished, aGameSession()])).to.equal(2);
+  it("is the sum over the nodes that take sessions, without those of an admin's own sessions", () => {
+    expect(offeredSlots([], 0)).to.equal(0);
+    expect(offeredSlots([aNode(2), aNode(3), aNode(5, false), aGameNode("new")], 0)).to.equal(5);
+    expect(offeredSlots([aNode(3)], 1)).to.equal(2);
   });
 });
 
@@ -73,6 +68,19 @@ describe("SessionLoads", () => {
   let version = 1;
   const aSession = (status?: GameSession["status"]) => aGameSession({
     metadata: { name: "a", resourceVersion: String(++version) }, spec: { resources: { cpuMillicores: 500, memoryBytes: gibibyte, gpuShare: 2 }, saveVolumeBytes: gibibyte }, ...(status ? { status } : {}),
+  });
+
+  it("counts an admin's own sessions, until they end", () => {
+    const cache = new ObjectCache<GameSession>();
+    const foreign = (status: GameSession["status"]) => aGameSession({ metadata: { name: "own", finalizers: [], resourceVersion: String(++version) }, ...(status ? { status } : {}) });
+    cache.upsert(foreign(undefined));
+    cache.upsert(aSession());
+    const loads = new SessionLoads(cache);
+    expect(loads.foreign).to.equal(1);
+    cache.upsert(foreign(aRunningStatus()));
+    expect(loads.foreign).to.equal(1);
+    cache.upsert(foreign(aRunningStatus({ conditions: [aCondition("Finished")] })));
+    expect(loads.foreign).to.equal(0);
   });
 
   it("follows a session from its launch to its end", () => {
