@@ -53,13 +53,13 @@ const rooms = {
     // A program from its start to its end, and what it shows of itself.
     "program.ts", "healthServer.ts", "readEnvironment.ts", "createLogger.ts", "logConsole.ts", "compactHeap.ts", "helperThreads.ts",
     // What its parts share.
-    "backgroundJob.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
+    "backgroundJob.ts", "boundedQueue.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
     // What programs ask of servers: whom they trust, and why they were not reached.
     "authorityFile.ts", "connectionFailure.ts",
   ],
   operator: [
     // Programs, and what puts the controllers together.
-    "main.ts", "networkTest", "drain", "operator.ts",
+    "main.ts", "terms.ts", "networkTest", "drain", "operator.ts",
     // One controller per kind.
     "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
     // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster; and

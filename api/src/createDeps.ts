@@ -20,6 +20,7 @@ import { KnownPartnerKeys } from "./partners/knownPartnerKeys.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./audit/audit.ts";
 import { CatalogCounts } from "./catalog/catalogCounts.ts";
+import { LaunchStore } from "./gameSessions/launchStore.ts";
 import { LaunchTurns } from "./gameSessions/launchTurns.ts";
 import { SaveUploads } from "./saves/saveUploads.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
@@ -44,6 +45,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
   const cluster = connectCluster(config.cluster, logger, metrics.kube);
+  const streamTickets = new StreamTickets(signingKeys, clock);
   const gameSessionEvents = new GameSessionEvents({ postgres, cluster: cluster.cluster, clock, logger, config });
   metrics.gauge("joypod_event_streams", "Open streams of game session events.", () => gameSessionEvents.followers);
   const readiness = createReadiness({
@@ -59,8 +61,9 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     ...cluster,
     maintenance: new MaintenanceWatch({ transport: cluster.kube, releaseNamespace: config.cluster.releaseNamespace, logger }),
     launchTurns: new LaunchTurns(clock),
+    launchStore: new LaunchStore({ config, clock, postgres, cluster: cluster.cluster, streamTickets }),
     streamers: new StreamerClient(),
-    streamTickets: new StreamTickets(signingKeys, clock),
+    streamTickets,
     testResponders: config.connectionTest && new TestResponders(config.connectionTest, clock),
     objectStore,
     readiness,

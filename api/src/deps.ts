@@ -10,6 +10,7 @@ import type { CsrfTokens } from "./auth/csrfTokens.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
 import type { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
+import type { LaunchStore } from "./gameSessions/launchStore.ts";
 import type { LaunchTurns } from "./gameSessions/launchTurns.ts";
 import type { KnownPartnerKeys } from "./partners/knownPartnerKeys.ts";
 import type { KubeTransport } from "#kube/transport.ts";
@@ -66,8 +67,9 @@ export interface Deps {
   gameCacheWriter: GameCacheWriter;
   gameSessionEvents: GameSessionEvents;
   maintenance: MaintenanceWatch;
-  /** Lets launches wait for each other without a connection to the database. */
+  /** Lets a player's launches wait for each other without a connection to the database. */
   launchTurns: LaunchTurns;
+  launchStore: LaunchStore;
   streamers: StreamerClient;
   streamTickets: StreamTickets;
   /** On game nodes, for tests of connections; undefined where this installation has none. */

@@ -21,11 +21,17 @@ export interface LeaderElectorOptions {
   renewDeadlineMs?: number | undefined;
   /** Between a leader's renewals; others look twice as often. 0.9 s unless given. */
   retryPeriodMs?: number | undefined;
-  /** Called once when leadership is lost without stop(): the process must end at once, as its writes may be late. */
+  /** Called once when leadership is lost without stop(): nothing may be written from then on, as it may be late. */
   onLost: (reason: string) => void;
   logger?: Logger | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
+}
+
+/** How long a request may take, and what ends it sooner. */
+interface RequestCall {
+  deadlineMs: number;
+  signal: AbortSignal;
 }
 
 /** So many requests that hang, one after the other, fit into the renew deadline. */
@@ -50,7 +56,10 @@ export class LeaderElector {
   #observed: { lease: Stored<Lease>; sinceMs: number } | undefined;
   #renewedMs = 0;
   #isLeader = false;
+  /** Whether the lease may be this process's: it has claimed it, and has not heard that it is another's. */
+  #mayHold = false;
   #running: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options;
@@ -83,13 +92,18 @@ export class LeaderElector {
     await this.#elected.promise;
   }
 
-  /** Stops, and gives the lease up when it is held, so that another leads within a retry period. */
+  /** Stops, and gives the lease up when it is held, so that another leads within a retry period. Stopping twice is stopping once. */
   async stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    await this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#stopping.abort();
     this.#elected.promise.catch(() => undefined);
     this.#elected.reject(new Error("Leader election was stopped before it was won."));
     await this.#running;
-    if (this.#isLeader) await this.#release();
+    if (this.#mayHold) await this.#release();
     this.#isLeader = false;
   }
 
@@ -97,20 +111,22 @@ export class LeaderElector {
     const { signal } = this.#stopping;
     for (;;) {
       await this.#tryOnce(signal);
-      if (this.#isLeader && !this.#isStopping()) {
-        const reason = this.#whyLost();
-        if (reason !== undefined) {
-          this.#lose(reason);
-          return;
-        }
-      }
+      if (this.#hasLost()) return;
       if (!await slept(this.#clock, this.#isLeader ? this.#retryPeriodMs : this.#lookAgainInMs(), signal)) return;
+      // Another may lead since this process was frozen: it must not go on for as long as its next request takes.
+      if (this.#isLeader && this.#clock.monotonicMs() - this.#renewedMs >= this.#leaseDurationMs && this.#hasLost()) return;
     }
+  }
+
+  #hasLost(): boolean {
+    const reason = this.#isLeader && !this.#stopping.signal.aborted ? this.#whyLost() : undefined;
+    if (reason !== undefined) this.#lose(reason);
+    return reason !== undefined;
   }
 
   #whyLost(): string | undefined {
     if (!this.isLeader) return "The lease could not be renewed in time.";
-    if (this.#observed?.lease.spec?.holderIdentity !== this.identity) return "The lease was taken by another process, or deleted.";
+    if (this.#observed === undefined || !this.#isOurs(this.#observed.lease)) return "The lease was taken by another process, or deleted.";
     return undefined;
   }
 
@@ -143,27 +159,40 @@ export class LeaderElector {
   }
 
   /** The lease as written, or undefined when another holds it or was quicker. */
-  async #takeOrRenew(call: { deadlineMs: number; signal: AbortSignal }): Promise<Stored<Lease> | undefined> {
+  async #takeOrRenew(call: RequestCall): Promise<Stored<Lease> | undefined> {
     const { namespace, name } = this.#options;
     try {
       // A leader writes on what it wrote last and reads again only after a conflict: one request per renewal.
       const current = this.#isLeader && this.#observed ? this.#observed.lease : await this.#client.find({ namespace, name }, call);
-      if (!current) return await this.#client.create({ metadata: { namespace, name }, spec: this.#claim(undefined) }, call);
+      if (!current) {
+        return await this.#write(call, (claim) => this.#client.create({ metadata: { namespace, name }, spec: this.#claim(undefined) }, claim));
+      }
       this.#observe(current);
+      this.#mayHold = this.#isOurs(current);
       if (this.#isHeldByAnother(current)) return undefined;
-      return await this.#client.replace({ ...current, spec: this.#claim(current) }, call);
+      return await this.#write(call, (claim) => this.#client.replace({ ...current, spec: this.#claim(current) }, claim));
     } catch (error) {
       if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
       const current = await this.#client.find({ namespace, name }, call);
+      this.#mayHold = current !== undefined && this.#isOurs(current);
       if (current) this.#observe(current);
       else this.#observed = undefined;
       return undefined;
     }
   }
 
+  /**
+   * A first claim is heard to its end also when this process stops meanwhile: it would else come true later, with nobody to give the lease up. A renewal need not be: it
+   * and the release are bound to one version, and whichever comes first excludes the other.
+   */
+  #write<T>({ deadlineMs, signal }: RequestCall, write: (call: Partial<RequestCall>) => Promise<T>): Promise<T> {
+    this.#mayHold = true;
+    return write(this.#isLeader ? { deadlineMs, signal } : { deadlineMs });
+  }
+
   #claim(current: Stored<Lease> | undefined): NonNullable<Lease["spec"]> {
     const now = toApiMicroTime(this.#clock.now());
-    const isOurs = current?.spec?.holderIdentity === this.identity;
+    const isOurs = current !== undefined && this.#isOurs(current);
     const transitions = current?.spec?.leaseTransitions ?? 0;
     return {
       ...current?.spec,
@@ -178,6 +207,10 @@ export class LeaderElector {
   #observe(lease: Stored<Lease>): void {
     if (this.#observed?.lease.metadata.resourceVersion === lease.metadata.resourceVersion) return;
     this.#observed = { lease, sinceMs: this.#clock.monotonicMs() };
+  }
+
+  #isOurs({ spec }: Lease): boolean {
+    return spec?.holderIdentity === this.identity;
   }
 
   #isHeldByAnother(lease: Stored<Lease>): boolean {
@@ -203,26 +236,35 @@ export class LeaderElector {
     return durationMs - (this.#clock.monotonicMs() - sinceMs);
   }
 
-  #isStopping(): boolean {
-    return this.#stopping.signal.aborted;
-  }
-
   #lose(reason: string): void {
     this.#isLeader = false;
+    this.#mayHold = false;
     this.#logger.error({ reason }, "Leadership is lost.");
     this.#options.onLost(reason);
   }
 
   async #release(): Promise<void> {
-    const lease = this.#observed?.lease;
-    if (!lease) return;
-    // An empty holder may be taken at once; a duration of 1 s is the least the API allows.
-    const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
-    try {
-      await this.#client.replace({ ...lease, spec }, { deadlineMs: this.#renewDeadlineMs });
-      this.#logger.info({}, "The lease is released.");
-    } catch (error) {
-      this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");
+    const endsAtMs = this.#clock.monotonicMs() + this.#renewDeadlineMs;
+    for (let triesLeft = requestsWithinDeadline; triesLeft > 0; triesLeft--) {
+      try {
+        // A request that hangs leaves time for another one.
+        await this.#tryRelease(() => ({ deadlineMs: Math.max(1, Math.min(this.#renewDeadlineMs / requestsWithinDeadline, endsAtMs - this.#clock.monotonicMs())) }));
+        return;
+      } catch (error) {
+        // A renewal that was under way at the stop may have been carried out, unheard: then there is a later version to write on.
+        this.#observed = undefined;
+        if (triesLeft === 1) this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");
+      }
     }
+  }
+
+  async #tryRelease(call: () => { deadlineMs: number }): Promise<void> {
+    const { namespace, name } = this.#options;
+    const known = this.#observed?.lease;
+    const lease = known !== undefined && this.#isOurs(known) ? known : await this.#client.find({ namespace, name }, call());
+    if (lease === undefined || !this.#isOurs(lease)) return;
+    // An empty holder may be taken at once; a duration of 1 s is the least the API allows.
+    await this.#client.replace({ ...lease, spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 } }, call());
+    this.#logger.info({}, "The lease is released.");
   }
 }

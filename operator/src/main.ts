@@ -5,11 +5,11 @@ import { createLogger } from "#runtime/createLogger.ts";
 import { HealthServer } from "#runtime/healthServer.ts";
 import { logConsole } from "#runtime/logConsole.ts";
 import { orExit, runProgram } from "#runtime/program.ts";
-import { LeaderElector } from "#kube/leaderElector.ts";
 import { KubeMetrics, showLeader } from "#kube/metrics.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { readConfig } from "./config.ts";
 import { Operator } from "./operator.ts";
+import { Terms } from "./terms.ts";
 
 const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "operator", level: config.logLevel });
@@ -17,32 +17,28 @@ logConsole(logger);
 const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 const kubeMetrics = new KubeMetrics(registry);
-const transport = KubeTransport.fromDefault({ userAgent: "joypod-operator", metrics: kubeMetrics.requests });
-const operator = new Operator({ transport, config, clock: systemClock, logger, registry, kubeMetrics });
-const health = new HealthServer({ registry, unreadyBecause: () => operator.unreadyBecause() });
+const connect = (): KubeTransport => KubeTransport.fromDefault({ userAgent: "joypod-operator", metrics: kubeMetrics.requests });
 // A connection of its own: a renewal must not be sent on one that died while it was idle.
-const leaseTransport = KubeTransport.fromDefault({ userAgent: "joypod-operator", metrics: kubeMetrics.requests });
-const elector = new LeaderElector({
-  transport: leaseTransport, logger, ...config.leaderLease,
-  // Writes of a leader that is none any more could undo those of the next: nothing may be sent after this.
-  onLost: () => process.exit(1),
+const leaseTransport = connect();
+const terms = new Terms({
+  connect, logger, election: { transport: leaseTransport, logger, ...config.leaderLease },
+  createOperator: (transport, own) => new Operator({ transport, config, clock: systemClock, logger, registry: own, kubeMetrics }),
 });
-showLeader(registry, "operator", () => elector.isLeader);
+const health = new HealthServer({
+  registry: { contentType: registry.contentType, metrics: () => Registry.merge([registry, terms.registry]).metrics() },
+  unreadyBecause: () => terms.unreadyBecause(),
+});
+showLeader(registry, "operator", () => terms.isLeader);
 
 async function start(stopping: AbortSignal): Promise<void> {
   const port = await health.start(config.httpPort);
   logger.info({ port, sessionsNamespace: config.sessionsNamespace }, "The operator starts.");
-  await operator.watch(stopping);
-  compactHeap();
-  await elector.start();
-  await operator.lead(stopping);
-  logger.info({}, "The operator is at work.");
+  await terms.run(stopping, compactHeap);
 }
 
 async function stop(): Promise<void> {
-  await operator.stop();
-  await elector.stop();
-  await Promise.all([transport.close(), leaseTransport.close()]);
+  await terms.stop();
+  await leaseTransport.close();
   await health.stop();
 }
 

@@ -5,7 +5,7 @@ import type { Registry } from "prom-client";
 
 /** What the health server shows. */
 export interface HealthServerOptions {
-  registry: Registry;
+  registry: Pick<Registry, "metrics" | "contentType">;
   /** Returns why the program is not ready, and undefined when it is. Absent where Kubernetes asks the program elsewhere. */
   unreadyBecause?: () => string | undefined;
 }

@@ -15,7 +15,7 @@ def before_call(context, case, kwargs):
     case.headers = {**(case.headers or {}), "X-Forwarded-For": address}
 
 
-@schemathesis.serializer("application/gzip", "application/x-gzip", "application/sdp")
+@schemathesis.serializer("application/gzip", "application/x-gzip", "application/sdp", "image/png", "image/jpeg", "image/webp", "image/avif")
 def as_it_is(context, value):
-    """Bodies that no schema describes are sent as they are generated."""
+    """Bodies that are neither JSON nor a form are sent as they are generated."""
     return value if isinstance(value, bytes) else str(value).encode()

@@ -16,6 +16,8 @@ import { authSessionIdOf, createSid } from "./tokens.ts";
 const cacheSeconds = 60;
 /** For so much longer it is kept, to be believed while the database is unavailable; for as long each process remembers it, should Redis be unavailable, too. */
 const outageSeconds = 3600;
+/** Long enough for a connection to Redis that is taken to be dead after three timeouts, and made anew. */
+const laterLooks = { count: 8, pauseMs: 250 };
 /** Sign-ins that one process remembers, the ones used last. */
 const rememberedMax = 10_000;
 /** This process remembers the sign-outs it made for longer than the cache can call them active. */
@@ -113,9 +115,11 @@ export class AuthSessions {
       this.#remember(id, cached);
       return this.#admission(cached, counted.outcomes);
     }
-    const ask = (): Promise<number | undefined> => updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.());
+    let asked: Promise<number | undefined> | undefined;
+    const ask = (): Promise<number | undefined> => asked ??= updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.());
     const known = isCached ? cached : this.#remembered(id);
-    const startedAt = known === undefined ? await ask() : await this.#databaseOutages.orElse(ask, () => known);
+    const mayBeKnown = known !== undefined || counted.gate === redisUnavailable;
+    const startedAt = mayBeKnown ? await this.#databaseOutages.orElse(ask, async () => known ?? await this.#lookAgain(gate.key, ask)) : await ask();
     if (startedAt === undefined) {
       this.#admittedHere.delete(id);
       return undefined;
@@ -130,6 +134,23 @@ export class AuthSessions {
     if (again.gate === revoked) return undefined;
     if (isCounted) return this.#admission(startedAt, counted.outcomes);
     return this.#admission(startedAt, again.gate === redisUnavailable ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
+  }
+
+  /**
+   * Redis was too slow, or without a connection, for a sign-in that this process has not seen before; with the database unavailable it alone knows it. Returns what it says when
+   * it is asked again, or else what the database says after all.
+   */
+  async #lookAgain(key: string, ask: () => Promise<number | undefined>): Promise<number | undefined> {
+    for (let look = 0; look < laterLooks.count; look++) {
+      try {
+        const value = await this.#redis.get(key);
+        if (value === null) return await ask();
+        return value === revoked ? undefined : Number(value);
+      } catch {
+        await this.#clock.sleep(laterLooks.pauseMs);
+      }
+    }
+    return ask();
   }
 
   #remember(id: string, startedAt: number): void {

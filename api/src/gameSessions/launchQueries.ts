@@ -45,65 +45,83 @@ export interface NewGameSession {
   spec: GameSessionSpec;
 }
 
-/**
- * Returns what decides about a launch; undefined when the catalogue has no such game. With `holdGame` a share lock holds back a new version
- * and a deletion until the session, which pins this version, is stored.
- */
-export async function findLaunchContext(db: Queryable, slug: string, userId: string, { holdGame = false } = {}): Promise<LaunchContext | undefined> {
-  const { rows } = await db.query<LaunchContext>({
-    name: holdGame ? "launch-world" : "launch-check",
-    text: `
-      SELECT now() AS now, g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
-        g.network, g.save_limit_mb AS "saveLimitMb",
-        json_build_object('memoryMb', g.memory_mb, 'cpuMillicores', g.cpu_millicores, 'gpuShare', g.gpu_share,
-          'pictureWidth', g.picture_width, 'pictureHeight', g.picture_height) AS "declared",
-        json_build_object('cpuMillicores', g.profile_cpu_millicores, 'peakMemoryMb', g.profile_peak_memory_mb,
-          'highestMemoryMb', g.profile_highest_memory_mb, 'memoryFloorMb', g.profile_memory_floor_mb) AS "profile",
-        (SELECT stream_quality FROM users WHERE id = $2) AS "keptQuality",
-        (SELECT id FROM game_sessions WHERE user_id = $2 AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
-        (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions",
-        (SELECT coalesce(json_agg(json_build_object('id', n.id, 'resources', n.spec -> 'resources', 'saveVolumeBytes', n.spec -> 'saveVolumeBytes')), '[]')
-          FROM (SELECT id, spec FROM game_sessions WHERE cr_created_at IS NULL AND status = 'starting' ORDER BY started_at DESC LIMIT 100) n) AS "unseenSessions",
-        (SELECT coalesce(json_agg(json_build_object(
-            'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
-            'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL),
-            'isUnreadable', EXISTS (SELECT FROM save_versions u WHERE u.slot_id = s.id AND u.object_key = s.object_key AND u.unreadable_at IS NOT NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
-          FROM save_slots s WHERE s.user_id = $2 AND s.game_id = g.id) AS "slots"
-      FROM games g JOIN game_versions v ON v.id = g.current_version_id
-      WHERE g.slug = $1 AND g.status = 'active' AND g.deleted_at IS NULL
-      ${holdGame ? "FOR SHARE OF g" : ""}`,
-    values: [slug, userId],
-  });
-  return rows[0];
-}
+/** What one launch reads, beside what is the same for all of them. */
+type FoundGame = Omit<LaunchContext, keyof FoundForAll> & { number: number };
+type FoundForAll = Pick<LaunchContext, "now" | "activeSessions" | "unseenSessions">;
 
 /**
- * Stores the session and its slot, when that is new, and counts the launch; the session owns the slot from then on. Returns false when the
- * user has an active session after all, or when a session owns the slot, or somebody has moved it since it was read.
+ * Returns what decides about each launch, in their order; undefined for a game that the catalogue does not have. `isToStore`: a share lock holds back new versions
+ * and deletions until the sessions, which pin these versions, are stored. Only then it is told which sessions the cluster may not have yet: it is the larger
+ * part of the work, and without it a check merely lets a launch pass that is refused when it is to be stored.
  */
-export async function insertGameSession(transaction: Queryable, session: NewGameSession): Promise<boolean> {
+export async function findLaunchContexts(
+  db: Queryable, asked: readonly { userId: string; launch: { gameSlug: string } }[], { isToStore = false } = {},
+): Promise<(LaunchContext | undefined)[]> {
+  const { rows: [row] } = await db.query<FoundForAll & { games: FoundGame[] }>({
+    name: isToStore ? "launch-world" : "launch-check",
+    text: `
+      WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (slug, user_id, number)),
+      found AS (
+        SELECT a.number, g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
+          g.network, g.save_limit_mb AS "saveLimitMb",
+          json_build_object('memoryMb', g.memory_mb, 'cpuMillicores', g.cpu_millicores, 'gpuShare', g.gpu_share,
+            'pictureWidth', g.picture_width, 'pictureHeight', g.picture_height) AS "declared",
+          json_build_object('cpuMillicores', g.profile_cpu_millicores, 'peakMemoryMb', g.profile_peak_memory_mb,
+            'highestMemoryMb', g.profile_highest_memory_mb, 'memoryFloorMb', g.profile_memory_floor_mb) AS "profile",
+          (SELECT stream_quality FROM users WHERE id = a.user_id) AS "keptQuality",
+          (SELECT id FROM game_sessions WHERE user_id = a.user_id AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
+          (SELECT coalesce(json_agg(json_build_object(
+              'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
+              'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL),
+              'isUnreadable', EXISTS (SELECT FROM save_versions u WHERE u.slot_id = s.id AND u.object_key = s.object_key AND u.unreadable_at IS NOT NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
+            FROM save_slots s WHERE s.user_id = a.user_id AND s.game_id = g.id) AS "slots"
+        FROM asked a JOIN games g ON g.slug = a.slug JOIN game_versions v ON v.id = g.current_version_id
+        WHERE g.status = 'active' AND g.deleted_at IS NULL
+        ${isToStore ? "ORDER BY g.id FOR SHARE OF g" : ""}
+      )
+      SELECT now() AS now, (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions", ${isToStore ? unseenSessions : "'[]'::json"} AS "unseenSessions",
+        (SELECT coalesce(json_agg(found), '[]') FROM found) AS games`,
+    values: [asked.map(({ launch }) => launch.gameSlug), asked.map(({ userId }) => userId)],
+  });
+  if (row === undefined) throw new Error("The database returned nothing about launches.");
+  const { games, ...forAll } = row;
+  const byNumber = new Map(games.map(({ number, ...game }) => [number, { ...game, ...forAll }]));
+  return asked.map((_, index) => byNumber.get(index + 1));
+}
+
+const unseenSessions = `
+  (SELECT coalesce(json_agg(json_build_object('id', n.id, 'resources', n.spec -> 'resources', 'saveVolumeBytes', n.spec -> 'saveVolumeBytes')), '[]')
+    FROM (SELECT id, spec FROM game_sessions WHERE cr_created_at IS NULL AND status = 'starting' ORDER BY started_at DESC LIMIT 100) n)`;
+
+/**
+ * Stores sessions of different players with their slots, when those are new, and counts the launches; each session owns its slot from then on. Returns false, for a transaction that
+ * is to be rolled back, when a user has an active session after all, or when a session owns a slot, or somebody has moved it since it was read.
+ */
+export async function insertGameSessions(transaction: Queryable, sessions: readonly NewGameSession[]): Promise<boolean> {
   const { rowCount } = await transaction.query({
     name: "insert-game-session",
     text: `
-      WITH new_slot AS (
+      WITH launched AS (
+        SELECT * FROM jsonb_to_recordset($1::jsonb)
+          AS l ("id" text, "userId" text, "gameId" text, "versionId" text, "slotId" text, "newSlotNumber" smallint, "spec" jsonb)
+      ), new_slots AS (
         INSERT INTO save_slots (id, user_id, game_id, number, label)
-        SELECT $5, $2, $3, $7::smallint, 'New playthrough' WHERE $7 IS NOT NULL
-      ), known_slot AS (
-        SELECT id FROM save_slots WHERE id = $5 AND generation = ($6::jsonb -> 'saveSlot' ->> 'generation')::int FOR KEY SHARE
-      ), launch_day AS (
-        INSERT INTO game_launch_days (game_id, day, launches) VALUES ($3, (now() AT TIME ZONE 'UTC')::date, 1)
-        ON CONFLICT (game_id, day) DO UPDATE SET launches = game_launch_days.launches + 1
+        SELECT "slotId", "userId", "gameId", "newSlotNumber", 'New playthrough' FROM launched WHERE "newSlotNumber" IS NOT NULL
+      ), known_slots AS (
+        SELECT s.id FROM save_slots s JOIN launched l ON l."slotId" = s.id
+        WHERE s.generation = (l.spec -> 'saveSlot' ->> 'generation')::int FOR KEY SHARE OF s
+      ), launch_days AS (
+        INSERT INTO game_launch_days (game_id, day, launches)
+        SELECT "gameId", (now() AT TIME ZONE 'UTC')::date, count(*) FROM launched GROUP BY "gameId" ORDER BY "gameId"
+        ON CONFLICT (game_id, day) DO UPDATE SET launches = game_launch_days.launches + excluded.launches
       )
       INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds)
-      SELECT $1, $1, $2, $3, $4, $5, $6::jsonb, ($6::jsonb ->> 'idleTimeoutSeconds')::int
-      WHERE $7 IS NOT NULL OR EXISTS (SELECT FROM known_slot)
+      SELECT id, id, "userId", "gameId", "versionId", "slotId", spec, (spec ->> 'idleTimeoutSeconds')::int FROM launched
+      WHERE "newSlotNumber" IS NOT NULL OR "slotId" IN (SELECT id FROM known_slots)
       ON CONFLICT DO NOTHING`,
-    values: [
-      session.id, session.userId, session.gameId, session.versionId, session.slotId, JSON.stringify(session.spec),
-      session.newSlotNumber ?? null,
-    ],
+    values: [JSON.stringify(sessions)],
   });
-  return rowCount === 1;
+  return rowCount === sessions.length;
 }
 
 /** Whether the user has a session that has not ended. */

@@ -1,20 +1,25 @@
 import type { Clock } from "#runtime/clock.ts";
 import { orAborted, withDeadline } from "#runtime/deadline.ts";
+import { BoundedQueue } from "#runtime/boundedQueue.ts";
 import { unavailable } from "../errors.ts";
 
-/** How long a launch waits for those before it. */
-const patienceMs = 15_000;
-/** Launches that wait at the same time in one process; further ones are refused. */
-const waitingMax = 10_000;
+/** How long a launch waits for those before it: as long as a page waits, which then asks again under the same key. */
+export const launchPatienceMs = 15_000;
+/** Launches that wait for the same reason at the same time in one process; further ones are refused. */
+export const waitingLaunchesMax = 10_000;
+
+/** So many are stored and get their object at once: more would have each of them wait for the API server for longer than one is given. */
+const launchesAtOnce = 50;
 
 /**
- * Lets launches wait for each other here, where that costs no connection to the database: those of one player, so that all but the first find
- * the first one's session, and all that are about to be stored, so that one of them and not ten wait for the other processes'.
+ * Lets launches wait here, where that costs no connection to the database: those of one player for each other, so that all but the first find the first
+ * one's session, and all for a place among those that go on.
  */
 export class LaunchTurns {
   readonly #clock: Clock;
-  /** By player, and undefined for all: what the next one waits for, and is told. */
-  readonly #last = new Map<string | undefined, Promise<unknown>>();
+  /** By player: what the next one waits for, and is told. */
+  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #places = new BoundedQueue({ concurrency: launchesAtOnce, waitingMax: waitingLaunchesMax, deadlineMs: launchPatienceMs, tooMany: tooManyLaunches });
   #waiting = 0;
 
   constructor(clock: Clock) {
@@ -25,22 +30,13 @@ export class LaunchTurns {
    * Runs `work` when the player's launches before it have ended, with the result of the last of those that it waited for and that had one. Throws
    * unavailable when that takes too long, or too many wait.
    */
-  ofPlayer<T>(userId: string, work: (before: T | undefined) => Promise<T>): Promise<T> {
-    return this.#inTurn(userId, work);
-  }
-
-  /** Runs `work`, which stores a session, when all before it have ended. Throws as ofPlayer does. */
-  toStore<T>(work: () => Promise<T>): Promise<T> {
-    return this.#inTurn(undefined, work);
-  }
-
-  async #inTurn<T>(key: string | undefined, work: (before: T | undefined) => Promise<T>): Promise<T> {
-    // All works of one key return the same.
-    const previous = this.#last.get(key) as Promise<T | undefined> | undefined;
+  async ofPlayer<T>(userId: string, work: (before: T | undefined) => Promise<T>): Promise<T> {
+    // All works return the same.
+    const previous = this.#last.get(userId) as Promise<T | undefined> | undefined;
     const ended = Promise.withResolvers<T | undefined>();
     // Who gives up waiting must not let the next one past those before.
     const last = Promise.all([previous, ended.promise]).then(([before, own]) => own ?? before);
-    this.#last.set(key, last);
+    this.#last.set(userId, last);
     try {
       const result = await work(previous === undefined ? undefined : await this.#wait(previous));
       ended.resolve(result);
@@ -48,18 +44,23 @@ export class LaunchTurns {
     } finally {
       ended.resolve(undefined);
       void last.then(() => {
-        if (this.#last.get(key) === last) this.#last.delete(key);
+        if (this.#last.get(userId) === last) this.#last.delete(userId);
       });
     }
   }
 
+  /** Runs `work`, which stores a session and makes its object, when few enough others do. Throws as ofPlayer does. */
+  inPlace<T>(work: () => Promise<T>): Promise<T> {
+    return this.#places.run(work);
+  }
+
   async #wait<T>(previous: Promise<T>): Promise<T> {
-    if (this.#waiting >= waitingMax) throw tooMany();
+    if (this.#waiting >= waitingLaunchesMax) throw tooManyLaunches();
     this.#waiting++;
     try {
-      const deadline = { clock: this.#clock, ms: patienceMs, what: "Waiting for other launches" };
+      const deadline = { clock: this.#clock, ms: launchPatienceMs, what: "Waiting for other launches" };
       return await withDeadline(deadline, (signal) => orAborted(previous, signal)).catch((cause: unknown) => {
-        throw tooMany(cause);
+        throw tooManyLaunches(cause);
       });
     } finally {
       this.#waiting--;
@@ -67,6 +68,7 @@ export class LaunchTurns {
   }
 }
 
-function tooMany(cause?: unknown): Error {
+/** What a launch throws that would wait for longer, or with more. */
+export function tooManyLaunches(cause?: unknown): Error {
   return unavailable("Very many players launch games just now: try again in a moment.", cause);
 }

@@ -12,6 +12,7 @@ import { expectErrorResponse } from "../../support/http/apiClient.ts";
 import { EventReader } from "../../support/http/eventReader.ts";
 import { startReplica, stopReplica } from "../../support/http/replica.ts";
 import { FakeStreamer } from "../../support/session/fakeStreamer.ts";
+import { TcpRelay } from "../../support/stores/tcpRelay.ts";
 import { freezeDatabase } from "../../support/stores/postgres.ts";
 
 const podIp = "127.77.0.9";
@@ -120,6 +121,28 @@ describe("a session that is played", function () {
       expect(row.expiresAt?.toISOString()).to.equal(expiresAt);
     } finally {
       await stopReplica(cutOff);
+    }
+  });
+
+  it("is known to a replica that it is new to, though Redis hangs for a moment while the database does", async () => {
+    const { api, player } = fixture;
+    const id = await fixture.running();
+    await player.get("/api/game/sessions");
+    const relay = await TcpRelay.start(api.deps.config.redis.url);
+    const cold = await startReplica(api, { env: { REDIS_URL: `redis://${relay.host}${new URL(api.deps.config.redis.url).pathname}`, REDIS_TIMEOUT_MS: "200" } });
+    const thaw = freezeDatabase(api.database);
+    try {
+      const page = api.anonymous(cold);
+      for (const [name, value] of player.cookies) page.cookies.set(name, value);
+      relay.stall();
+      const kept = await page.post("/api/game/keepalive", { sessionId: id });
+      expect(kept.status, kept.text).to.equal(200);
+      // Nobody has signed in as this one.
+      expectErrorResponse(await api.anonymous(cold).post("/api/game/keepalive", { sessionId: id }), 401, "unauthorized");
+    } finally {
+      thaw();
+      await stopReplica(cold);
+      await relay.stop();
     }
   });
 

@@ -96,17 +96,25 @@ describe("SQL statements per request", function () {
     expect(await log.during(() => player.post("/api/game/stop", { sessionId }))).to.deep.equal(["begin-stop", "find-game-session"]);
   });
 
-  it("take the lock of all launches for those that are stored, and for no other: 200 players launch eight times each at once", async () => {
+  it("take the lock of all launches once for many that are stored, and never for others: 200 players launch eight times each at once", async () => {
     await fixture.addNode(200);
     const players: ApiClient[] = [];
     while (players.length < 200) players.push(...await Promise.all(Array.from({ length: 20 }, signedIn)));
     await eventually(() => replica.deps.cluster.gameNodes.cache.list().reduce((sum, { status }) => sum + (status?.capacity?.slots ?? 0), 0) >= 300);
-    const statuses = players.map((): number[] => []);
-    const statements = await log.during(() => Promise.all(players.flatMap((one, index) => Array.from({ length: 8 }, async () => {
-      const { status } = await one.post("/api/game/launch", { gameSlug: game.slug });
-      statuses[index]?.push(status);
-    }))));
-    for (const each of statuses) expect(each.toSorted((a, b) => a - b)).to.deep.equal([202, 409, 409, 409, 409, 409, 409, 409]);
-    expect(statements.filter((statement) => statement.includes("advisory_xact_lock"))).to.have.length(200);
+    const launchAll = async (each: number): Promise<{ statuses: number[][]; locks: number; stored: number }> => {
+      const statuses = players.map((): number[] => []);
+      const statements = await log.during(() => Promise.all(players.flatMap((one, index) => Array.from({ length: each }, async () => {
+        const { status } = await one.post("/api/game/launch", { gameSlug: game.slug });
+        statuses[index]?.push(status);
+      }))));
+      const count = (part: string): number => statements.filter((statement) => statement.includes(part)).length;
+      return { statuses, locks: count("advisory_xact_lock"), stored: count("insert-game-session") };
+    };
+    const first = await launchAll(8);
+    for (const each of first.statuses) expect(each.toSorted((a, b) => a - b)).to.deep.equal([202, 409, 409, 409, 409, 409, 409, 409]);
+    expect(first.locks).to.equal(first.stored).and.be.within(4, 150);
+    const second = await launchAll(1);
+    expect(second.statuses).to.deep.equal(players.map(() => [409]));
+    expect([second.locks, second.stored]).to.deep.equal([0, 0]);
   });
 });

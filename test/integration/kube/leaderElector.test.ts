@@ -5,7 +5,7 @@ import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const times = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 200 };
@@ -54,6 +54,80 @@ describe("LeaderElector", () => {
     expect(performance.now() - startedMs, "a released lease is not waited for").to.be.lessThan(times.leaseDurationMs);
     expect([leader.isLeader, follower.isLeader]).to.deep.equal([false, true]);
     expect(losses, "stopping is not losing").to.deep.equal([]);
+  });
+
+  describe("that stops", () => {
+    let api: FaultyApi;
+    const isWrite = ({ method }: SeenRequest): boolean => method === "PUT" || method === "POST";
+    const holder = async (): Promise<string | undefined> => (await client.get({ name: "leader", namespace })).spec?.holderIdentity;
+
+    beforeEach(async () => {
+      api = await FaultyApi.start(server);
+    });
+    afterEach(() => api.stop());
+
+    it("gives its lease up though a renewal is under way, and was carried out", async () => {
+      const a = anElector("a", { transport: api.transport() });
+      await a.start();
+      await api.holdResponseOnce(isWrite).carriedOut;
+      await a.stop();
+      expect(await holder()).to.equal("");
+    });
+
+    it("gives a lease up that it was about to take", async () => {
+      const claim = api.holdResponseOnce(isWrite);
+      const a = anElector("a", { transport: api.transport() });
+      const elected = a.start().catch(() => "stopped");
+      await claim.carriedOut;
+      await a.stop();
+      expect([await elected, await holder()]).to.deep.equal(["stopped", ""]);
+    });
+
+    // No renewal comes before the stop: the next write is the one that gives the lease up.
+    const rarely = { retryPeriodMs: 1900 };
+
+    it("gives its lease up by a second request where the first one hangs", async () => {
+      const a = anElector("a", { transport: api.transport(), ...rarely });
+      await a.start();
+      const { arrived, release } = api.holdOnce(isWrite);
+      await Promise.all([a.stop(), arrived]);
+      expect(await holder()).to.equal("");
+      release();
+    });
+
+    it("finds that it has given its lease up where it was not told so", async () => {
+      const a = anElector("a", { transport: api.transport(), ...rarely });
+      await a.start();
+      const { carriedOut } = api.holdResponseOnce(isWrite);
+      const stoppedMs = performance.now();
+      await Promise.all([a.stop(), carriedOut]);
+      expect(performance.now() - stoppedMs).to.be.below(times.renewDeadlineMs);
+      expect(await holder()).to.equal("");
+    });
+  });
+
+  it("loses at once when it wakes after another may have taken its lease, without asking first", async () => {
+    const api = await FaultyApi.start(server);
+    let isToFreeze = false;
+    let frozenMs = 0;
+    let requests = 0;
+    const clock: Clock = {
+      ...systemClock,
+      monotonicMs: () => systemClock.monotonicMs() + frozenMs,
+      sleep: (ms, signal) => {
+        if (isToFreeze) [frozenMs, requests] = [times.leaseDurationMs, api.requests.length];
+        return systemClock.sleep(ms, signal);
+      },
+    };
+    try {
+      const a = anElector("a", { transport: api.transport(), clock });
+      await a.start();
+      isToFreeze = true;
+      await eventually(() => losses.length === 1);
+      expect([api.requests.length, a.isLeader]).to.deep.equal([requests, false]);
+    } finally {
+      await api.stop();
+    }
   });
 
   it("renews its lease, and keeps others out for as long", async () => {

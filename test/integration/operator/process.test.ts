@@ -1,11 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { leases } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
@@ -32,11 +36,11 @@ describe("The operator's process", function () {
     await fixture.clear();
   });
 
-  async function start(identity: string): Promise<Running> {
+  async function start(identity: string, kubeconfigPath = fixture.kubeconfigPath): Promise<Running> {
     const port = await freePort();
     const child = spawn(process.execPath, ["operator/src/main.ts"], {
       cwd: repositoryRoot,
-      env: { PATH: process.env.PATH, ...fixture.environment, KUBECONFIG: fixture.kubeconfigPath, HTTP_PORT: String(port), POD_NAME: identity, LEASE_SECONDS: "4" },
+      env: { PATH: process.env.PATH, ...fixture.environment, KUBECONFIG: kubeconfigPath, HTTP_PORT: String(port), POD_NAME: identity, LEASE_SECONDS: "4" },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let log = "";
@@ -46,6 +50,12 @@ describe("The operator's process", function () {
     await eventually(async () => (await fetch(`${running.url}/readyz`)).status === 200, { what: `${identity} to be ready`, timeoutMs: 30_000 })
       .catch((cause: unknown) => { throw new Error(`${identity} did not become ready:\n${log}`, { cause }); });
     return running;
+  }
+
+  function kubeconfigOf(api: FaultyApi): string {
+    const path = join(mkdtempSync(join(tmpdir(), "joypod-operator-")), "kubeconfig");
+    writeFileSync(path, api.kubeconfig());
+    return path;
   }
 
   async function holder(): Promise<string | undefined> {
@@ -88,6 +98,66 @@ describe("The operator's process", function () {
     const { metadata } = await fixture.launch();
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
     expect(await holder()).to.equal("operator-2");
+  });
+
+  it("that wakes after a standby has taken its lead stands by in turn, and leads again when that one ends", async () => {
+    const first = await start("operator-1");
+    await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+    const second = await start("operator-2");
+    await fixture.reportNodes();
+    first.process.kill("SIGSTOP");
+    await eventually(async () => await holder() === "operator-2", { what: "operator-2 to lead", timeoutMs: 20_000 });
+    const { metadata } = await fixture.launch();
+    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    first.process.kill("SIGCONT");
+    await eventually(() => first.log().includes("The operator stands for election again."), { what: "operator-1 to notice" });
+    await eventually(async () => (await fetch(`${first.url}/readyz`)).status === 200, { what: "operator-1 to be ready" });
+    expect(await holder()).to.equal("operator-2");
+    const metrics = await (await fetch(`${first.url}/metrics`)).text();
+    expect(metrics, "of a standby").to.contain('joypod_leader{program="operator"} 0\n').and.not.contain("joypod_sessions{");
+    second.process.kill("SIGKILL");
+    await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
+    expect([await holder(), first.process.exitCode, first.process.signalCode]).to.deep.equal(["operator-1", null, null]);
+    expect(await (await fetch(`${first.url}/metrics`)).text()).to.contain('joypod_leader{program="operator"} 1\n').and.contain("joypod_sessions{");
+  });
+
+  it("that loses the lead sends nothing more of what it was doing", async () => {
+    const server = await sharedKubeApiServer();
+    const api = await FaultyApi.start(server);
+    try {
+      const operator = await start("operator-1", kubeconfigOf(api));
+      await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+      await fixture.reportNodes();
+      const { arrived, release } = api.holdOnce(({ method, path }) => method === "POST" && path.endsWith("/pods"));
+      await fixture.launch();
+      await arrived;
+      await new ResourceClient(server.admin, leases).mergePatch({ namespace: fixture.namespace, name: "joypod-operator" }, { spec: { holderIdentity: "another" } });
+      await eventually(() => operator.log().includes("Leadership is lost."), { what: "the operator to lose the lead" });
+      const before = api.requests.length;
+      release();
+      await eventually(() => operator.log().includes("The operator stands for election again."), { what: "the next term" });
+      expect(api.requests.slice(before).filter(({ method, path }) => method !== "GET" && !path.includes("/leases/"))).to.deep.equal([]);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("goes on when the API server responds again that it could not renew its lease at, without a restart", async () => {
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    try {
+      const operator = await start("operator-1", kubeconfigOf(api));
+      await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+      await fixture.reportNodes();
+      const endStall = api.stall();
+      await eventually(() => operator.log().includes("Leadership is lost."), { what: "the operator to lose the lead", timeoutMs: 20_000 });
+      const { metadata } = await fixture.launch();
+      endStall();
+      await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+      expect([await holder(), operator.process.exitCode, operator.process.signalCode]).to.deep.equal(["operator-1", null, null]);
+    } finally {
+      await api.stop();
+    }
   });
 
   it("ends at a wrong configuration, naming every wrong variable", async () => {

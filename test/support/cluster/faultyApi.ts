@@ -20,7 +20,7 @@ interface OpenWatch {
   abort: AbortController;
 }
 
-type Fault = (request: SeenRequest, response: ServerResponse) => boolean | Promise<boolean>;
+type Fault = (request: SeenRequest, response: ServerResponse, incoming: IncomingMessage) => boolean | Promise<boolean>;
 
 /**
  * Stands in front of a real API server, passes everything on as the administrator, and misbehaves when told to, in
@@ -35,6 +35,7 @@ export class FaultyApi {
   #faults: Fault[] = [];
   /** While this is true, whatever would change something is answered with 403. */
   isReadOnly = false;
+  #stall: Promise<undefined> | undefined;
   #isLossy = false;
   #lostBytes = 0;
 
@@ -117,6 +118,30 @@ export class FaultyApi {
     return { arrived: arrived.promise, release: () => released.resolve(undefined) };
   }
 
+  /** Passes no request on, and ends no watch, until the returned function is called; then those that still wait. */
+  stall(): () => void {
+    const ended = Promise.withResolvers<undefined>();
+    this.#stall = ended.promise;
+    return () => {
+      this.#stall = undefined;
+      ended.resolve(undefined);
+    };
+  }
+
+  /** The next request that matches is carried out, which `carriedOut` tells, but its response comes only once the returned function is called. */
+  holdResponseOnce(matches: (request: SeenRequest) => boolean): { carriedOut: Promise<undefined>; release: () => void } {
+    const carriedOut = Promise.withResolvers<undefined>();
+    const released = Promise.withResolvers<undefined>();
+    this.#injectOnce(matches, async (_request, response, incoming) => {
+      await this.#passOn(incoming, response, false, async () => {
+        carriedOut.resolve(undefined);
+        await Promise.race([released.promise, once(response, "close")]);
+      });
+      return true;
+    });
+    return { carriedOut: carriedOut.promise, release: () => released.resolve(undefined) };
+  }
+
   /** The next watch that matches opens and then says nothing at all. */
   silenceOnce(matches: (request: SeenRequest) => boolean): void {
     this.#injectOnce(matches, (_request, response) => {
@@ -165,10 +190,10 @@ export class FaultyApi {
 
   #injectOnce(matches: (request: SeenRequest) => boolean, fault: Fault): void {
     let isSpent = false;
-    this.#faults.push((request, response) => {
+    this.#faults.push((request, response, incoming) => {
       if (isSpent || !matches(request)) return false;
       isSpent = true;
-      return fault(request, response);
+      return fault(request, response, incoming);
     });
   }
 
@@ -178,8 +203,9 @@ export class FaultyApi {
       method: request.method ?? "GET", path: pathname, query: searchParams, isWatch: searchParams.get("watch") === "true",
     };
     this.requests.push(seen);
+    await this.#stall;
     for (const fault of this.#faults) {
-      if (await fault(seen, response)) return;
+      if (await fault(seen, response, request)) return;
     }
     if (this.isReadOnly && seen.method !== "GET") {
       request.resume();
@@ -189,7 +215,7 @@ export class FaultyApi {
     await this.#passOn(request, response, seen.isWatch);
   }
 
-  async #passOn(request: IncomingMessage, response: ServerResponse, isWatch: boolean): Promise<void> {
+  async #passOn(request: IncomingMessage, response: ServerResponse, isWatch: boolean, beforeResponse?: () => Promise<void>): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const abort = new AbortController();
@@ -202,6 +228,8 @@ export class FaultyApi {
       body: chunks.length === 0 ? null : Buffer.concat(chunks),
       signal: abort.signal,
     });
+    await beforeResponse?.();
+    if (response.destroyed) return;
     response.writeHead(forwarded.statusCode, { "content-type": "application/json" });
     response.flushHeaders();
     if (isWatch) this.#keep(response, abort);

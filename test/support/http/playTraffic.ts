@@ -118,7 +118,11 @@ async function browsersOf(user: TestUser, { api, replicas }: PlayTrafficOptions)
   const [first, ...others] = replicas.map((replica, index) => index === 0 ? api.as(user, replica) : api.anonymous(replica));
   if (first === undefined) throw new Error("There is no replica.");
   await first.get("/api/game/sessions");
-  for (const other of others) for (const [name, value] of first.cookies) other.cookies.set(name, value);
+  // A page that has been open for some minutes was at each of them.
+  for (const other of others) {
+    for (const [name, value] of first.cookies) other.cookies.set(name, value);
+    await other.get("/api/game/sessions");
+  }
   return [first, ...others];
 }
 

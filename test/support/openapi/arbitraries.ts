@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import type { Route } from "#api/http/route.ts";
-import { operationOf, resolved, type KnownValues, type SampleRequest, type Schema } from "./sampleRequest.ts";
+import { isPlain, operationOf, resolved, type KnownValues, type SampleRequest, type Schema } from "./sampleRequest.ts";
 
 /**
- * Valid requests of a route, as the document describes them; things are mostly named as `known` has it, and a body without a
- * schema is mostly `goodBody`.
+ * Valid requests of a route, as the document describes them; things are mostly named as `known` has it, and a body that is
+ * neither JSON nor a form is mostly `goodBody`.
  */
 export function validRequests(route: Route, known: KnownValues, goodBody?: unknown): fc.Arbitrary<SampleRequest> {
   const { parameters = [], requestBody } = operationOf(route);
   const part = (place: string): fc.Arbitrary<Record<string, unknown>> => fieldsOf(parameters.filter((parameter) => parameter.in === place), known);
   const [[type, content] = []] = Object.entries(requestBody?.content ?? {});
-  const body = type === undefined ? fc.constant(undefined) : bodyOf(type, content?.schema, known, goodBody);
+  const body = type === undefined ? fc.constant(undefined) : bodyOf(type, content?.schema ?? {}, known, goodBody);
   const header = fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: part("header") });
   return fc.record({ path: part("path"), query: part("query"), header, body }).map((request) => ({
     method: route.method,
@@ -76,8 +76,8 @@ function isExclusion(pattern: string): boolean {
   return /^\^(?:\(\?:)?\[\^/.test(pattern);
 }
 
-function bodyOf(type: string, schema: Schema | undefined, known: KnownValues, goodBody: unknown): fc.Arbitrary<unknown> {
-  if (schema === undefined) {
+function bodyOf(type: string, schema: Schema, known: KnownValues, goodBody: unknown): fc.Arbitrary<unknown> {
+  if (isPlain(type)) {
     const anything = fc.uint8Array({ maxLength: 200 });
     return goodBody === undefined ? anything : fc.oneof({ weight: 3, arbitrary: fc.constant(goodBody) }, { weight: 1, arbitrary: anything });
   }

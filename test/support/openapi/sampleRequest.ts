@@ -53,7 +53,7 @@ export function sampleRequest(route: Route, known: KnownValues): SampleRequest {
     method: route.method,
     path: query.size === 0 ? path : `${path}?${query.toString()}`,
     headers: type === undefined || type === "application/json" ? {} : { "content-type": type },
-    ...(type !== undefined && { body: bodyOf(type, content?.schema, known) }),
+    ...(type !== undefined && { body: bodyOf(type, content?.schema ?? {}, known) }),
   };
 }
 
@@ -74,8 +74,13 @@ export function resolved(schema: Schema): Schema {
   return resolved(found);
 }
 
-function bodyOf(type: string, schema: Schema | undefined, known: KnownValues): unknown {
-  if (schema === undefined) return "v=0";
+/** Whether bodies of the type are sent as they are: neither JSON nor the fields of a form. */
+export function isPlain(type: string): boolean {
+  return type !== "application/json" && type !== "application/x-www-form-urlencoded";
+}
+
+function bodyOf(type: string, schema: Schema, known: KnownValues): unknown {
+  if (isPlain(type)) return "v=0";
   const value = sampleOf(schema, known);
   return type === "application/x-www-form-urlencoded" ? new URLSearchParams(value as Record<string, string>).toString() : value;
 }

@@ -58,7 +58,7 @@ function bodySentence({ requestBody }: Operation): string {
   if (requestBody === undefined) return "";
   const types = Object.keys(requestBody.content).map((type) => `\`${type}\``).join(" or ");
   const [first] = Object.values(requestBody.content);
-  const shape = first?.schema === undefined ? requestBody.description ?? "" : `${typeWords(first.schema)}.`;
+  const shape = requestBody.description ?? `${typeWords(first?.schema ?? {})}.`;
   return `Takes ${types}: ${shape}`;
 }
 

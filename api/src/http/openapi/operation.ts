@@ -57,12 +57,17 @@ function objectOf(schema: z.ZodType): z.ZodObject {
 
 function requestBody({ schemas: { body, isForm }, rawBody }: Route): ZodOpenApiOperationObject["requestBody"] {
   if (rawBody !== undefined) {
-    const content = Object.fromEntries(rawBody.types.map((type) => [type, {}]));
+    const content = Object.fromEntries(rawBody.types.map((type) => [type, { schema: plainSchema(type) }]));
     return { description: `${rawBody.description} At most ${rawBody.maxBytes} bytes.`, content, required: rawBody.isOptional !== true };
   }
   if (body === undefined) return undefined;
   const types = isForm === true ? [formType, jsonType] : [jsonType];
   return { content: Object.fromEntries(types.map((type) => [type, { schema: body }])), required: true };
+}
+
+/** Of a body that is not JSON: text, or bytes in the form that generators of clients know for them. */
+function plainSchema(type: string): { type: "string"; format?: "binary" } {
+  return type.startsWith("text/") || type === "application/sdp" ? { type: "string" } : { type: "string", format: "binary" };
 }
 
 function successesOf(route: Route, shared: Shared): Record<`2${string}`, ZodOpenApiResponseObject> {
@@ -76,7 +81,7 @@ function successesOf(route: Route, shared: Shared): Record<`2${string}`, ZodOpen
 
 function contentOf({ content }: RouteResponse): Pick<ZodOpenApiResponseObject, "content"> {
   // Of events a schema would be each one's own, which this version of OpenAPI cannot say.
-  const schemaOf = (type: string, shape: z.ZodType | string) => typeof shape !== "string" ? { schema: shape } : type === "text/event-stream" ? {} : { schema: { type: "string" as const } };
+  const schemaOf = (type: string, shape: z.ZodType | string) => typeof shape !== "string" ? { schema: shape } : type === "text/event-stream" ? {} : { schema: plainSchema(type) };
   const types = Object.entries(content).map(([type, shape]) => [type, schemaOf(type, shape)] as const);
   return types.length === 0 ? {} : { content: Object.fromEntries(types) };
 }

@@ -91,6 +91,19 @@ describe("SessionLoads", () => {
     metadata: { name: "a", resourceVersion: String(++version) }, spec: { resources: { cpuMillicores: 500, memoryBytes: gibibyte, gpuShare: 2 }, saveVolumeBytes: gibibyte }, ...(status ? { status } : {}),
   });
 
+  it("counts an admin's own sessions, until they end", () => {
+    const cache = new ObjectCache<GameSession>();
+    const foreign = (status: GameSession["status"]) => aGameSession({ metadata: { name: "own", finalizers: [], resourceVersion: String(++version) }, ...(status ? { status } : {}) });
+    cache.upsert(foreign(undefined));
+    cache.upsert(aSession());
+    const loads = new SessionLoads(cache);
+    expect(loads.offeredSlots([aNode(3)])).to.equal(2);
+    cache.upsert(foreign(aRunningStatus({ nodeName: "node-3" })));
+    expect(loads.offeredSlots([aNode(3)])).to.equal(2);
+    cache.upsert(foreign(aRunningStatus({ conditions: [aCondition("Finished")] })));
+    expect(loads.offeredSlots([aNode(3)])).to.equal(3);
+  });
+
   it("follows a session from its launch to its end", () => {
     const cache = new ObjectCache<GameSession>();
     const loads = new SessionLoads(cache);

@@ -52,10 +52,10 @@ describe("LaunchTurns", () => {
 
   it("gives up after a while, and lets nobody past those before", async () => {
     const [a, b, c] = [work("a"), work("b"), work("c")];
-    const first = turns.toStore(a.run);
-    const second = turns.toStore(b.run).catch((error: unknown) => error);
+    const first = turns.ofPlayer("one", a.run);
+    const second = turns.ofPlayer("one", b.run).catch((error: unknown) => error);
     await clock.advance(10_000);
-    const third = turns.toStore(c.run);
+    const third = turns.ofPlayer("one", c.run);
     await clock.advance(5_000);
     expect(await second).to.include({ code: "unavailable" });
     await settle();

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect } from "chai";
 import { buildDocument, documentPath } from "#api/http/openapi/document.ts";
@@ -48,6 +49,17 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  it("has a schema for every body of a request: bytes for archives and pictures, text for offers", () => {
+    const { document, routes } = wholeInterface();
+    const schemas = new Map(routes.flatMap(({ method, path, name }) => Object.entries(operationOf(document, method, path).requestBody?.content ?? {})
+      .map(([type, { schema }]) => [`${name} ${type}`, schema] as const)));
+    for (const [body, schema] of schemas) expect(schema, body).to.be.an("object").that.is.not.empty;
+    const [bytes, text] = [{ type: "string", format: "binary" }, { type: "string" }];
+    expect(schemas.get("uploadArchive application/gzip")).to.deep.equal(bytes);
+    expect([...schemas].filter(([body]) => /gzip|image/.test(body)).map(([, schema]) => schema)).to.have.length.above(4).and.to.satisfy((all: unknown[]) => all.every((schema) => isDeepStrictEqual(schema, bytes)));
+    expect([...schemas].filter(([body]) => body.endsWith("application/sdp")).map(([, schema]) => schema)).to.deep.equal([text, text]);
+  });
+
   it("names this service's address, and the name of its cookie there", () => {
     const dev = buildDocument(wholeInterface().routes, configWith({ BASE_URL: "http://127.0.0.1:8080" }));
     expect(dev.servers).to.deep.equal([{ url: "http://127.0.0.1:8080" }]);
@@ -80,7 +92,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-interface Operation { operationId?: string; parameters?: { name: string }[]; security?: object[]; tags?: string[]; responses?: object }
+interface Operation { operationId?: string; parameters?: { name: string }[]; security?: object[]; tags?: string[]; responses?: object; requestBody?: { content: Record<string, { schema?: object }> } }
 
 function operationOf({ paths = {} }: ReturnType<typeof buildDocument>, method: string, path: string): Operation {
   const item = paths[documentPath(path)] as Record<string, Operation> | undefined;

@@ -1,0 +1,76 @@
+import type { Clock, Timer } from "#runtime/clock.ts";
+
+/** How a batcher works. */
+export interface BatcherOptions<T, R> {
+  clock: Clock;
+  /** Of one batch. */
+  itemsMax: number;
+  /** Items that wait at the same time; further ones are refused. */
+  waitingMax: number;
+  /** How long an item waits for its batch to begin. */
+  patienceMs: number;
+  /** What an item throws that would wait for longer, or with more. */
+  tooMany: () => Error;
+  /** Does a batch, and returns for each item its result or what it throws. What this throws itself, each item throws. */
+  work: (items: readonly T[]) => Promise<readonly (R | Error)[]>;
+}
+
+/** An item whose batch has not begun. */
+interface Waiting<T, R> {
+  item: T;
+  done: PromiseWithResolvers<R>;
+  timer: Timer;
+}
+
+/**
+ * Does one batch after the other: what comes while one is worked on is done together after it. An item that comes alone waits for nothing, and of many that
+ * come at once a batch shares the round trips, and a lock of which there is one.
+ */
+export class Batcher<T, R> {
+  readonly #options: BatcherOptions<T, R>;
+  readonly #waiting = new Set<Waiting<T, R>>();
+  #isAtWork = false;
+
+  constructor(options: BatcherOptions<T, R>) {
+    this.#options = options;
+  }
+
+  /** Returns the item's result, of the batch that it comes into. */
+  async do(item: T): Promise<R> {
+    const { clock, waitingMax, patienceMs, tooMany } = this.#options;
+    if (this.#waiting.size >= waitingMax) throw tooMany();
+    const done = Promise.withResolvers<R>();
+    const giveUp = (): void => {
+      this.#waiting.delete(waiting);
+      done.reject(tooMany());
+    };
+    const waiting: Waiting<T, R> = { item, done, timer: clock.setTimer(patienceMs, giveUp) };
+    this.#waiting.add(waiting);
+    if (!this.#isAtWork) void this.#doBatches();
+    return done.promise;
+  }
+
+  async #doBatches(): Promise<void> {
+    this.#isAtWork = true;
+    while (this.#waiting.size > 0) await this.#doBatch([...this.#waiting].slice(0, this.#options.itemsMax));
+    this.#isAtWork = false;
+  }
+
+  async #doBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
+    for (const waiting of batch) {
+      this.#waiting.delete(waiting);
+      waiting.timer.cancel();
+    }
+    try {
+      const results = await this.#options.work(batch.map(({ item }) => item));
+      for (const [index, { done }] of batch.entries()) {
+        const result = results[index];
+        if (result === undefined) throw new Error("A batch has fewer results than items.");
+        if (result instanceof Error) done.reject(result);
+        else done.resolve(result);
+      }
+    } catch (error) {
+      for (const { done } of batch) done.reject(error);
+    }
+  }
+}

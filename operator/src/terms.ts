@@ -1,0 +1,90 @@
+import { Registry } from "prom-client";
+import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts";
+import type { KubeTransport } from "#kube/transport.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Operator } from "./operator.ts";
+
+/** What terms are made of. */
+export interface TermsOptions {
+  /** Returns connections of the term's own to the API server. */
+  connect: () => KubeTransport;
+  createOperator: (transport: KubeTransport, registry: Registry) => Operator;
+  /** Of the elections, which outlive the terms. */
+  election: Omit<LeaderElectorOptions, "onLost">;
+  logger: Logger;
+}
+
+/** From the first look at the cluster to the loss of the lead. */
+interface Term {
+  /** What it counts and shows. */
+  registry: Registry;
+  transport: KubeTransport;
+  operator: Operator;
+  elector: LeaderElector;
+  lost: Promise<undefined>;
+}
+
+/**
+ * Watches, stands for election and leads, one term after the other in one process. Writes of a leader that is none any more could undo those of the next: with the lead
+ * it loses its connections, so that nothing it still does is sent, and the next term begins with nothing of it, as a new process would.
+ */
+export class Terms {
+  readonly #options: TermsOptions;
+  #term: Term;
+
+  constructor(options: TermsOptions) {
+    this.#options = options;
+    this.#term = this.#begin();
+  }
+
+  get isLeader(): boolean {
+    return this.#term.elector.isLeader;
+  }
+
+  /** What this term counts and shows. */
+  get registry(): Registry {
+    return this.#term.registry;
+  }
+
+  unreadyBecause(): string | undefined {
+    return this.#term.operator.unreadyBecause();
+  }
+
+  /** Goes from term to term until it is stopped, which rejects it. `onWatching` is called when all caches of a term are filled. */
+  async run(stopping: AbortSignal, onWatching: () => void): Promise<never> {
+    const { logger } = this.#options;
+    for (;;) {
+      const { operator, elector, lost } = this.#term;
+      await operator.watch(stopping);
+      onWatching();
+      await elector.start();
+      await operator.lead(stopping);
+      logger.info({}, "The operator is at work.");
+      await lost;
+      await operator.stop();
+      stopping.throwIfAborted();
+      logger.info({}, "The operator stands for election again.");
+      this.#term = this.#begin();
+    }
+  }
+
+  /** Ends what is under way, and gives the lead up. */
+  async stop(): Promise<void> {
+    const { operator, elector, transport } = this.#term;
+    await operator.stop();
+    await elector.stop();
+    await transport.close();
+  }
+
+  #begin(): Term {
+    const { connect, createOperator, election, logger } = this.#options;
+    const registry = new Registry();
+    const transport = connect();
+    const lost = Promise.withResolvers<undefined>();
+    const onLost = (): void => {
+      transport.close().catch((error: unknown) => logger.warn({ err: error }, "The connections to the API server did not close in good order."));
+      lost.resolve(undefined);
+    };
+    return { registry, transport, operator: createOperator(transport, registry), elector: new LeaderElector({ ...election, onLost }), lost: lost.promise };
+  }
+}

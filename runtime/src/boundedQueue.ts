@@ -1,0 +1,38 @@
+import PQueue from "p-queue";
+
+/** How much goes on at once, how much may wait, and for how many milliseconds. */
+export interface BoundedQueueOptions {
+  concurrency: number;
+  waitingMax: number;
+  deadlineMs: number;
+  /** What is thrown for work that would wait for longer, or with more. */
+  tooMany: () => Error;
+}
+
+/** Bounds how much work goes on at once; the rest waits, first come, first served. */
+export class BoundedQueue {
+  readonly #options: BoundedQueueOptions;
+  readonly #queue: PQueue;
+
+  constructor(options: BoundedQueueOptions) {
+    this.#options = options;
+    this.#queue = new PQueue({ concurrency: options.concurrency });
+  }
+
+  /** Runs `work` in its turn and returns its result. Throws when too much waits, or when `work` has waited too long. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const { waitingMax, deadlineMs, tooMany } = this.#options;
+    if (this.#queue.size >= waitingMax) throw tooMany();
+    const waiting = new AbortController();
+    const timer = setTimeout(() => waiting.abort(tooMany()), deadlineMs);
+    const begin = (): Promise<T> => {
+      clearTimeout(timer);
+      return work();
+    };
+    try {
+      return await this.#queue.add(begin, { signal: waiting.signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
