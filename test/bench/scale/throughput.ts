@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { startKwok } from "#test/support/cluster/kwok.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { OperatorProcess } from "#test/support/processes/operatorProcess.ts";
 import { median, type BenchRow } from "../row.ts";
+import { costText, requestsPerLife, withCosts } from "./lifeCosts.ts";
 import { Lives } from "./lives.ts";
 import { PlainWriter } from "./plainWriter.ts";
 import { operatorProgram } from "./programs.ts";
@@ -31,16 +32,19 @@ export async function measureThroughput(): Promise<BenchRow[]> {
   const fixture = await OperatorFixture.start({ nodes, environment, components: { workers: atOnce, hasKubelets: true } });
   const kwok = await startKwok({ kubeconfigPath: server.kubeconfigPath, nodeSelector: `fixture=${fixture.namespace}` });
   const lives = await Lives.watch(fixture);
+  const programs = { "API server": server.programs.apiServer.pid, etcd: server.programs.etcd.pid, kwok: kwok.pid, "players, scheduler and agents": process.pid };
   try {
     const [ours, limits, naive]: [number[], number[], number[]] = [[], [], []];
     for (let round = 0; round < rounds; round++) {
-      const before = await eventWrites(server);
-      ours.push(await withOperator(fixture, () => lives.rate(livesPerRound, atOnce)));
-      const eventsPerLife = Math.round((await eventWrites(server) - before) / livesPerRound);
-      const plain = new PlainWriter({ transport: server.transport(), namespace: await server.createNamespace("plain"), environment: fixture.environment, eventsPerLife });
-      limits.push(await plain.rate(livesPerRound, atOnce));
+      const own = await withOperator(fixture, ({ pid }) => withCosts(server, { ...programs, operator: pid }, livesPerRound, () => lives.rate(livesPerRound, atOnce)));
+      const eventsPerLife = Math.round(requestsPerLife(own.costs, (request) => / events$/.test(request)));
+      const writer = new PlainWriter({ transport: server.transport(), namespace: await server.createNamespace("plain"), environment: fixture.environment, eventsPerLife });
+      const plain = await withCosts(server, programs, livesPerRound, () => writer.rate(livesPerRound, atOnce));
       naive.push(await withNaiveOperator(fixture, () => lives.rate(naiveLivesPerRound, atOnce)));
-      console.log(`O1: ${ours.at(-1)?.toFixed(1)} lives a second, ${limits.at(-1)?.toFixed(1)} of plain writes with ${eventsPerLife} events each, ${naive.at(-1)?.toFixed(1)} of the naive operator`);
+      ours.push(own.result);
+      limits.push(plain.result);
+      console.log(`O1: ${own.result.toFixed(1)} lives a second, ${plain.result.toFixed(1)} of plain writes with ${eventsPerLife} events each, ${naive.at(-1)?.toFixed(1)} of the naive operator`);
+      console.log(`O1, ours: ${costText(own.costs)}\nO1, plain writes: ${costText(plain.costs)}`);
     }
     return throughputRows(median(ours), median(limits), median(naive));
   } finally {
@@ -64,12 +68,12 @@ function throughputRows(ours: number, limit: number, naive: number): BenchRow[] 
   ];
 }
 
-async function withOperator(fixture: OperatorFixture, work: () => Promise<number>): Promise<number> {
+async function withOperator<T>(fixture: OperatorFixture, work: (operator: OperatorProcess) => Promise<T>): Promise<T> {
   const env = { ...fixture.environment, KUBECONFIG: fixture.kubeconfigPath };
   const operator = await OperatorProcess.start({ env, identity: "operator", program: operatorProgram });
   try {
     await fixture.reportNodes();
-    return await work();
+    return await work(operator);
   } finally {
     await operator.stop("SIGTERM");
   }
@@ -84,13 +88,4 @@ async function withNaiveOperator(fixture: OperatorFixture, work: () => Promise<n
   } finally {
     child.kill("SIGKILL");
   }
-}
-
-/** Events that the API server was sent, by its own count. */
-async function eventWrites(server: KubeApiServer): Promise<number> {
-  const text = await server.metrics();
-  return text.split("\n").reduce((sum, line) => {
-    const parts = /^apiserver_request_total\{(.*)\} (\d+)$/.exec(line);
-    return parts !== null && /resource="events"/.test(parts[1] ?? "") && /verb="(POST|PATCH|APPLY)"/.test(parts[1] ?? "") ? sum + Number(parts[2]) : sum;
-  }, 0);
 }
