@@ -1,81 +1,152 @@
 import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import type { Browser } from "playwright-core";
 import { expect } from "chai";
-import { SmallCluster } from "#test/support/cluster/smallCluster.ts";
-import { guideSettings, installGuide } from "#test/support/fixtures/installGuide.ts";
-import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
-import { startOwnStores, type OwnStores } from "./support/ownStores.ts";
+import { launchBrowser } from "#test/support/browser/browser.ts";
+import { pageScript } from "#test/support/browser/pageScripts.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { guideSettings } from "#test/support/fixtures/installGuide.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
+import { startRegistry, type TestRegistry } from "#test/support/registry/registry.ts";
+import { projectVersion } from "../../tools/release/version.ts";
+import { FreshCluster } from "./support/freshCluster.ts";
+import { GamePage } from "./support/gamePage.ts";
+import { gameArchive, publishGame } from "./support/games.ts";
+import { GuidedAdmin } from "./support/guidedAdmin.ts";
+import { startOwnStores } from "./support/ownStores.ts";
 
 const run = promisify(execFile);
+const version = projectVersion(repositoryRoot);
+const slowMs = 420_000;
 
-/** What of the guide is run, in its order; the others are for other places: a registry, a NAT, other ways of exposure, a cluster that enforces NetworkPolicies. */
-const followed = ["settings", "namespace", "install", "exposure nodeport", "check"];
-
-describe("the install guide", function () {
-  this.timeout(9 * 60_000);
-  let cluster: SmallCluster;
-  let created: SmallCluster | undefined;
-  let settings: Record<string, string>;
-  const directory = mkdtempSync(join(tmpdir(), "joypod-install-"));
+describe("the install guide, with a registry and a cluster of its own", function () {
+  this.timeout(slowMs);
+  const folder = mkdtempSync(join(tmpdir(), "joypod-install-"));
+  const release = join(folder, "release");
+  let cluster: FreshCluster;
+  let registry: TestRegistry;
+  let browser: Browser;
+  let admin: GuidedAdmin;
+  /** What nodes had before anything was pulled. */
+  let imagesBefore: string;
+  /** Each is done once, for the test that needs it first. */
+  let published: Promise<unknown> | undefined;
+  let installed: Promise<string> | undefined;
 
   before(async () => {
-    cluster = created = await SmallCluster.create("install");
-    const images = await cluster.loadImages(["turn"]);
-    settings = settingsFor(cluster, images, await startOwnStores(cluster, images));
+    cluster = await FreshCluster.create("install");
+    registry = await startRegistry(await cluster.gateway(), await freePort());
+    await cluster.trust(registry.host, registry.caFile);
+    imagesBefore = (await Promise.all((["control-plane", "worker"] as const).map((node) => cluster.imagesOn(node)))).flat().join("\n");
+    const env = { RELEASE_FOLDER: release, REGISTRY_CERT_DIR: dirname(registry.caFile) };
+    admin = new GuidedAdmin({ folder, kubeconfig: cluster.kubeconfig, caFile: registry.caFile, env, timeoutMs: slowMs });
+    browser = await launchBrowser();
+  });
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed") console.error(await cluster.diagnosis());
   });
   after(async () => {
-    rmSync(directory, { recursive: true });
-    await created?.delete();
+    await (browser as Browser | undefined)?.close();
+    await (registry as TestRegistry | undefined)?.remove();
+    rmSync(folder, { recursive: true, force: true });
+    await (cluster as FreshCluster | undefined)?.delete();
   });
 
-  /** Runs commands of the guide as the admin, in a shell of their own. */
-  async function follow(purposes: readonly string[]): Promise<string> {
-    const blocks = installGuide().filter(({ language, purpose }) => language === "sh" && purposes.includes(purpose));
-    const given = Object.entries(settings).map(([name, value]) => `export ${name}='${value}'`);
-    const script = blocks.flatMap(({ purpose, text }) => purpose === "settings" ? [text, ...given] : [text]).join("\n");
-    const programs = await Promise.all(["kubectl", "helm"].map(programPath));
-    const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], {
-      cwd: directory, timeout: 8 * 60_000, maxBuffer: 16 * 2 ** 20,
-      env: { PATH: [...programs.map((path) => dirname(path)), process.env["PATH"]].join(delimiter), HOME: directory, KUBECONFIG: cluster.kubeconfig },
+  const publish = (): Promise<unknown> => published ??= (async () => {
+    Object.assign(admin.settings, {
+      CHECKOUT: repositoryRoot, REGISTRY: `${registry.host}/joypod`, REGISTRY_AUTH_FILE: registry.authFile, RELEASE_ARCHITECTURES: process.arch === "arm64" ? "arm64" : "amd64",
+      CHART: `oci://${registry.host}/joypod/charts/joypod`,
     });
-    return stdout;
-  }
+    return admin.follow(["images"]);
+  })();
+
+  const install = (): Promise<string> => installed ??= (async () => {
+    await publish();
+    const stores = await startOwnStores(cluster, { registry: `${registry.host}/joypod`, version, authFile: registry.authFile });
+    Object.assign(admin.settings, {
+      JOYPOD_URL: cluster.baseUrl, GAME_NODES: cluster.node("worker"), GAME_NODE_TAINTS: "[{ key: games, operator: Exists, effect: NoSchedule }]", GPU_RESOURCE: "", NODE_ROOT: "/var/lib/joypod",
+      DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl, S3_ENDPOINT: stores.s3Endpoint, S3_REGION: "us-east-1", S3_BUCKET: "games-of-an-admin",
+      S3_ADMIN_ACCESS_KEY: stores.accessKey, S3_ADMIN_SECRET_KEY: stores.secretKey, S3_ACCESS_KEY: stores.accessKey, S3_SECRET_KEY: stores.secretKey,
+      S3_NODE_ACCESS_KEY: stores.accessKey, S3_NODE_SECRET_KEY: stores.secretKey, PLAYER_EMAIL: "admin@example.com",
+    });
+    return admin.follow(["namespace", "install", "exposure nodeport", "helm", "check"]);
+  })();
+
+  it("makes a whole release, and publishes it with the credentials of the auth file", async () => {
+    await publish();
+    await run("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: release });
+    const { stdout: help } = await run(process.execPath, [join(release, "joypod"), "--help"], { env: { XDG_CACHE_HOME: join(folder, "cache") } });
+    expect(help).to.contain("Joypod's administration").and.contain("partner");
+    expect([await registry.status(false), await registry.status(true)], "without and with the password").to.deep.equal([401, 200]);
+  });
 
   it("leads from a cluster and three stores to a game that plays, from top to bottom as written", async () => {
-    expect(Object.keys(settings), "settings that the guide leaves to the admin").to.have.members(guideSettings());
-    const output = await follow(followed).catch(async (error: unknown) => {
-      throw new Error(`${String(error)}\n${await diagnosis(cluster)}`, { cause: error });
-    });
+    const output = await install();
+    expect(Object.keys(admin.settings), "settings that the guide leaves to the admin").to.have.members(guideSettings());
     expect(output).to.match(/gamenode\.joypod\.dev\/\S+ condition met/).and.match(/gamesession\.joypod\.dev\/\S+ condition met/).and.match(/gamesession\S* "\S+" deleted/);
     // Nothing bundled stands in for the admin's own stores.
     expect(await cluster.kubectl(["--namespace", "joypod", "get", "statefulsets", "--output", "name"])).to.equal("");
   });
 
+  it("needs one helm command on nodes that have nothing of the release, on which a game is then played", async () => {
+    await install();
+    expect(imagesBefore).to.not.match(/joypod\/(?!local-path-provisioner)/);
+    await expectPinned();
+
+    const [title, player] = ["Test Card", { name: "Player", email: "player@example.com", password: randomBytes(12).toString("base64url") }];
+    await cluster.cli.createUser(player.email, player.name, player.password);
+    expect(await publishGame("testcard", { slug: "testcard", title }, await gameArchive("testcard"), cluster), "nodes that hold the game").to.equal(1);
+    const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
+    await context.addInitScript(await pageScript("probe"));
+    const game = new GamePage(await context.newPage());
+    await game.signIn(cluster.baseUrl, player);
+    await game.openGame(title);
+    await game.startNewGame(1);
+    const card = new TestCard(game);
+    await card.showsPresses(0, 60_000);
+    await game.pressKey("Space", 2);
+    await card.showsPresses(2, 60_000);
+    const pulls = await cluster.kubectl(["-n", "joypod-sessions", "get", "events", "--field-selector", "reason=Pulled", "-o", "jsonpath={.items[*].message}"]);
+    expect(pulls, "the session's images were on its node").to.contain("already present on machine").and.not.contain("Successfully pulled");
+    await game.stop();
+  });
+
   it("says whether the cluster enforces NetworkPolicies, which this one does not", async () => {
-    const refused = await follow(["policies"]).then(() => "", (error: unknown) => error instanceof Error ? `${error.message}\n${Reflect.get(error, "stdout")}` : String(error));
+    await install();
+    const refused = await admin.follow(["policies"]).then(() => "", (error: unknown) => error instanceof Error ? `${error.message}\n${Reflect.get(error, "stdout")}` : String(error));
     expect(refused).to.contain("This cluster does not enforce NetworkPolicies");
   });
+
+  it("has other ways of exposure, which the cluster would take, too", async () => {
+    await install();
+    for (const [way, made] of [["ingress", /^kind: Ingress$/m], ["loadbalancer", /^ {2}type: LoadBalancer$/m]] as const) {
+      const dryRun = (commands: string): string => commands.replace("helm upgrade --install", "helm upgrade --install --dry-run=server");
+      expect(await admin.follow([`exposure ${way}`, "helm"], dryRun), way).to.match(made);
+    }
+  });
+
+  it("names the address of a node behind a NAT", async () => {
+    await install();
+    const node = cluster.node("worker");
+    await admin.follow(["nat"], (commands) => commands.replace("node NODE", `node ${node}`));
+    try {
+      await eventually(async () => (await cluster.kubectl(["get", "gnode", node, "--output", "yaml"])).includes("203.0.113.7"), { timeoutMs: 30_000, what: "the operator to know of the address" });
+    } finally {
+      await cluster.kubectl(["annotate", "node", node, "joypod.dev/announce-address-"]);
+    }
+  });
+
+  /** Every container runs what the registry has, by its digest. */
+  async function expectPinned(): Promise<void> {
+    const images = await cluster.kubectl(["get", "pods", "-A", "-l", "app.kubernetes.io/part-of=joypod", "-o", "jsonpath={range .items[*].spec.containers[*]}{.image}{'\\n'}{end}"]);
+    const names = images.trim().split("\n");
+    expect(names.length).to.be.greaterThan(7);
+    for (const image of names) expect(image).to.match(new RegExp(`^${registry.host}/joypod/[a-z-]+:${version}@sha256:[0-9a-f]{64}$`));
+  }
 });
-
-function settingsFor({ baseUrl, name }: SmallCluster, images: string, stores: OwnStores): Record<string, string> {
-  return {
-    CHART: join(repositoryRoot, "charts/joypod"), IMAGES: images, JOYPOD_URL: baseUrl, GAME_NODES: `${name}-worker`, GPU_RESOURCE: "", NODE_ROOT: "/var/lib/joypod",
-    DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl, S3_ENDPOINT: stores.s3Endpoint, S3_REGION: "us-east-1", S3_BUCKET: "games-of-an-admin",
-    S3_ADMIN_ACCESS_KEY: stores.accessKey, S3_ADMIN_SECRET_KEY: stores.secretKey, S3_ACCESS_KEY: stores.accessKey, S3_SECRET_KEY: stores.secretKey,
-    S3_NODE_ACCESS_KEY: stores.accessKey, S3_NODE_SECRET_KEY: stores.secretKey, PLAYER_EMAIL: "admin@example.com",
-  };
-}
-
-/** What an admin would look at when something went wrong. */
-async function diagnosis(cluster: SmallCluster): Promise<string> {
-  const looks = [
-    ["get", "nodes,gnode", "--output", "wide"], ["get", "pods", "--all-namespaces", "--output", "wide"], ["--namespace", "joypod-sessions", "describe", "gsess"],
-    ["--namespace", "joypod", "logs", "deploy/joypod-api", "--container", "api", "--tail", "40"], ["--namespace", "joypod", "logs", "deploy/joypod-operator", "--tail", "40"],
-    ["--namespace", "joypod-nodes", "logs", "daemonset/joypod-node-agent", "--tail", "40"], ["events", "--all-namespaces"],
-  ];
-  const texts = await Promise.all(looks.map(async (args) => `$ kubectl ${args.join(" ")}\n${await cluster.kubectl(args).catch((error: unknown) => String(error))}`));
-  return texts.join("\n");
-}

@@ -22,6 +22,8 @@ endOrphanedKind() {
 
 removeContainers() {
   local node volumes
+  # Nothing in them is to be kept, and podman would wait ten seconds for each to end by itself.
+  nodeContainers | xargs -r "$containerEngine" kill >/dev/null 2>&1 || true
   for node in $(nodeContainers); do
     volumes=$("$containerEngine" inspect --format '{{range .Mounts}}{{if eq .Type "volume"}}{{.Name}} {{end}}{{end}}' "$node" 2>/dev/null || true)
     "$containerEngine" rm --force --volumes "$node" >/dev/null 2>&1 || "$containerEngine" rm --force "$node" >/dev/null

@@ -72,7 +72,8 @@ chooseWebPort() {
 
 createCluster() {
   local image=$1
-  if [ "$fromSource" = yes ]; then createNetwork; fi
+  # One at a time, or two clusters that are made at once would choose the same addresses.
+  if [ "$fromSource" = yes ]; then withLock networks createNetwork; fi
   kindConfig "$WEB_PORT" "$fromSource" "$gameNodes" >"$clusterState/kind.yaml"
   kindDo create cluster --config "$clusterState/kind.yaml" --image "$image" --kubeconfig "$clusterKubeconfig" &
   echo $! >"$clusterState/kind.pid"

@@ -88,7 +88,10 @@ loadBalancerSourceRanges: {{- toYaml . | nindent 2 }}
 {{- $milliseconds }}
 {{- end }}
 
-{{/* Volumes and mounts that the values of a workload add to its own. */}}
+{{/*
+Volumes and mounts that the values of a workload add to its own. Where it has none of its own, the field is there with theirs alone:
+`joypod.onlyExtraVolumes` and `joypod.onlyExtraVolumeMounts`.
+*/}}
 {{- define "joypod.extraVolumes" -}}
 {{- with (. | default dict).extraVolumes }}
 {{- toYaml . }}
@@ -97,6 +100,16 @@ loadBalancerSourceRanges: {{- toYaml . | nindent 2 }}
 {{- define "joypod.extraVolumeMounts" -}}
 {{- with (. | default dict).extraVolumeMounts }}
 {{- toYaml . }}
+{{- end }}
+{{- end }}
+{{- define "joypod.onlyExtraVolumes" -}}
+{{- with include "joypod.extraVolumes" . -}}
+volumes: {{- . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- define "joypod.onlyExtraVolumeMounts" -}}
+{{- with include "joypod.extraVolumeMounts" . -}}
+volumeMounts: {{- . | nindent 2 }}
 {{- end }}
 {{- end }}
 

@@ -26,27 +26,43 @@ export interface ClusterFiguresDeps extends GameNodeGaugesDeps {
  * write. Every replica has that copy, and the one that leads shows it: begin it there.
  */
 export function showClusterFigures(deps: ClusterFiguresDeps): void {
+  const { cluster } = deps;
+  const unfinished = oncePerLook(() => cluster.gameSessions.list().filter((session) => !isFinished(session)));
   gameNodeGauges(deps);
-  showSessions(deps);
+  showSessions(deps, unfinished);
   showSavesWaiting(deps);
-  showSingleSessions(deps);
+  showSingleSessions(deps, unfinished);
   showGameCaches(deps);
 }
 
-function showSessions({ cluster, registry }: ClusterFiguresDeps): void {
+/** Computes for all gauges that one look reads: they are collected one after the other, in one go. */
+function oncePerLook<Value>(compute: () => Value): () => Value {
+  let last: { value: Value } | undefined;
+  return () => {
+    if (last === undefined) {
+      last = { value: compute() };
+      queueMicrotask(() => {
+        last = undefined;
+      });
+    }
+    return last.value;
+  };
+}
+
+function showSessions({ cluster, registry }: ClusterFiguresDeps, unfinished: () => readonly Stored<GameSession>[]): void {
   new Gauge({
     name: "joypod_sessions", help: "Sessions that have not ended, by phase and node; the node is empty before there is one.", labelNames: ["phase", "node"], registers: [registry],
     collect() {
       this.reset();
       this.set({ phase: "Pending", node: "" }, 0);
       for (const { metadata: { name: node } } of cluster.gameNodes.list()) for (const phase of placedPhases) this.set({ phase, node }, 0);
-      for (const session of unfinished(cluster)) this.inc({ phase: phaseOf(session), node: session.status?.nodeName ?? "" });
+      for (const session of unfinished()) this.inc({ phase: phaseOf(session), node: session.status?.nodeName ?? "" });
     },
   });
 }
 
 function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDeps): void {
-  const waiting = () => {
+  const waiting = oncePerLook(() => {
     const byNode = new Map(cluster.gameNodes.list().map(({ metadata }) => [metadata.name, { count: 0, oldestSeconds: 0 }]));
     for (const session of cluster.gameSessions.list().filter(isSavePending)) {
       const nodeName = session.status?.nodeName ?? "";
@@ -54,7 +70,7 @@ function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDep
       byNode.set(nodeName, { count: count + 1, oldestSeconds: Math.max(oldestSeconds, savesWaiting.secondsOf(keyOf(session))) });
     }
     return byNode;
-  };
+  });
   new Gauge({
     name: "joypod_saves_waiting", help: "Sessions that have ended and whose last save is on their node alone.", labelNames: ["node"], registers: [registry],
     collect() {
@@ -72,8 +88,8 @@ function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDep
   });
 }
 
-function showSingleSessions({ cluster, launchSteps, registry }: ClusterFiguresDeps): void {
-  const shown = () => unfinished(cluster).slice(0, sessionsShownMax);
+function showSingleSessions({ launchSteps, registry }: ClusterFiguresDeps, unfinished: () => readonly Stored<GameSession>[]): void {
+  const shown = () => unfinished().slice(0, sessionsShownMax);
   new Gauge({
     name: "joypod_session_info", help: `1 for each session that has not ended, ${sessionsShownMax} at most.`, labelNames: ["session", "phase", "node", "game"], registers: [registry],
     collect() {
@@ -105,10 +121,6 @@ function showGameCaches({ cluster, registry }: ClusterFiguresDeps): void {
       }
     },
   });
-}
-
-function unfinished(cluster: ClusterFiguresDeps["cluster"]): Stored<GameSession>[] {
-  return cluster.gameSessions.list().filter((session) => !isFinished(session));
 }
 
 function phaseOf({ status }: GameSession): GameSessionPhase {

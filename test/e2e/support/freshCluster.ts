@@ -1,43 +1,64 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { JoypodCli } from "../../../tools/seed/cli.ts";
+import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
 
 const run = promisify(execFile);
+const timeoutMs = 5 * 60_000;
 
-/** A cluster of its own for one test, without anything of ours: one control-plane node, and one game node that others keep off. */
+/** The nodes of a fresh cluster. */
+export type FreshNode = "control-plane" | "worker";
+
+/**
+ * A kind cluster for one suite alone, beside the one that the platform under test is in, without anything of ours: one control-plane node, and one
+ * game node that others keep off.
+ */
 export class FreshCluster {
   readonly kubeconfig: string;
+  /** Where NodePort 30080 is reached from this machine. */
   readonly baseUrl: string;
+  /** The `joypod` command of what is installed there. */
+  readonly cli: JoypodCli;
   readonly #name: string;
-  readonly #engine: string;
   readonly #kubectl: string;
 
-  private constructor(name: string, { kubeconfig, baseUrl, engine, kubectl }: { kubeconfig: string; baseUrl: string; engine: string; kubectl: string }) {
+  private constructor(name: string, kubectl: string) {
     this.#name = name;
-    this.kubeconfig = kubeconfig;
-    this.baseUrl = baseUrl;
-    this.#engine = engine;
     this.#kubectl = kubectl;
+    this.kubeconfig = join(clusterFolder(name), "kubeconfig");
+    this.baseUrl = `http://localhost:${clusterState(name, "WEB_PORT")}`;
+    this.cli = new JoypodCli(kubectl, this.kubeconfig);
   }
 
-  /** Makes it anew: by its name, what a run that was killed left goes first. */
-  static async create(name: string): Promise<FreshCluster> {
-    await FreshCluster.remove(name);
-    const { stdout } = await run(join(repositoryRoot, "tools/cluster/up.sh"), { env: environmentOf(name), timeout: 300_000, maxBuffer: 16 * 2 ** 20 });
-    const [kubeconfig, port] = [/^KUBECONFIG=(.+)$/m, /^WEB_PORT=(\d+)$/m].map((line) => line.exec(stdout)?.[1]);
-    if (kubeconfig === undefined || port === undefined) throw new Error(`The cluster ${name} did not say where it is: ${stdout}`);
-    const engine = /^ENGINE=(\w+)$/m.exec(readFileSync(join(kubeconfig, "../state.env"), "utf8"))?.[1] ?? "podman";
-    const cluster = new FreshCluster(name, { kubeconfig, baseUrl: `http://localhost:${port}`, engine, kubectl: await programPath("kubectl") });
-    // What is no game runs beside the control plane: the other node is for games alone.
-    await cluster.kubectl(["taint", "nodes", `${name}-control-plane`, "node-role.kubernetes.io/control-plane-"]);
-    await cluster.kubectl(["taint", "nodes", `${name}-worker`, "games=only:NoSchedule"]);
-    return cluster;
+  /** Makes the cluster that serves the purpose; removes before what a killed run left of it. */
+  static async create(purpose: string): Promise<FreshCluster> {
+    const name = `${mainCluster}-${purpose}`;
+    await remove(name);
+    try {
+      await script(name, "tools/cluster/up.sh");
+      const cluster = new FreshCluster(name, await programPath("kubectl"));
+      // What is no game runs beside the control plane: the other node is for games alone.
+      await cluster.kubectl(["taint", "nodes", cluster.node("control-plane"), "node-role.kubernetes.io/control-plane-"]);
+      await cluster.kubectl(["taint", "nodes", cluster.node("worker"), "games=only:NoSchedule"]);
+      return cluster;
+    } catch (error) {
+      await remove(name);
+      throw error;
+    }
   }
 
-  static async remove(name: string): Promise<void> {
-    await run(join(repositoryRoot, "tools/cluster/delete.sh"), { env: environmentOf(name), timeout: 120_000 });
+  /** Removes it with all that is in it. */
+  async delete(): Promise<void> {
+    await remove(this.#name);
+  }
+
+  /** The name of a node. */
+  node(node: FreshNode): string {
+    return `${this.#name}-${node}`;
   }
 
   /** The address at which nodes and this machine reach what listens on this machine. */
@@ -52,17 +73,17 @@ export class FreshCluster {
   async trust(host: string, caFile: string): Promise<void> {
     const folder = `/etc/containerd/certs.d/${host}`;
     const hosts = `server = "https://${host}"\n[host."https://${host}"]\n  ca = "${folder}/ca.crt"\n`;
-    const script = `mkdir -p ${folder}\ncat >${folder}/ca.crt <<'END'\n${readFileSync(caFile, "utf8")}END\ncat >${folder}/hosts.toml <<'END'\n${hosts}END\n`;
-    for (const node of ["control-plane", "worker"]) await this.#onNode(node, ["sh", "-c", script]);
+    const commands = `mkdir -p ${folder}\ncat >${folder}/ca.crt <<'END'\n${readFileSync(caFile, "utf8")}END\ncat >${folder}/hosts.toml <<'END'\n${hosts}END\n`;
+    for (const node of ["control-plane", "worker"] as const) await this.#onNode(node, ["sh", "-c", commands]);
   }
 
   /** The names of the images that a node has. */
-  async imagesOn(node: "control-plane" | "worker"): Promise<string[]> {
+  async imagesOn(node: FreshNode): Promise<string[]> {
     return (await this.#onNode(node, ["ctr", "--namespace", "k8s.io", "images", "ls", "--quiet"])).trim().split("\n");
   }
 
   /** Output of a kubectl command. */
-  async kubectl(args: string[], input?: string): Promise<string> {
+  async kubectl(args: readonly string[], input?: string): Promise<string> {
     const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], { timeout: 180_000, maxBuffer: 16 * 2 ** 20 });
     if (input !== undefined) running.child.stdin?.end(input);
     return (await running).stdout;
@@ -70,16 +91,28 @@ export class FreshCluster {
 
   /** What an admin would look at when something went wrong. */
   async diagnosis(): Promise<string> {
-    const looks = [["get", "pods", "-A", "-o", "wide"], ["get", "events", "-A", "--sort-by=.lastTimestamp"], ["-n", "joypod-sessions", "get", "gsess,gcache", "-o", "yaml"]];
-    const texts = await Promise.all(looks.map((args) => this.kubectl(args).catch((error: unknown) => String(error))));
+    const looks = [
+      ["get", "nodes,gnode", "--output", "wide"], ["get", "pods", "--all-namespaces", "--output", "wide"], ["--namespace", "joypod-sessions", "get", "gsess,gcache", "--output", "yaml"],
+      ["--namespace", "joypod", "logs", "deploy/joypod-api", "--container", "api", "--tail", "40"], ["--namespace", "joypod", "logs", "deploy/joypod-operator", "--tail", "40"],
+      ["--namespace", "joypod-nodes", "logs", "daemonset/joypod-node-agent", "--tail", "40"], ["get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"],
+    ];
+    const texts = await Promise.all(looks.map(async (args) => `$ kubectl ${args.join(" ")}\n${await this.kubectl(args).catch((error: unknown) => String(error))}`));
     return texts.join("\n");
   }
 
-  async #onNode(node: string, command: string[]): Promise<string> {
-    return (await run(this.#engine, ["exec", `${this.#name}-${node}`, ...command], { timeout: 30_000 })).stdout;
+  async #onNode(node: FreshNode, command: string[]): Promise<string> {
+    return (await run(clusterState(this.#name, "ENGINE"), ["exec", this.node(node), ...command], { timeout: 30_000 })).stdout;
   }
 }
 
-function environmentOf(name: string): NodeJS.ProcessEnv {
-  return { ...process.env, JOYPOD_CLUSTER: name, JOYPOD_GAME_NODES: "1", JOYPOD_WEB_PORT: "", JOYPOD_KUBE_CONTEXT: "" };
+async function remove(name: string): Promise<void> {
+  // Its path on this machine holds for the clusters that come after it, too.
+  await script(name, "tools/cluster/delete.sh", "--keep-state");
+  await rm(clusterFolder(name), { recursive: true, force: true });
+}
+
+/** Runs a script of tools for the cluster. */
+async function script(cluster: string, path: string, ...args: string[]): Promise<void> {
+  const env = { ...process.env, JOYPOD_CLUSTER: cluster, JOYPOD_GAME_NODES: "1", JOYPOD_WEB_PORT: "", JOYPOD_KUBE_CONTEXT: "" };
+  await run(join(repositoryRoot, path), args, { env, timeout: timeoutMs, maxBuffer: 16 * 2 ** 20 });
 }

@@ -7,7 +7,7 @@ import { RegisterGameRequest } from "#contracts/http/partners.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { PartnerClient } from "../../../tools/seed/partner.ts";
-import { platform } from "./platform.ts";
+import { platform, type Platform } from "./platform.ts";
 
 const run = promisify(execFile);
 
@@ -36,21 +36,26 @@ async function publish(): Promise<{ slug: string; title: string }> {
   return { slug, title };
 }
 
-/** Registers a game under games/ for a partner of its own, with these fields in place of its own, uploads the archive, and waits until every node holds it. */
-export async function publishGame(game: string, fields: Partial<RegisterGameRequest> & { slug: string }, archive: string): Promise<void> {
+/**
+ * Registers a game under games/ for a partner of its own, with these fields in place of its own, uploads the archive, and waits until every node holds it:
+ * on the platform under test, or on another one. Returns how many nodes these are.
+ */
+export async function publishGame(game: string, fields: Partial<RegisterGameRequest> & { slug: string }, archive: string, on?: PartnersPlatform): Promise<number> {
   const { slug } = fields;
-  const partner = await newPartner(`Studio of ${slug}`);
+  const partner = await newPartner(on ?? await platform(), `Studio of ${slug}`);
   await partner.register(RegisterGameRequest.parse({ ...await gameMetadata(game), ...fields }));
   await partner.upload(slug, archive);
-  await eventually(async () => {
+  return eventually(async () => {
     const { totalServers, pendingSync } = await partner.sync(slug);
-    return totalServers > 0 && pendingSync === 0;
+    return pendingSync === 0 && totalServers;
   }, { timeoutMs: 120_000, intervalMs: 500, what: `${slug} to be cached on every node` });
 }
 
+/** Where partners publish, and who admits them. */
+type PartnersPlatform = Pick<Platform, "baseUrl" | "cli">;
+
 /** A partner of this run alone, over the partner interface. */
-async function newPartner(name: string): Promise<PartnerClient> {
-  const { baseUrl, cli } = await platform();
+async function newPartner({ baseUrl, cli }: PartnersPlatform, name: string): Promise<PartnerClient> {
   await cli.createPartner(name);
   return new PartnerClient(baseUrl, await cli.createPartnerKey(name));
 }

@@ -1,7 +1,5 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gameNodeKind, type GameNode } from "#contracts/crd/gameNode.ts";
@@ -11,6 +9,7 @@ import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { programPath } from "#test/support/processes/programs.ts";
 import { JoypodCli } from "../../../tools/seed/cli.ts";
+import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
 
 const run = promisify(execFile);
 
@@ -49,10 +48,7 @@ export class Platform {
   }
 
   static async open(): Promise<Platform> {
-    const state = stateFolder();
-    const port = /^WEB_PORT=(\d+)$/m.exec(readState(state))?.[1];
-    if (port === undefined) throw new Error(`${state} names no web port; bring the platform up with \`make up\`.`);
-    return new Platform(`http://localhost:${port}`, join(state, "kubeconfig"), await programPath("kubectl"));
+    return new Platform(`http://localhost:${clusterState(mainCluster, "WEB_PORT")}`, join(clusterFolder(mainCluster), "kubeconfig"), await programPath("kubectl"));
   }
 
   /** Output of a node script in the API's container: what an ordinary pod can do. */
@@ -104,18 +100,4 @@ let opened: Promise<Platform> | undefined;
 /** The run's one platform. */
 export function platform(): Promise<Platform> {
   return opened ??= Platform.open();
-}
-
-function stateFolder(): string {
-  const { JOYPOD_CACHE, XDG_CACHE_HOME, JOYPOD_CLUSTER } = process.env;
-  const cache = JOYPOD_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), ".cache"), "joypod");
-  return join(cache, "clusters", JOYPOD_CLUSTER ?? "joypod");
-}
-
-function readState(folder: string): string {
-  try {
-    return readFileSync(join(folder, "state.env"), "utf8");
-  } catch (cause) {
-    throw new Error(`There is no platform in ${folder}; bring it up with \`make up\`.`, { cause });
-  }
 }

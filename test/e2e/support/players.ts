@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { launchBrowser } from "#test/support/browser/browser.ts";
+import { launchBrowser, tracing } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { GamePage } from "./gamePage.ts";
@@ -33,7 +33,7 @@ export class Players {
     this.#browser ??= await launchBrowser();
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 720 } });
     this.#contexts.push(context);
-    if (isTraced) await context.tracing.start({ screenshots: true, snapshots: true });
+    if (isTraced) await context.tracing.start(tracing);
     await context.addInitScript(await pageScript("probe"));
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);

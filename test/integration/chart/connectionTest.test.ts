@@ -1,13 +1,6 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
 import { readConfig } from "#streamer/connectionTest/config.ts";
-import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
-
-const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
+import { renderingError, render as renderChart, templateOf, values } from "#test/support/chart/helmTemplate.ts";
 
 interface Variable { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string; key: string }; fieldRef?: { fieldPath: string } } }
 
@@ -25,15 +18,7 @@ interface Manifest {
   spec?: { clusterIP?: string; template?: { spec: { automountServiceAccountToken?: boolean; serviceAccountName?: string; hostNetwork?: boolean; volumes?: object[]; tolerations?: object[]; securityContext: object; containers: Container[] } } };
 }
 
-async function template(...args: string[]): Promise<string> {
-  const { stdout } = await run(await programPath("helm"),
-    ["template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", "--values", join(chart, "ci/bundled-values.yaml"), ...args], { maxBuffer: 64 * 2 ** 20 });
-  return stdout;
-}
-
-async function render(...args: string[]): Promise<Manifest[]> {
-  return parseAllDocuments(await template(...args)).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
-}
+const render = (...args: string[]): Promise<Manifest[]> => renderChart<Manifest>(...values("bundled"), ...args);
 
 function find(manifests: Manifest[], kind: string, name: string): Manifest {
   const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
@@ -73,13 +58,12 @@ describe("the chart's connection test", function () {
   });
 
   it("is gone with its port, from every template", async () => {
-    expect(await template("--set", "media.connectionTestPort=0")).to.not.contain("connection-test").and.not.contain("CONNECTION_TEST");
+    expect(await templateOf({}, ...values("bundled"), "--set", "media.connectionTestPort=0")).to.not.contain("connection-test").and.not.contain("CONNECTION_TEST");
   });
 
   it("takes no port that belongs to sessions", async () => {
     for (const port of ["20000", "20500", "20999"]) {
-      const errorText = await template("--set", `media.connectionTestPort=${port}`).catch((error: unknown) => (error as { stderr: string }).stderr);
-      expect(errorText, port).to.contain("media.connectionTestPort is one of media.portFirst to media.portLast");
+      expect(await renderingError(...values("bundled"), "--set", `media.connectionTestPort=${port}`), port).to.contain("media.connectionTestPort is one of media.portFirst to media.portLast");
     }
   });
 });

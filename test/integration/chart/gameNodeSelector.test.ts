@@ -6,7 +6,7 @@ import { ResourceClient } from "#kube/resourceClient.ts";
 import { readConfig } from "#operator/config.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { podsOf } from "#test/support/chart/programEnvironments.ts";
-import { isInWords, renderChart } from "#test/support/chart/renderedChart.ts";
+import { isInWords, renderChart } from "#test/support/chart/helmTemplate.ts";
 
 const keys = ["gpu", "zone", "example.com/kind", "A_b.c-1"];
 const values = ["", "a", "b", "Far-away_1.x"];

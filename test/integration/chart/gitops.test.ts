@@ -7,11 +7,11 @@ import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { namespaces } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
+import { templateOf, values as valuesOf } from "#test/support/chart/helmTemplate.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
-import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { programPath } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
 const maxBuffer = 64 * 2 ** 20;
 
 interface LiveObject {
@@ -43,12 +43,9 @@ describe("the chart's text, applied by another tool than Helm", function () {
   /** A file of what the chart renders, without a cluster. */
   async function render(namespace: string, values: string, ...args: string[]): Promise<string> {
     const own = ["sessions", "nodeAgent", "turn"].map((part) => `${part}.namespace=${namespace}-${part.toLowerCase()}`);
-    const { stdout } = await run(await programPath("helm"), [
-      "template", "joypod", chart, "--namespace", namespace, "--skip-tests", "--values", join(chart, `ci/${values}-values.yaml`),
-      "--set", ["turn.enabled=true,turn.host=turn.example.com", ...own].join(","), ...args,
-    ], { env: { HOME: folder, KUBECONFIG: "/nonexistent" }, maxBuffer });
+    const text = await templateOf({ namespace }, "--skip-tests", ...valuesOf(values), "--set", ["turn.enabled=true,turn.host=turn.example.com", ...own].join(","), ...args);
     const path = join(folder, `${namespace}.yaml`);
-    await writeFile(path, stdout);
+    await writeFile(path, text);
     return path;
   }
 

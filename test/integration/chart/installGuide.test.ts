@@ -1,20 +1,20 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { guideSettings, installGuide } from "#test/support/fixtures/installGuide.ts";
+import { chartFolder } from "#test/support/chart/helmTemplate.ts";
+import { guideScript, guideSettings, installGuide } from "#test/support/fixtures/installGuide.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
 
 interface Manifest { kind: string; metadata: { name: string }; spec?: { type?: string; tls?: object[]; rules?: { host: string }[] } }
 
-/** What the blocks are for that a shell runs; test/e2e/install.test.ts follows the first five of them. */
-const purposes = ["settings", "namespace", "install", "exposure nodeport", "check", "policies", "exposure ingress", "exposure loadbalancer", "images", "nat"];
+/** What the blocks are for that a shell runs; test/e2e/install.test.ts runs them all. */
+const purposes = ["settings", "images", "namespace", "install", "nat", "exposure ingress", "exposure loadbalancer", "exposure nodeport", "helm", "check", "policies"];
 
 describe("docs/install.md", function () {
   this.timeout(60_000);
@@ -22,16 +22,10 @@ describe("docs/install.md", function () {
   after(() => rmSync(directory, { recursive: true }));
 
   /** What Helm makes of the guide's values with a way of exposure: by the guide's own commands, but for the last, which is `helm template` here. */
-  async function rendered(exposure: string): Promise<Manifest[]> {
-    const blocks = installGuide();
-    const text = (purpose: string): string => blocks.filter((block) => block.purpose === purpose).map((block) => block.text).join("\n");
-    const values = blocks.filter(({ text: commands }) => commands.includes("helm upgrade --install")).map(({ text: commands }) => commands);
-    return template([text("settings"), `CHART=${chart}`, text(`exposure ${exposure}`), ...values].join("\n"));
-  }
+  const rendered = (exposure: string): Promise<Manifest[]> => template(guideScript([`exposure ${exposure}`, "helm"], { CHART: chartFolder }));
 
   /** Runs the commands with `helm template` in place of the installation. */
   async function template(commands: string): Promise<Manifest[]> {
-    writeFileSync(join(directory, "images.yaml"), "images: {}\n");
     const script = commands.replace("helm upgrade --install", "helm template --kube-version 1.35.4").replace(/--wait --wait-for-jobs --timeout \S+/, "");
     const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], {
       cwd: directory, maxBuffer: 64 * 2 ** 20, env: { PATH: [dirname(await programPath("helm")), process.env["PATH"]].join(delimiter), HOME: directory },
@@ -58,7 +52,7 @@ describe("docs/install.md", function () {
     const [, section = ""] = /^## Install it on your cluster\n([^]*?)^## /m.exec(readFileSync(join(repositoryRoot, "README.md"), "utf8")) ?? [];
     expect(section).to.contain("(docs/install.md)");
     const [command = ""] = /^helm upgrade --install [^]*?(?=^```)/m.exec(section) ?? [];
-    const manifests = await template(command.replace(" charts/joypod ", ` ${chart} `));
+    const manifests = await template(command.replace(/ oci:\S+ /, ` ${chartFolder} `));
     expect(find(manifests, "Service")?.spec?.type).to.equal("NodePort");
   });
 });

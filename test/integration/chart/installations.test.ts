@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
-import { parse, parseAllDocuments } from "yaml";
+import { parse } from "yaml";
 import type { KubeRequest } from "#kube/request.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -11,13 +9,11 @@ import { gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { installationLabel } from "#contracts/crd/installation.ts";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { chartFolder, renderOf } from "#test/support/chart/helmTemplate.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
-import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 import { aGameSessionSpec } from "#test/factories/gameSession.ts";
 
-const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
 /** Kinds of the chart that a namespace holds. */
 const namespacedKinds = new Set([
   "ConfigMap", "DaemonSet", "Deployment", "Ingress", "HTTPRoute", "Job", "NetworkPolicy", "Pod", "PodDisruptionBudget", "PodMonitor", "PrometheusRule", "Role", "RoleBinding", "Secret",
@@ -31,12 +27,10 @@ interface Manifest {
   spec?: object;
 }
 
-async function render(release: string, namespace: string, ...values: string[]): Promise<Manifest[]> {
+function render(release: string, namespace: string, ...values: string[]): Promise<Manifest[]> {
   const own = ["sessions", "nodeAgent", "turn"].map((part) => `${part}.namespace=${namespace}-${part.toLowerCase()}`);
-  const { stdout } = await run(await programPath("helm"), [
-    "template", release, chart, "--namespace", namespace, "--set", ["stores.bundled=true", "turn.enabled=true", "turn.host=turn.example.com", ...own, ...values].join(","),
-  ], { maxBuffer: 64 * 2 ** 20 });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
+  const set = ["stores.bundled=true", "turn.enabled=true", "turn.host=turn.example.com", ...own, ...values].join(",");
+  return renderOf<Manifest>({ release, namespace }, "--set", set);
 }
 
 const keyOf = ({ kind, metadata }: Manifest, namespace: string): string => `${kind} ${namespacedKinds.has(kind) ? `${metadata.namespace ?? namespace}/` : ""}${metadata.name}`;
@@ -127,7 +121,7 @@ describe("Joypod's definitions", function () {
   });
 
   it("say which chart they are of", async () => {
-    const { version } = parse(await readFile(join(chart, "Chart.yaml"), "utf8")) as { version: string };
+    const { version } = parse(await readFile(join(chartFolder, "Chart.yaml"), "utf8")) as { version: string };
     const definitions = (await render("joypod", "joypod")).filter(({ kind }) => kind === "CustomResourceDefinition");
     expect(definitions.map(({ metadata }) => metadata.annotations?.["joypod.dev/definitions-version"])).to.deep.equal([version, version, version]);
   });

@@ -3,14 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { parse, parseAllDocuments } from "yaml";
-import { z } from "zod";
+import { parse } from "yaml";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { chartFolder, render as renderChart, renderingError, values } from "#test/support/chart/helmTemplate.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
 const definitions = join(repositoryRoot, "test/support/cluster/prometheusOperator/crds.yaml");
 const kinds = ["ServiceMonitor", "PodMonitor", "PrometheusRule"];
 
@@ -32,13 +31,8 @@ interface Manifest {
   data?: Record<string, string>;
 }
 
-async function render(...set: string[]): Promise<Manifest[]> {
-  const { stdout } = await run(await programPath("helm"), [
-    "template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", "--values", join(chart, "ci/bundled-values.yaml"), "--set", "turn.enabled=true,turn.host=turn.example.com",
-    ...set.flatMap((value) => ["--set", value]),
-  ], { maxBuffer: 64 * 2 ** 20 });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
-}
+const argumentsOf = (set: string[]): string[] => [...values("bundled"), "--set", "turn.enabled=true,turn.host=turn.example.com", ...set.flatMap((value) => ["--set", value])];
+const render = (...set: string[]): Promise<Manifest[]> => renderChart<Manifest>(...argumentsOf(set));
 
 const ofKind = (manifests: readonly Manifest[], kind: string): Manifest[] => manifests.filter((manifest) => manifest.kind === kind);
 
@@ -109,7 +103,7 @@ describe("the chart's metrics", function () {
     const [rule, ...others] = ofKind(await render("metrics.rules.enabled=true", "metrics.rules.labels.release=prom", "metrics.rules.runbookUrl=https://wiki.example.com/joypod"), "PrometheusRule");
     expect(others).to.deep.equal([]);
     if (rule === undefined) throw new Error("The chart renders no PrometheusRule.");
-    const { groups } = parse(readFileSync(join(chart, "files/alerts.yaml"), "utf8")) as { groups: object[] };
+    const { groups } = parse(readFileSync(join(chartFolder, "files/alerts.yaml"), "utf8")) as { groups: object[] };
     const links = rule.spec?.groups?.flatMap(({ rules }) => rules.map(({ annotations }) => annotations.runbook_url)) ?? [];
     for (const link of links) expect(link).to.match(/^https:\/\/wiki\.example\.com\/joypod#joypod[a-z]+$/);
     expect(JSON.parse(JSON.stringify(rule.spec?.groups).replaceAll("https://wiki.example.com/joypod#", "docs/operations.md#"))).to.deep.equal(groups);
@@ -122,14 +116,13 @@ describe("the chart's metrics", function () {
     if (map === undefined) throw new Error("The chart renders no dashboards.");
     expect(map.metadata.labels).to.include({ grafana_dashboard: "1" });
     for (const name of ["platform", "session"]) {
-      expect(JSON.parse(map.data?.[`joypod-${name}.json`] ?? "")).to.deep.equal(JSON.parse(readFileSync(join(chart, `files/dashboards/${name}.json`), "utf8")));
+      expect(JSON.parse(map.data?.[`joypod-${name}.json`] ?? "")).to.deep.equal(JSON.parse(readFileSync(join(chartFolder, `files/dashboards/${name}.json`), "utf8")));
     }
     await check(map);
   });
 
   it("are not read twice", async () => {
-    const refused = await render("metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true").then(() => "", (error: unknown) => z.object({ stderr: z.string() }).parse(error).stderr);
-    expect(refused).to.contain("set one of them");
+    expect(await renderingError(...argumentsOf(["metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"]))).to.contain("set one of them");
   });
 
   it("would be refused with a field that the kind does not have", async () => {

@@ -4,15 +4,14 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
 import { namespaces } from "#kube/builtin.ts";
 import { isForbidden } from "#kube/errors.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
+import { render as renderChart, values as valuesOf } from "#test/support/chart/helmTemplate.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
 const profile = "pod-security.kubernetes.io/";
 const restricted = { [`${profile}enforce`]: "restricted", [`${profile}warn`]: "restricted", [`${profile}audit`]: "restricted" };
 
@@ -25,11 +24,7 @@ interface Manifest {
 /** A pod that the chart makes, by itself or through a controller. */
 interface ChartPod { name: string; namespace: string; spec: object }
 
-async function render(values: string, ...args: string[]): Promise<Manifest[]> {
-  const { stdout } = await run(await programPath("helm"),
-    ["template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", "--values", join(chart, `ci/${values}-values.yaml`), ...args], { maxBuffer: 64 * 2 ** 20 });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
-}
+const render = (values: string, ...args: string[]): Promise<Manifest[]> => renderChart<Manifest>(...valuesOf(values), ...args);
 
 function podsOf(manifests: Manifest[]): ChartPod[] {
   return manifests.flatMap(({ metadata: { name, namespace = "joypod" }, spec }): ChartPod[] => {

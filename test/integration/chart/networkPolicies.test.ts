@@ -1,19 +1,12 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
+import { render as renderChart, values } from "#test/support/chart/helmTemplate.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { NetworkPolicies, type Connection, type NetworkEnd, type NetworkPolicy } from "#test/support/cluster/networkPolicies.ts";
-import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 import { buildProbePod, type ProbeRole } from "#operator/networkProbe/probePod.ts";
-
-const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
 
 interface Manifest {
   kind: string;
@@ -21,12 +14,7 @@ interface Manifest {
   spec?: { template?: { metadata: { labels: Record<string, string> } } };
 }
 
-async function render(...args: string[]): Promise<Manifest[]> {
-  const { stdout } = await run(await programPath("helm"),
-    ["template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", "--values", join(chart, "ci/bundled-values.yaml"), ...args],
-    { maxBuffer: 64 * 2 ** 20 });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
-}
+const render = (...args: string[]): Promise<Manifest[]> => renderChart<Manifest>(...values("bundled"), ...args);
 
 function policiesOf(manifests: Manifest[]): NetworkPolicies {
   return new NetworkPolicies(manifests.filter(isNetworkPolicy), "joypod");

@@ -1,14 +1,10 @@
-import { execFile } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
-import { environmentOf, render, renderingError, values, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
-import { chartFolder } from "#test/support/chart/renderedChart.ts";
-import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { chartFolder, environmentOf, lint, render, renderingError, values, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
-const run = promisify(execFile);
 const ciNames = ["bundled", "external", "full"];
 
 describe("the chart", () => {
@@ -18,8 +14,7 @@ describe("the chart", () => {
 
   for (const name of ciNames) {
     it(`lints strictly with the ${name} values`, async () => {
-      const { stdout } = await run(await programPath("helm"), ["lint", "--strict", chartFolder, ...values(name)]);
-      expect(stdout).to.contain("0 chart(s) failed");
+      expect(await lint(...values(name))).to.contain("0 chart(s) failed");
     });
 
     it(`restricts every container with the ${name} values`, async () => {

@@ -1,12 +1,5 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
-import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
-
-const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
+import * as chart from "#test/support/chart/helmTemplate.ts";
 
 interface Container {
   name: string;
@@ -26,12 +19,9 @@ interface Manifest {
   spec?: { template?: { spec: { containers: Container[]; volumes?: Volume[] } } };
 }
 
-async function render(values: string, ...settings: string[]): Promise<Manifest[]> {
-  const { stdout } = await run(await programPath("helm"), [
-    "template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", "--values", join(chart, `ci/${values}-values.yaml`), ...settings.flatMap((setting) => ["--set", setting]),
-  ], { maxBuffer: 64 * 2 ** 20 });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
-}
+const argumentsOf = (values: string, settings: string[]): string[] => [...chart.values(values), ...settings.flatMap((setting) => ["--set", setting])];
+const render = (values: string, ...settings: string[]): Promise<Manifest[]> => chart.render<Manifest>(...argumentsOf(values, settings));
+const renderingError = (values: string, ...settings: string[]): Promise<string> => chart.renderingError(...argumentsOf(values, settings));
 
 /** What a program finds where: files of secrets by their paths, and variables; a value of a secret is `secret/key`. */
 function lookInto(manifests: Manifest[], kind: string, name: string): { files: Record<string, string>; env: Record<string, string> } {
@@ -47,9 +37,6 @@ function lookInto(manifests: Manifest[], kind: string, name: string): { files: R
   const env = (container?.env ?? []).map((variable) => [variable.name, variable.value ?? Object.values(variable.valueFrom?.secretKeyRef ?? {}).join("/")] as const);
   return { files, env: Object.fromEntries(env) };
 }
-
-const renderingError = (values: string, ...settings: string[]): Promise<string> =>
-  render(values, ...settings).then(() => "rendered", (error: unknown) => (error as { stderr: string }).stderr);
 
 describe("the chart's stores", function () {
   this.timeout(60_000);

@@ -1,13 +1,6 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
+import { lint, render as renderChart, renderingError, values } from "#test/support/chart/helmTemplate.ts";
 import { NetworkPolicies, type NetworkEnd, type NetworkPolicy } from "#test/support/cluster/networkPolicies.ts";
-import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
-
-const run = promisify(execFile);
-const chart = join(repositoryRoot, "charts/joypod");
 
 interface EnvVar { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }
 interface Manifest {
@@ -19,17 +12,8 @@ interface Manifest {
   };
 }
 
-async function render(...args: string[]): Promise<Manifest[]> {
-  const { stdout } = await run(await programPath("helm"),
-    ["template", "joypod", chart, "--namespace", "joypod", "--kube-version", "1.35.4", "--values", join(chart, "ci/external-values.yaml"), ...args], { maxBuffer: 64 * 2 ** 20 });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
-}
-
-async function errorOf(...args: string[]): Promise<string> {
-  const error: unknown = await render(...args).then(() => undefined, (reason: unknown) => reason);
-  if (error === undefined) throw new Error("helm rendered what it should refuse");
-  return (error as { stderr: string }).stderr;
-}
+const render = (...args: string[]): Promise<Manifest[]> => renderChart<Manifest>(...values("external"), ...args);
+const errorOf = (...args: string[]): Promise<string> => renderingError(...values("external"), ...args);
 
 const enabled = ["--set", "turn.enabled=true,turn.host=turn.example.com"];
 const withTls = [...enabled, "--set", "turn.tls.existingSecret=turn-tls"];
@@ -49,8 +33,7 @@ describe("the chart's relay", function () {
   });
 
   it("lints, also with values of a release from before it", async () => {
-    const { stdout } = await run(await programPath("helm"), ["lint", "--strict", chart, "--values", join(chart, "ci/external-values.yaml"), ...withTls]);
-    expect(stdout).to.contain("0 chart(s) failed");
+    expect(await lint(...values("external"), ...withTls)).to.contain("0 chart(s) failed");
     expect(await render("--set", "turn=null")).to.not.be.empty;
   });
 

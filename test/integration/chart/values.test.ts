@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
-import { chartFolder, isInWords, renderChart } from "#test/support/chart/renderedChart.ts";
+import { chartFolder, isInWords, renderChart } from "#test/support/chart/helmTemplate.ts";
 import { ServerValidation } from "#test/support/chart/serverValidation.ts";
 import { trySettings, valuesOf, type Setting, type SweepResult } from "#test/support/chart/valueSweep.ts";
 import { valueClasses } from "#test/support/chart/valueClasses.ts";

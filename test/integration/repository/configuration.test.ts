@@ -1,15 +1,12 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
-import { parseAllDocuments } from "yaml";
 import { readConfig as readApiConfig } from "#api/config.ts";
 import { readConfig as readAgentConfig } from "#node-agent/config.ts";
 import { readConfig as readOperatorConfig } from "#operator/config.ts";
-import { programPath, repositoryRoot } from "../../support/processes/programs.ts";
+import { render, values, type Container } from "../../support/chart/helmTemplate.ts";
+import { repositoryRoot } from "../../support/processes/programs.ts";
 
-const run = promisify(execFile);
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
 
 /** Beside the chart's sample values: what these leave out. Web identities take the place of keys, so both are rendered. */
@@ -59,18 +56,8 @@ function documented(title: string): DocumentedVariable[] {
   });
 }
 
-interface Container {
-  name: string;
-  env?: { name: string }[];
-}
-
 async function renderedContainers(options: string[]): Promise<Container[]> {
-  const chart = join(repositoryRoot, "charts/joypod");
-  const { stdout } = await run(await programPath("helm"), ["template", "joypod", chart, "--kube-version", "1.35.4", "--values", join(chart, "ci/external-values.yaml"), "--set", "turn.enabled=true,turn.host=turn.example.com", ...options], { maxBuffer: 64 * 2 ** 20 });
-  return parseAllDocuments(stdout).flatMap((document) => {
-    const manifest = document.toJS() as { spec?: { template?: { spec: { containers: Container[] } } } } | null;
-    return manifest?.spec?.template?.spec.containers ?? [];
-  });
+  return (await render(...values("external"), "--set", "turn.enabled=true,turn.host=turn.example.com", ...options)).flatMap(({ spec }) => spec?.template?.spec.containers ?? []);
 }
 
 describe("docs/configuration.md", function () {

@@ -11,6 +11,9 @@ const quietFlags = [
   "--disable-dev-shm-usage",
 ];
 
+/** What a failed test's trace has: the page at each step. A film of it would have each picture of a stream encoded once more. */
+export const tracing = { screenshots: false, snapshots: true } as const;
+
 /** A browser window of its own: own cookies, own trace. */
 export interface TestWindow {
   page: Page;
@@ -42,7 +45,7 @@ export async function launchBrowser({ executablePath: starter, flags = [] }: Bro
 /** Opens a window at `baseUrl`; `name` is what its files are called when the test fails. */
 export async function openWindow(browser: Browser, { baseUrl, name }: { baseUrl: string; name: string }): Promise<TestWindow> {
   const context = await browser.newContext({ baseURL: baseUrl, viewport: { width: 1280, height: 720 }, ignoreHTTPSErrors: true });
-  await context.tracing.start({ screenshots: true, snapshots: true });
+  await context.tracing.start(tracing);
   const page = await context.newPage();
   const messages: string[] = [];
   page.on("console", (message) => messages.push(`${message.type()}: ${message.text()}`));

@@ -1,20 +1,25 @@
 import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
-import { programPath } from "../processes/programs.ts";
-import { chartFolder } from "./renderedChart.ts";
+import { programPath, repositoryRoot } from "../processes/programs.ts";
 
 const run = promisify(execFile);
+
+/** Folder of the chart. */
+export const chartFolder = join(repositoryRoot, "charts/joypod");
 
 /** What is looked at of a container that the chart makes. */
 export interface Container {
   name: string;
-  env?: { name: string; value?: string }[];
+  env?: { name: string; value?: string; valueFrom?: { fieldRef?: { fieldPath: string }; secretKeyRef?: { key: string } } }[];
   securityContext?: { readOnlyRootFilesystem?: boolean; allowPrivilegeEscalation?: boolean; capabilities?: { drop?: string[]; add?: string[] } };
   resources?: { requests?: object; limits?: { memory?: string } };
-  readinessProbe?: { httpGet: object };
-  livenessProbe?: { httpGet: object };
+  readinessProbe?: { httpGet?: object };
+  livenessProbe?: { httpGet?: object };
 }
 
 /** What is looked at of a pod that the chart makes. */
@@ -27,33 +32,97 @@ export interface PodSpec {
   automountServiceAccountToken?: boolean;
 }
 
-/** What is looked at of an object that the chart makes. */
+/** What is looked at of an object that the chart makes; a test that looks at more has an interface of its own. */
 export interface Manifest {
+  apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
+  metadata: { name: string; namespace?: string | undefined; annotations?: Record<string, string> | undefined };
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
   spec?: { replicas?: number; maxUnavailable?: number; template?: { spec: PodSpec }; containers?: Container[]; validations?: { expression: string }[] };
 }
 
+/** As which release, in which namespace. */
+interface Release { release?: string; namespace?: string }
+
+/** What Helm made of some values: the objects, or why it refused them. */
+export type Rendering = { manifests: Manifest[] } | { error: string };
+
+const templates = new Map<string, Promise<string>>();
+
+/** Returns the arguments for one of the values files in ci. */
+export const values = (name: string): string[] => ["--values", join(chartFolder, "ci", `${name}-values.yaml`)];
+
+/** Returns the text that Helm makes of the chart by these arguments, without a cluster. What was asked for before is not made again. */
+export function templateOf(release: Release, ...args: string[]): Promise<string> {
+  const key = JSON.stringify([release, args]);
+  const text = templates.get(key) ?? template(release, args);
+  templates.set(key, text);
+  return text;
+}
+
+/** Returns what `helm lint --strict` says of the chart with these arguments; rejects when it finds a fault. */
+export function lint(...args: string[]): Promise<string> {
+  return helm("lint", "--strict", chartFolder, ...args);
+}
+
+function template({ release = "joypod", namespace = "joypod" }: Release, args: readonly string[]): Promise<string> {
+  return helm("template", release, chartFolder, "--namespace", namespace, "--kube-version", "1.35.4", ...args);
+}
+
+async function helm(...args: string[]): Promise<string> {
+  const env = { ...process.env, KUBECONFIG: "/nonexistent" };
+  return (await run(await programPath("helm"), args, { env, maxBuffer: 64 * 2 ** 20 })).stdout;
+}
+
+function parseManifests<Looked extends object>(text: string): Looked[] {
+  return parseAllDocuments(text).map((document) => document.toJS() as Looked | null).filter((manifest) => manifest !== null);
+}
+
 /** Returns the objects that Helm makes of the chart by these arguments. */
-export async function render(...args: string[]): Promise<Manifest[]> {
-  const { stdout } = await run(await programPath("helm"),
-    ["template", "joypod", chartFolder, "--namespace", "joypod", "--kube-version", "1.35.4", ...args], { maxBuffer: 64 * 2 ** 20 });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest | null).filter((manifest) => manifest !== null);
+export async function renderOf<Looked extends object = Manifest>(release: Release, ...args: string[]): Promise<Looked[]> {
+  return parseManifests<Looked>(await templateOf(release, ...args));
+}
+
+/** Returns the objects that Helm makes of the chart by these arguments, as release `joypod` in namespace `joypod`. */
+export function render<Looked extends object = Manifest>(...args: string[]): Promise<Looked[]> {
+  return renderOf<Looked>({}, ...args);
 }
 
 /** Returns what Helm says where it refuses these arguments. */
 export async function renderingError(...args: string[]): Promise<string> {
-  try {
-    await render(...args);
-  } catch (error) {
-    return (error as { stderr: string }).stderr;
-  }
-  throw new Error("helm rendered what it should refuse");
+  const rendering = await rendered(templateOf({}, ...args));
+  if (!("error" in rendering)) throw new Error("helm rendered what it should refuse");
+  return rendering.error;
 }
 
-/** Returns the arguments for one of the values files in ci. */
-export const values = (name: string): string[] => ["--values", join(chartFolder, "ci", `${name}-values.yaml`)];
+async function rendered(text: Promise<string>): Promise<Rendering> {
+  try {
+    return { manifests: parseManifests<Manifest>(await text) };
+  } catch (error) {
+    if (error instanceof Error && "stderr" in error && typeof error.stderr === "string" && error.stderr !== "") return { error: error.stderr };
+    throw error;
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), "joypod-test-values-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+/** Renders the chart with one of its ci values files and, over it, these values. */
+export async function renderChart(base: string, over: object): Promise<Rendering> {
+  const file = join(folder, `${files++}.json`);
+  await writeFile(file, JSON.stringify(over));
+  return rendered(template({}, [...values(base), "--values", file]));
+}
+
+/**
+ * Returns whether Helm's message says in words what is wrong: lines of the schema, or a sentence of the chart's own. Anything else is the
+ * stack of a template that broke.
+ */
+export function isInWords(error: string): boolean {
+  if (/nil pointer|error calling|wrong type|YAML parse|can't evaluate/.test(error)) return false;
+  return /values don't meet the specifications of the schema[^]*- at '/.test(error) || /execution error at \(joypod\/templates\/[^)]+\): [^\n]*[a-z][^\n]*\.\n/.test(error);
+}
 
 /** Returns the environment of the containers of a program, by the values that stand in the chart. */
 export function environmentOf(manifests: Manifest[], program: string): Record<string, string | undefined> {

@@ -10,10 +10,9 @@ import { buildProbePod } from "#operator/networkProbe/probePod.ts";
 import { readConfig as readConnectionTestConfig } from "#streamer/connectionTest/config.ts";
 import { readConfig as readStreamerConfig } from "#streamer/config.ts";
 import { aGameSession } from "../../factories/gameSession.ts";
-import type { ChartManifest, PodManifest } from "./renderedChart.ts";
+import type { Container, Manifest, PodSpec } from "./helmTemplate.ts";
 
 type Environment = Record<string, string>;
-type Container = PodManifest["containers"][number];
 
 /** How each program of ours reads its environment, by its container's name. The relay is written in Go, and reads its own in turn's tests. */
 const readers: Record<string, (environment: Environment) => unknown> = {
@@ -52,7 +51,7 @@ function environmentOf({ env = [] }: Container): Environment {
 }
 
 /** Returns the pods of the manifests, those of controllers included. */
-export function podsOf(manifests: readonly ChartManifest[]): PodManifest[] {
+export function podsOf(manifests: readonly Manifest[]): PodSpec[] {
   return manifests.flatMap(({ spec }) => {
     if (spec?.template) return [spec.template.spec];
     return spec?.containers ? [{ ...spec, containers: spec.containers }] : [];
@@ -60,7 +59,7 @@ export function podsOf(manifests: readonly ChartManifest[]): PodManifest[] {
 }
 
 /** Has every program read its environment as the pods carry it. Throws when one refuses it, or a container is of no known program. */
-export function readEnvironments(manifests: readonly ChartManifest[]): void {
+export function readEnvironments(manifests: readonly Manifest[]): void {
   for (const container of podsOf(manifests).flatMap(({ containers, initContainers = [] }) => [...containers, ...initContainers])) {
     if (others.includes(container.name)) continue;
     const read = readers[container.name];
@@ -70,7 +69,7 @@ export function readEnvironments(manifests: readonly ChartManifest[]): void {
 }
 
 /** Returns the pods that the operator would make by the environment that its pod carries, in its sessions namespace; their streamers have read theirs. */
-export function operatorPods(manifests: readonly ChartManifest[]): ChartManifest[] {
+export function operatorPods(manifests: readonly Manifest[]): Manifest[] {
   const operator = podsOf(manifests).flatMap(({ containers }) => containers).find(({ name }) => name === "operator");
   if (!operator) throw new Error("The chart makes no operator.");
   const { sessionsNamespace, sessionPod, networkProbe } = readOperatorConfig(environmentOf(operator));

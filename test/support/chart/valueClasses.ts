@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { chartFolder } from "./renderedChart.ts";
+import { chartFolder } from "./helmTemplate.ts";
 
 interface Schema {
   $ref?: string;

@@ -1,7 +1,6 @@
-import { isInWords, renderChart } from "./renderedChart.ts";
+import { isInWords, renderChart, type Manifest } from "./helmTemplate.ts";
 import { operatorPods, readEnvironments } from "./programEnvironments.ts";
 import type { ServerValidation } from "./serverValidation.ts";
-import type { ChartManifest } from "./renderedChart.ts";
 
 /** A value at its path, to be set over a values file. */
 export interface Setting {
@@ -56,7 +55,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-async function faultsOf(validation: ServerValidation, manifests: ChartManifest[]): Promise<string[]> {
+async function faultsOf(validation: ServerValidation, manifests: Manifest[]): Promise<string[]> {
   try {
     readEnvironments(manifests);
     return await validation.errorsOf([...manifests, ...operatorPods(manifests)]);
