@@ -21,10 +21,12 @@ export interface LaunchDeps {
   launchStore: LaunchStore;
 }
 
-/** What a launch led to. */
-interface Launched {
+/** What a launch has stored. */
+interface StoredLaunch {
   id: string;
   launch: Launch;
+  /** Resolves when the cluster has the object. */
+  created: Promise<void>;
 }
 
 /**
@@ -33,19 +35,28 @@ interface Launched {
  * unavailable when very many launch at once. A process that dies in between leaves a row that the relay goes on with. `alsoWithin` runs in the transaction that stores the session.
  */
 export async function launchGame(deps: LaunchDeps, userId: string, launch: Launch, alsoWithin?: LaunchToStore["alsoWithin"]): Promise<string> {
-  const { launchTurns, launchStore } = deps;
   refuseInMaintenance(deps.maintenance);
-  const { id } = await launchTurns.ofPlayer<Launched>(userId, async (before) => {
+  const { id, created } = await deps.launchTurns.ofPlayer<StoredLaunch>(userId, async (before) => {
     // Many of the same at once, as from a page that is clicked again and again, cost the database one.
     if (before !== undefined && isDeepStrictEqual(before.launch, launch)) throw sessionActive(before.id);
-    await launchStore.check({ userId, launch });
-    return launchTurns.inPlace(async () => {
-      const session = await launchStore.store({ userId, launch, alsoWithin });
-      await createInCluster(deps, session);
-      return { id: session.id, launch };
-    });
+    await deps.launchStore.check({ userId, launch });
+    return storeAndCreate(deps, { userId, launch, alsoWithin });
   });
+  await created;
   return id;
+}
+
+/** The launch keeps its place until its object is there; who waits for it need not. */
+async function storeAndCreate(deps: LaunchDeps, asked: LaunchToStore): Promise<StoredLaunch> {
+  const stored = Promise.withResolvers<NewGameSession>();
+  const created = deps.launchTurns.inPlace(async () => {
+    const session = await deps.launchStore.store(asked);
+    stored.resolve(session);
+    await createInCluster(deps, session);
+  });
+  created.catch(stored.reject);
+  const { id } = await stored.promise;
+  return { id, launch: asked.launch, created };
 }
 
 /** Creates the object; the recorder notes that when it sees the object. */

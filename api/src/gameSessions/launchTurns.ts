@@ -8,8 +8,8 @@ export const launchPatienceMs = 15_000;
 /** Launches that wait for the same reason at the same time in one process; further ones are refused. */
 export const waitingLaunchesMax = 10_000;
 
-/** So many are stored and get their object at once: more would have each of them wait for the API server for longer than one is given. */
-const launchesAtOnce = 50;
+/** So many are stored and get their object at once: enough to keep the API server busy, and not so many that each of them waits there for longer than it is given. */
+const launchesAtOnce = 16;
 
 /**
  * Lets launches wait here, where that costs no connection to the database: those of one player for each other, so that all but the first find the first

@@ -1,4 +1,5 @@
 import { Agent, request } from "node:http";
+import { text } from "node:stream/consumers";
 import type { Deps } from "#api/deps.ts";
 import { aGame } from "#test/factories/catalog.ts";
 import { operatorOf } from "#test/support/cluster/fakeOperator.ts";
@@ -35,9 +36,10 @@ export async function measureLaunchStorm(): Promise<BenchRow[]> {
     const env = { KUBECONFIG: server.kubeconfigPath, POD_NAMESPACE: await server.createNamespace("release") };
     for (let count = 0; count < 2; count++) replicas.push(await ApiProcess.beside(api, env, apiProgram));
     const startedMs = performance.now();
-    const statuses = await Promise.all(launchers.map((launcher) => Promise.all(
+    const outcomes = await Promise.all(launchers.map((launcher) => Promise.all(
       Array.from({ length: launchesEach }, (_, count) => launch(launcher, replicas[count % replicas.length]?.url ?? "", slug)))));
-    const tally = Object.groupBy(statuses.flat(), String);
+    const statuses = outcomes.map((own) => own.map(({ status }) => status));
+    const tally = Object.groupBy(outcomes.flat(), ({ status, error }) => `${status} ${error}`.trim());
     console.log(`R4: ${players * launchesEach} launches in ${Math.round((performance.now() - startedMs) / 1000)} s: ${
       Object.entries(tally).map(([status, { length } = { length: 0 }]) => `${length} × ${status}`).join(", ")}`);
     const active = await api.deps.postgres.prisma.gameSession.count({ where: { status: { in: ["starting", "running", "stopping"] } } });
@@ -64,18 +66,23 @@ async function makeLauncher(deps: Deps): Promise<Launcher> {
   return { cookie: await signedInPlayer(deps), agent: new Agent({ maxSockets: launchesEach }) };
 }
 
-/** Returns the status of the response; 0 when none came. */
-function launch({ cookie, agent }: Launcher, origin: string, gameSlug: string): Promise<number> {
+/** What became of a launch: the status of its response, 0 when none came, and the code of its error. */
+interface Outcome {
+  status: number;
+  error: string;
+}
+
+const none: Outcome = { status: 0, error: "" };
+
+function launch({ cookie, agent }: Launcher, origin: string, gameSlug: string): Promise<Outcome> {
   const body = JSON.stringify({ gameSlug });
   const headers = { cookie, "content-type": "application/json", "content-length": Buffer.byteLength(body) };
   return new Promise((resolve) => {
     const outgoing = request(`${origin}/api/game/launch`, { agent, method: "POST", headers, timeout: timeoutMs }, (response) => {
-      response.resume();
-      response.once("error", () => resolve(0));
-      response.once("end", () => resolve(response.statusCode ?? 0));
+      text(response).then((read) => resolve({ status: response.statusCode ?? 0, error: /"error":"(\w+)"/.exec(read)?.[1] ?? "" }), () => resolve(none));
     });
     outgoing.once("timeout", () => outgoing.destroy());
-    outgoing.once("error", () => resolve(0));
+    outgoing.once("error", () => resolve(none));
     outgoing.end(body);
   });
 }
