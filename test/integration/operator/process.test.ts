@@ -8,6 +8,7 @@ import { freePort } from "#test/support/processes/childProgram.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+import { controlPlaneProgram } from "#test/support/processes/controlPlaneProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
 
@@ -34,7 +35,7 @@ describe("The operator's process", function () {
 
   async function start(identity: string): Promise<Running> {
     const port = await freePort();
-    const child = spawn(process.execPath, ["operator/src/main.ts"], {
+    const child = spawn(process.execPath, [controlPlaneProgram("operator")], {
       cwd: repositoryRoot,
       env: { PATH: process.env.PATH, ...fixture.environment, KUBECONFIG: fixture.kubeconfigPath, HTTP_PORT: String(port), POD_NAME: identity, LEASE_SECONDS: "4" },
       stdio: ["ignore", "pipe", "pipe"],
@@ -91,7 +92,7 @@ describe("The operator's process", function () {
   });
 
   it("ends at a wrong configuration, naming every wrong variable", async () => {
-    const child = spawn(process.execPath, ["operator/src/main.ts"], { cwd: repositoryRoot, env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" }, stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(process.execPath, [controlPlaneProgram("operator")], { cwd: repositoryRoot, env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" }, stdio: ["ignore", "ignore", "pipe"] });
     let log = "";
     child.stderr.on("data", (chunk: Buffer) => void (log += chunk.toString()));
     const [exitCode] = await once(child, "close") as [number | null];
