@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 
 /** How a check ended, with the tests that failed, and its slowest tests and hooks, the slowest first. */
@@ -17,7 +17,12 @@ export interface CheckOptions {
   env?: NodeJS.ProcessEnv;
   /** Where the output goes instead of the terminal. */
   logFile?: string;
+  /** It takes the processors only where nothing else wants them. */
+  isPatient?: boolean;
 }
+
+/** A check that is a run of mocha, which writes down here what came of it. */
+export interface TestsOptions extends CheckOptions { summaryFile: string }
 
 const Summary = z.object({
   passed: z.int(), failed: z.int(), ended: z.boolean(),
@@ -33,7 +38,7 @@ export async function runCheck(options: CheckOptions): Promise<CheckResult> {
 }
 
 /** A run of mocha: its tests count, and one more failure when it broke down or found nothing. */
-export async function runTests(options: CheckOptions & { summaryFile: string }): Promise<CheckResult> {
+export async function runTests(options: TestsOptions): Promise<CheckResult> {
   const { name, summaryFile } = options;
   mkdirSync(dirname(summaryFile), { recursive: true });
   rmSync(summaryFile, { force: true });
@@ -49,7 +54,8 @@ export function endRunningChecks(): void {
   for (const child of running) kill(child, "SIGKILL");
 }
 
-async function run({ command: [program, ...args], timeoutMinutes, env, logFile }: CheckOptions): Promise<{ code: number; seconds: number }> {
+async function run({ command, timeoutMinutes, env, logFile, isPatient = false }: CheckOptions): Promise<{ code: number; seconds: number }> {
+  const [program, ...args] = isPatient ? [join(import.meta.dirname, "patiently.sh"), ...command] as const : command;
   const started = performance.now();
   const log = logFile === undefined ? undefined : openSync(logFile, "w");
   // A process group of its own, so that a check past its time ends with all its children.

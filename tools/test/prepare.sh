@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# prepare.sh: what the tests need besides node_modules: programs, Debian packages, the test cluster and the images.
-# A cluster of that name which an earlier run left behind is removed first, unless JOYPOD_KEEP is set.
+# prepare.sh: what the tests need besides node_modules: programs, Debian packages and the images.
+# A cluster of the tests' name which an earlier run left behind is removed first, unless JOYPOD_KEEP is set.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -13,7 +13,5 @@ chooseClusterPath
 keepPath
 inBackground "$here/prerequisites.sh"
 inBackground "$here/../fromSource/programs/build.sh"
-inBackground "$here/../cluster/up.sh"
 inBackground "$here/../images/build.sh"
 awaitBackground
-"$here/../images/load.sh"

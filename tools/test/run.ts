@@ -1,12 +1,21 @@
 // Runs everything that proves the project, tells what took longest and what failed, and ends with one line, `N passed, N failed`. A
-// failing check hides no other. The cluster for the end-to-end tests is prepared in the background, by its own name (JOYPOD_CLUSTER, default joypod-test), and
-// is removed at the end unless JOYPOD_KEEP is set. Most integration tests wait more than they work, so two lanes that share nothing run at
-// once. Streams, whose rates are measured, run when both lanes are done. What takes many minutes by its nature is in tools/test/long.sh.
+// failing check hides no other. Two processors are the measure: what is always busy runs beside what waits, and at a lower priority; what measures
+// rates, streams and games that attack their neighbours, has the machine to itself.
+//
+//   1. programs and images      beside: the short checks, unit tests
+//   2. integration, two lanes that share nothing
+//   3. streams
+//   4. platform, on a cluster of its own name (JOYPOD_CLUSTER, default joypod-test), and sessions on it      beside: the install guide on
+//      another cluster; lint and types, which take what is left
+//   5. games that attack their neighbours
+//
+// The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. What takes
+// many minutes by its nature is in tools/test/long.sh.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult } from "./check.ts";
+import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult, type TestsOptions } from "./check.ts";
 
-type Tier = "unit" | "integration:api" | "integration:others" | "integration:streams" | "e2e";
+type Tier = "unit" | "integration:api" | "integration:others" | "integration:streams" | "e2e:sessions" | "e2e:install" | "e2e:measured";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -24,26 +33,31 @@ mkdirSync(results, { recursive: true });
 process.chdir(root);
 const done: CheckResult[] = [];
 
-const prepared = runCheck({
-  name: "cluster and images", command: ["tools/test/prepare.sh"], timeoutMinutes: 60, logFile: join(results, "prepare.log"),
-  env: { ...cluster, JOYPOD_KEEP: keep ? "yes" : "" },
+const prepared = inBackground({
+  name: "programs and images", command: ["tools/test/prepare.sh"], timeoutMinutes: 60, env: { ...cluster, JOYPOD_KEEP: keep ? "yes" : "" },
 });
-await check("lint", ["npm", "run", "--silent", "lint"], 15);
-await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
 await check("generated files", ["tools/manifests/verify.sh"], 5);
 await check("shell scripts", ["tools/test/lintShell.sh"], 5);
 await check("known vulnerabilities", ["tools/supplyChain/audit.sh"], 5);
 await check("bill of materials", ["tools/supplyChain/sbom.sh"], 5);
 await tests("unit", 15);
+await prepared.end();
 
-announce("cluster and images (in the background since the start; log in test-results/prepare.log)");
-report(await prepared);
-const others = testsInBackground("integration:others", 40);
+const others = inBackground(mochaCheck("integration:others", { timeoutMinutes: 40 }));
 await tests("integration:api", 40);
 await others.end();
 await tests("integration:streams", 20);
+
+const style = inBackground(
+  { name: "lint", command: ["npm", "run", "--silent", "lint"], timeoutMinutes: 30, isPatient: true },
+  { name: "typecheck", command: ["npm", "run", "--silent", "typecheck"], timeoutMinutes: 30, isPatient: true },
+);
+const install = inBackground(mochaCheck("e2e:install", { timeoutMinutes: 30, env: cluster }));
 await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml") });
-await tests("e2e", 45, cluster);
+await tests("e2e:sessions", 45, cluster);
+await install.end();
+await style.end();
+await tests("e2e:measured", 20, cluster);
 if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");
@@ -64,21 +78,28 @@ async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv 
   report(await runTests(mochaCheck(tier, { timeoutMinutes, env })));
 }
 
-/** Begins tests whose output comes, all together, when their end is waited for. */
-function testsInBackground(tier: Tier, timeoutMinutes: number): { end: () => Promise<void> } {
-  const logFile = join(results, `${tier.replace(":", "-")}.log`);
-  const running = runTests(mochaCheck(tier, { timeoutMinutes, logFile }));
+/** Begins checks, one after the other, whose output comes when their end is waited for. */
+function inBackground(...checks: (CheckOptions | TestsOptions)[]): { end: () => Promise<void> } {
+  let before: Promise<unknown> = Promise.resolve();
+  const running = checks.map((options) => {
+    const logFile = join(results, `${options.name.replaceAll(/\W/g, "-")}.log`);
+    const result = before.then(() => "summaryFile" in options ? runTests({ ...options, logFile }) : runCheck({ ...options, logFile }));
+    before = result;
+    return { name: options.name, logFile, result };
+  });
   return {
     end: async () => {
-      announce(`${tier} (in the background until now)`);
-      const result = await running;
-      process.stdout.write(readFileSync(logFile));
-      report(result);
+      for (const { name, logFile, result } of running) {
+        announce(`${name} (in the background until now)`);
+        const ended = await result;
+        process.stdout.write(readFileSync(logFile));
+        report(ended);
+      }
     },
   };
 }
 
-function mochaCheck(tier: Tier, options: Omit<CheckOptions, "name" | "command">): CheckOptions & { summaryFile: string } {
+function mochaCheck(tier: Tier, options: Omit<CheckOptions, "name" | "command">): TestsOptions {
   const command: CheckOptions["command"] = ["npm", "run", "--silent", tier, "--", "--reporter", "tools/test/reporter.ts"];
   return { ...options, name: tier, command, summaryFile: join(results, `${tier.replace(":", "-")}.json`) };
 }

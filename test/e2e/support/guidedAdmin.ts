@@ -8,6 +8,7 @@ import { programPath } from "#test/support/processes/programs.ts";
 const run = promisify(execFile);
 const systemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
 
+/** Where the admin is, and what their machine knows. */
 export interface GuidedAdminOptions {
   /** Where the admin works. */
   folder: string;

@@ -11,6 +11,7 @@ import { freePort } from "../../support/processes/childProgram.ts";
 import { StatementLog } from "../../support/stores/statementLog.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { controlPlaneProgram } from "../../support/processes/controlPlaneProgram.ts";
 import { repositoryRoot } from "../../support/processes/programs.ts";
 import { exchange, RawClient } from "../../support/http/rawHttp.ts";
 import { sharedRedis } from "../../support/stores/redis.ts";
@@ -221,7 +222,7 @@ describe("serving", () => {
     });
 
     function start(env: Record<string, string>): ChildProcess {
-      return spawn(process.execPath, [join(repositoryRoot, "api/src/main.ts")], {
+      return spawn(process.execPath, [join(repositoryRoot, controlPlaneProgram("api"))], {
         stdio: ["ignore", "ignore", "pipe"],
         env: { ...childEnv, DATABASE_URL: database.url, KUBECONFIG: kubeconfig, ...env },
       });

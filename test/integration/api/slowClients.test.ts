@@ -8,6 +8,7 @@ import { TestApi } from "../../support/http/api.ts";
 import { anArchive, archivedGame } from "../../support/fixtures/archives.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { medianOf } from "../../bench/mannWhitney.ts";
+import { latenciesDuring } from "../../support/http/latencies.ts";
 import { RawClient } from "../../support/http/rawHttp.ts";
 import { slowHttpTest, unsentBytesAt } from "../../support/http/slowHttpTest.ts";
 
@@ -41,14 +42,7 @@ describe("slow clients", function () {
   /** While others are slow, good clients must not notice: middling and bad moments are told apart, for the machine has its own. */
   async function goodClientsDuring(bad: Promise<unknown>): Promise<void> {
     const player = api.as(await aUser(api.deps));
-    const progress = { isOver: false };
-    void bad.catch(() => undefined).finally(() => (progress.isOver = true));
-    const milliseconds: number[] = [];
-    while (!progress.isOver || milliseconds.length < 100) {
-      const startedMs = performance.now();
-      expect((await player.get("/api/games")).status).to.equal(200);
-      milliseconds.push(performance.now() - startedMs);
-    }
+    const milliseconds = await latenciesDuring(bad, async () => expect((await player.get("/api/games")).status).to.equal(200), 100);
     const sorted = milliseconds.toSorted((left, right) => left - right);
     expect(medianOf(sorted), "median").to.be.below(200);
     expect(sorted[Math.floor(sorted.length * 0.95)], "95 of 100").to.be.below(1_000);
@@ -106,11 +100,12 @@ describe("slow clients", function () {
     const body = slowHttpTest({ mode: "body", url: `${api.url}/api/favorites`, seconds: 20, ...some });
     // This one does not notice that it was cut off, for it takes its time with what it was sent before: so it is looked at from here.
     const progress = { isReading: true };
-    const read = slowHttpTest({ mode: "read", url: `${api.url}/large.bin`, seconds: 30, ...some }).finally(() => (progress.isReading = false));
+    const seen = new AbortController();
+    const read = slowHttpTest({ mode: "read", url: `${api.url}/large.bin`, seconds: 30, signal: seen.signal, ...some }).finally(() => (progress.isReading = false));
     const wholeTest = Promise.all([headers, body, read]);
     // Good clients' answers are on their way at any moment; each slow reader was sent megabytes.
     const cut = eventually(() => cuts() >= before + some.connections && unsentBytesAt(port) < 64 * 1024, { what: "the end of those who do not read", timeoutMs: 25_000 })
-      .then(() => expect(progress.isReading, "cut before they went by themselves").to.be.true);
+      .then(() => expect(progress.isReading, "cut before they went by themselves").to.be.true).finally(() => seen.abort());
     await Promise.all([goodClientsDuring(wholeTest), cut]);
     expect((await wholeTest).slice(0, 2)).to.deep.equal(["No open connections left", "No open connections left"]);
   });

@@ -13,6 +13,7 @@ import { ApiProcess } from "../../support/http/apiProcess.ts";
 import { anArchive } from "../../support/fixtures/archives.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { medianOf } from "../../bench/mannWhitney.ts";
+import { latenciesDuring } from "../../support/http/latencies.ts";
 import { responsesIn } from "../../support/http/rawResponses.ts";
 import { exchange, RawClient } from "../../support/http/rawHttp.ts";
 import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
@@ -86,7 +87,7 @@ describe("refused uploads", function () {
           served.resetPeak();
           const [startedMs, before] = [performance.now(), served.peakBytes];
           const sending = client.put(fixture.path, body, gzip);
-          const delays = await delaysUntil(sending, served.url);
+          const delays = await latenciesDuring(sending, async () => expect((await fetch(`${served.url}/healthz`)).status).to.equal(200));
           const response = await sending;
           expectErrorResponse(response, 422, "invalid_archive");
           expect(response.json<{ message: string }>().message).to.contain(rule);
@@ -205,19 +206,6 @@ describe("refused uploads", function () {
     });
   });
 });
-
-/** How long others wait for their responses while something is under way, in milliseconds. */
-async function delaysUntil(work: Promise<unknown>, url: string): Promise<number[]> {
-  const delays: number[] = [];
-  const progress = { isDone: false };
-  void work.catch(() => undefined).finally(() => (progress.isDone = true));
-  do {
-    const startedMs = performance.now();
-    expect((await fetch(`${url}/healthz`)).status).to.equal(200);
-    delays.push(performance.now() - startedMs);
-  } while (!progress.isDone);
-  return delays;
-}
 
 /** Compressed, with an end at which something else can go on. */
 function flushed(bytes: Buffer): Buffer {

@@ -9,6 +9,7 @@ import { exitCodes } from "#operator/networkProbe/exitCodes.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
+import { controlPlaneProgram } from "#test/support/processes/controlPlaneProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
@@ -140,9 +141,9 @@ describe("the network probe's programs", function () {
   });
   after(() => server.close());
 
-  function run(program: string, ...args: string[]): Promise<{ code: number; stdout: string }> {
+  function run(program: "networkProbe" | "networkTest", ...args: string[]): Promise<{ code: number; stdout: string }> {
     return new Promise((resolve) => {
-      execFile(process.execPath, [`operator/src/${program}/main.ts`, ...args], { cwd: repositoryRoot }, (error, stdout) => {
+      execFile(process.execPath, [controlPlaneProgram(program), ...args], { cwd: repositoryRoot }, (error, stdout) => {
         resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout });
       });
     });

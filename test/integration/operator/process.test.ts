@@ -12,6 +12,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+import { controlPlaneProgram } from "#test/support/processes/controlPlaneProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
 
@@ -38,7 +39,7 @@ describe("The operator's process", function () {
 
   async function start(identity: string, kubeconfigPath = fixture.kubeconfigPath): Promise<Running> {
     const port = await freePort();
-    const child = spawn(process.execPath, ["operator/src/main.ts"], {
+    const child = spawn(process.execPath, [controlPlaneProgram("operator")], {
       cwd: repositoryRoot,
       env: { PATH: process.env.PATH, ...fixture.environment, KUBECONFIG: kubeconfigPath, HTTP_PORT: String(port), POD_NAME: identity, LEASE_SECONDS: "4" },
       stdio: ["ignore", "pipe", "pipe"],
@@ -161,7 +162,7 @@ describe("The operator's process", function () {
   });
 
   it("ends at a wrong configuration, naming every wrong variable", async () => {
-    const child = spawn(process.execPath, ["operator/src/main.ts"], { cwd: repositoryRoot, env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" }, stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(process.execPath, [controlPlaneProgram("operator")], { cwd: repositoryRoot, env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" }, stdio: ["ignore", "ignore", "pipe"] });
     let log = "";
     child.stderr.on("data", (chunk: Buffer) => void (log += chunk.toString()));
     const [exitCode] = await once(child, "close") as [number | null];

@@ -32,11 +32,16 @@ export interface PodSpec {
   automountServiceAccountToken?: boolean;
 }
 
-/** What is looked at of an object that the chart makes; a test that looks at more has an interface of its own. */
-export interface Manifest {
+/** What any object says of itself. */
+export interface KubeObject {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string | undefined; annotations?: Record<string, string> | undefined };
+  metadata: { name: string; namespace?: string | undefined };
+}
+
+/** What is looked at of an object that the chart makes; a test that looks at more has an interface of its own. */
+export interface Manifest extends KubeObject {
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
   spec?: { replicas?: number; maxUnavailable?: number; template?: { spec: PodSpec }; containers?: Container[]; validations?: { expression: string }[] };
 }

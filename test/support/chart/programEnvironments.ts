@@ -10,7 +10,7 @@ import { buildProbePod } from "#operator/networkProbe/probePod.ts";
 import { readConfig as readConnectionTestConfig } from "#streamer/connectionTest/config.ts";
 import { readConfig as readStreamerConfig } from "#streamer/config.ts";
 import { aGameSession } from "../../factories/gameSession.ts";
-import type { Container, Manifest, PodSpec } from "./helmTemplate.ts";
+import type { Container, KubeObject, Manifest, PodSpec } from "./helmTemplate.ts";
 
 type Environment = Record<string, string>;
 
@@ -69,7 +69,7 @@ export function readEnvironments(manifests: readonly Manifest[]): void {
 }
 
 /** Returns the pods that the operator would make by the environment that its pod carries, in its sessions namespace; their streamers have read theirs. */
-export function operatorPods(manifests: readonly Manifest[]): Manifest[] {
+export function operatorPods(manifests: readonly Manifest[]): KubeObject[] {
   const operator = podsOf(manifests).flatMap(({ containers }) => containers).find(({ name }) => name === "operator");
   if (!operator) throw new Error("The chart makes no operator.");
   const { sessionsNamespace, sessionPod, networkProbe } = readOperatorConfig(environmentOf(operator));

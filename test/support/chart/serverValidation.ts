@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { KubeError } from "#kube/errors.ts";
 import type { KubeApiServer } from "../cluster/kubeApiServer.ts";
 import { repositoryRoot } from "../processes/programs.ts";
-import type { Manifest } from "./helmTemplate.ts";
+import type { KubeObject } from "./helmTemplate.ts";
 
 const clusterScoped = ["Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "PriorityClass", "RuntimeClass"];
 const sample = { metadata: { name: "joypod-sample" } };
@@ -31,7 +31,7 @@ export class ServerValidation {
   }
 
   /** Returns what the server says against the manifests; nothing when it takes them all. Namespaces that they are in are made where there is none. */
-  async errorsOf(manifests: readonly Manifest[]): Promise<string[]> {
+  async errorsOf(manifests: readonly KubeObject[]): Promise<string[]> {
     const fresh = manifests.filter((manifest) => !this.#taken.has(JSON.stringify(manifest)));
     for (const namespace of new Set(fresh.map(namespaceOf))) await this.#ensureNamespace(namespace);
     const errors = await Promise.all(fresh.map(async (manifest) => {
@@ -42,7 +42,7 @@ export class ServerValidation {
     return errors.filter((error) => error !== undefined);
   }
 
-  async #errorOf(manifest: Manifest): Promise<string | undefined> {
+  async #errorOf(manifest: KubeObject): Promise<string | undefined> {
     try {
       await this.#apply(manifest, { dryRun: "All" });
       return undefined;
@@ -58,7 +58,7 @@ export class ServerValidation {
     this.#namespaces.add(name);
   }
 
-  async #apply(manifest: Manifest & { value?: number; handler?: string }, query: { dryRun?: string } = {}): Promise<void> {
+  async #apply(manifest: KubeObject & { value?: number; handler?: string }, query: { dryRun?: string } = {}): Promise<void> {
     await this.#server.admin.request({
       method: "PATCH", path: pathOf(manifest), query: { fieldManager: "test-values", force: true, fieldValidation: "Strict", ...query },
       contentType: "application/apply-patch+yaml", body: manifest,
@@ -66,11 +66,11 @@ export class ServerValidation {
   }
 }
 
-function namespaceOf({ metadata }: Manifest): string {
+function namespaceOf({ metadata }: KubeObject): string {
   return metadata.namespace ?? "joypod";
 }
 
-function pathOf(manifest: Manifest): string {
+function pathOf(manifest: KubeObject): string {
   const { apiVersion, kind, metadata: { name } } = manifest;
   const lower = kind.toLowerCase();
   const plural = lower.endsWith("y") ? `${lower.slice(0, -1)}ies` : lower.endsWith("s") ? `${lower}es` : `${lower}s`;

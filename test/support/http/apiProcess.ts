@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestApi } from "./api.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
+import { controlPlaneProgram } from "../processes/controlPlaneProgram.ts";
 import { imageEnvironment } from "../processes/imageEnvironment.ts";
 import { repositoryRoot } from "../processes/programs.ts";
 
@@ -18,8 +19,8 @@ export class ApiProcess {
     this.#program = program;
   }
 
-  /** `program` is its file under the root: the source, or what the image runs. */
-  static async beside({ deps: { config } }: TestApi, env: Record<string, string> = {}, program = "api/src/main.ts"): Promise<ApiProcess> {
+  /** `program` is its file under the root. */
+  static async beside({ deps: { config } }: TestApi, env: Record<string, string> = {}, program = controlPlaneProgram("api")): Promise<ApiProcess> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { endpoint, region, bucket, accessKey, secretKey } = config.objectStore;

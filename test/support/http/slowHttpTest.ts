@@ -12,18 +12,22 @@ export interface SlowHttpTestOptions {
   connections: number;
   /** When it gives up, if it is not cut off before. */
   seconds: number;
+  /** Ends it before. */
+  signal?: AbortSignal;
 }
 
-/** Runs Debian's slowhttptest to its end; returns the reason that it names for it. */
-export async function slowHttpTest({ mode, url, cookie, connections, seconds }: SlowHttpTestOptions): Promise<string> {
+/** Runs Debian's slowhttptest to its end; returns the reason that it names for it, and nothing where it was ended. */
+export async function slowHttpTest({ mode, url, cookie, connections, seconds, signal }: SlowHttpTestOptions): Promise<string> {
   const options = ["-c", String(connections), "-r", String(connections), "-l", String(seconds), "-i", "1", "-p", "5", "-v", "1", "-u", url, ...cookie === undefined ? [] : ["-j", cookie]];
   const child = spawn("slowhttptest", [...modes[mode], ...options], { stdio: ["ignore", "pipe", "pipe"], cwd: tmpdir() });
+  signal?.addEventListener("abort", () => child.kill("SIGKILL"), { once: true });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text: Buffer) => output += text.toString());
   await new Promise((resolve, reject) => {
     child.once("error", (cause) => reject(new Error("slowhttptest is missing: install Debian's package of that name, or run `make prerequisites`.", { cause })));
     child.once("close", resolve);
   });
+  if (signal?.aborted === true) return "";
   const reason = /Exit status:\s*(.*)/.exec(output.replaceAll(/\u001b\[[\d;]*[A-Za-z]/g, ""))?.[1];
   if (reason === undefined) throw new Error(`slowhttptest told no end:\n${output.slice(-2000)}`);
   return reason.trim();

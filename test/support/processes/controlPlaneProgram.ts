@@ -3,12 +3,21 @@ import { join } from "node:path";
 import { repositoryRoot } from "./programs.ts";
 
 /** The programs of the control plane's image that tests start: their bundles by name, and what these are made from. */
+const ofApi = ["api/src", "archive/src", "contracts/src", "kube/src", "runtime/src", "s3/src"];
+const ofOperator = ["operator/src", "contracts/src", "kube/src", "runtime/src"];
 const programs = {
-  joypod: { source: "api/bin/joypod", folders: ["api/src", "archive/src", "contracts/src", "kube/src", "runtime/src"] },
-  api: { source: "api/src/main.ts", folders: ["api/src", "archive/src", "contracts/src", "kube/src", "runtime/src", "s3/src"] },
-  operator: { source: "operator/src/main.ts", folders: ["operator/src", "contracts/src", "kube/src", "runtime/src"] },
+  joypod: { source: "api/bin/joypod", folders: ofApi },
+  makeSecrets: { source: "api/src/installation/secrets/main.ts", folders: ofApi },
+  giveStoreKeys: { source: "api/src/installation/storeKeys/main.ts", folders: ofApi },
+  api: { source: "api/src/main.ts", folders: ofApi },
+  operator: { source: "operator/src/main.ts", folders: ofOperator },
+  networkProbe: { source: "operator/src/networkProbe/main.ts", folders: ofOperator },
+  networkTest: { source: "operator/src/networkTest/main.ts", folders: ofOperator },
   nodeAgent: { source: "node-agent/src/main.ts", folders: ["node-agent/src", "archive/src", "contracts/src", "kube/src", "runtime/src", "s3/src"] },
 } as const;
+
+/** A program of that image. */
+export type ControlPlaneProgram = keyof typeof programs;
 
 const found = new Map<string, string>();
 
@@ -16,7 +25,7 @@ const found = new Map<string, string>();
  * Returns the file of a program, under the root: the bundle that its image runs, which starts in a third of the time, where one is built of the
  * sources as they are now (`make test` builds it), else the source.
  */
-export function controlPlaneProgram(name: keyof typeof programs): string {
+export function controlPlaneProgram(name: ControlPlaneProgram): string {
   const file = found.get(name) ?? currentFile(name);
   found.set(name, file);
   return file;
@@ -28,7 +37,7 @@ export function joypodProgram(): string[] {
   return file === programs.joypod.source ? [join(repositoryRoot, file)] : [process.execPath, join(repositoryRoot, file)];
 }
 
-function currentFile(name: keyof typeof programs): string {
+function currentFile(name: ControlPlaneProgram): string {
   const { source, folders } = programs[name];
   const bundle = `api/dist/programs/${name}.js`;
   const builtAt = statSync(join(repositoryRoot, bundle), { throwIfNoEntry: false })?.mtimeMs;

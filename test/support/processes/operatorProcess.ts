@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { ChildProgram, freePort } from "./childProgram.ts";
+import { controlPlaneProgram } from "./controlPlaneProgram.ts";
 import { imageEnvironment } from "./imageEnvironment.ts";
 import { repositoryRoot } from "./programs.ts";
 
@@ -8,7 +9,7 @@ export interface OperatorProcessOptions {
   env: Record<string, string>;
   /** Its pod's name, by which it holds the lease. */
   identity: string;
-  /** Its file under the root: the source, or what the image runs. */
+  /** Its file under the root. */
   program?: string;
   readyTimeoutMs?: number;
 }
@@ -27,7 +28,7 @@ export class OperatorProcess {
   }
 
   /** Resolves once it is ready: it has read what it watches, and may lead or stand by. */
-  static async start({ env, identity, program = "operator/src/main.ts", readyTimeoutMs = 60_000 }: OperatorProcessOptions): Promise<OperatorProcess> {
+  static async start({ env, identity, program = controlPlaneProgram("operator"), readyTimeoutMs = 60_000 }: OperatorProcessOptions): Promise<OperatorProcess> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const child = new ChildProgram({

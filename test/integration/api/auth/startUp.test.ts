@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { providersEnv } from "../../../support/oidc/providersFile.ts";
+import { controlPlaneProgram } from "../../../support/processes/controlPlaneProgram.ts";
 import { repositoryRoot } from "../../../support/processes/programs.ts";
 
 const environment = {
@@ -12,7 +13,7 @@ const environment = {
 
 /** Runs the API's own entry until it ends. */
 function run(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
-  const child = spawn(process.execPath, [join(repositoryRoot, "api/src/main.ts")], { env: { PATH: process.env.PATH, ...environment, ...env }, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, [join(repositoryRoot, controlPlaneProgram("api"))], { env: { PATH: process.env.PATH, ...environment, ...env }, stdio: ["ignore", "ignore", "pipe"] });
   let stderr = "";
   child.stderr.on("data", (text: Buffer) => stderr += text.toString());
   return new Promise((resolve, reject) => child.once("error", reject).once("close", (code) => resolve({ code, stderr })));
