@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gameNodeKind, type GameNode } from "#contracts/crd/gameNode.ts";
@@ -9,6 +7,7 @@ import { gameSessionKind, type GameSession } from "#contracts/crd/gameSession.ts
 import { pods, type Pod } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
+import { mainCluster, stateFolderOf, stateOfMainCluster } from "#test/support/cluster/clusterState.ts";
 import { programPath } from "#test/support/processes/programs.ts";
 import { JoypodCli } from "../../../tools/seed/cli.ts";
 
@@ -49,10 +48,12 @@ export class Platform {
   }
 
   static async open(): Promise<Platform> {
-    const state = stateFolder();
-    const port = /^WEB_PORT=(\d+)$/m.exec(readState(state))?.[1];
-    if (port === undefined) throw new Error(`${state} names no web port; bring the platform up with \`make up\`.`);
-    return new Platform(`http://localhost:${port}`, join(state, "kubeconfig"), await programPath("kubectl"));
+    return Platform.at({ baseUrl: `http://localhost:${stateOfMainCluster("WEB_PORT")}`, kubeconfig: join(stateFolderOf(mainCluster), "kubeconfig") });
+  }
+
+  /** The platform of another cluster. */
+  static async at({ baseUrl, kubeconfig }: Pick<Platform, "baseUrl" | "kubeconfig">): Promise<Platform> {
+    return new Platform(baseUrl, kubeconfig, await programPath("kubectl"));
   }
 
   /** Output of a node script in the API's container: what an ordinary pod can do. */
@@ -65,6 +66,11 @@ export class Platform {
     const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], { timeout: 180_000, maxBuffer: 16 * 2 ** 20 });
     if (input !== undefined) running.child.stdin?.end(input);
     return (await running).stdout;
+  }
+
+  /** A kubectl command that goes on until it is ended. */
+  startKubectl(args: readonly string[]): ChildProcessWithoutNullStreams {
+    return spawn(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args]);
   }
 
   /** A player of this test alone. */
@@ -101,21 +107,12 @@ export class Platform {
 
 let opened: Promise<Platform> | undefined;
 
-/** The run's one platform. */
+/** The run's one platform, or the one that a suite with a cluster of its own has named. */
 export function platform(): Promise<Platform> {
   return opened ??= Platform.open();
 }
 
-function stateFolder(): string {
-  const { JOYPOD_CACHE, XDG_CACHE_HOME, JOYPOD_CLUSTER } = process.env;
-  const cache = JOYPOD_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), ".cache"), "joypod");
-  return join(cache, "clusters", JOYPOD_CLUSTER ?? "joypod");
-}
-
-function readState(folder: string): string {
-  try {
-    return readFileSync(join(folder, "state.env"), "utf8");
-  } catch (cause) {
-    throw new Error(`There is no platform in ${folder}; bring it up with \`make up\`.`, { cause });
-  }
+/** Makes another platform the one that is meant, until it is called with none. */
+export function usePlatform(other: Platform | undefined): void {
+  opened = other && Promise.resolve(other);
 }

@@ -1,0 +1,91 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { SmallCluster } from "#test/support/cluster/smallCluster.ts";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { publishGame, gameArchive } from "../../e2e/support/games.ts";
+import { Platform, releaseNamespace, usePlatform } from "../../e2e/support/platform.ts";
+import { playersOfSuite } from "../../e2e/support/players.ts";
+import { buildReleaseBefore, type ReleaseBefore } from "../../e2e/support/releaseBefore.ts";
+import { WatchedGames, type FailedRequest } from "../../e2e/support/watchedGames.ts";
+
+const run = promisify(execFile);
+const title = "Test Card";
+const longestGapMs = 1_000;
+/** The release before lets go of its port when it is told to end, a moment before every proxy has heard of that. */
+const formerEndMs = 3_000;
+
+/** For both releases: pictures that two cores encode and show four times, and no limits for pages that ask all the time. */
+const values = {
+  stores: { bundled: true }, gpu: { resourceName: "" },
+  api: {
+    idleTimeoutSeconds: 60, service: { type: "NodePort", nodePort: 30080 },
+    env: { STREAM_FRAMES_PER_SECOND: "15", POLLS_PER_MINUTE: "100000", CATALOG_REQUESTS_PER_MINUTE: "100000" },
+  },
+  nodeAgent: { saveIntervalSeconds: 10 },
+};
+
+describe("while four games are played, the upgrade from an earlier release", function () {
+  this.timeout(60 * 60_000);
+  const players = playersOfSuite();
+  let cluster: SmallCluster;
+  let created: SmallCluster | undefined;
+  let former: ReleaseBefore;
+  let images: string;
+  let games: WatchedGames | undefined;
+
+  before(async () => {
+    former = await buildReleaseBefore();
+    cluster = created = await SmallCluster.create("upgrade", { gameNodes: 2 });
+    // The game nodes have room for four sessions and little else.
+    await cluster.kubectl(["taint", "nodes", `${cluster.name}-control-plane`, "node-role.kubernetes.io/control-plane-"]);
+    await cluster.loadImagesOf(former.images);
+    images = await cluster.loadImages();
+    await helm("install", former.chart, former.images, "--create-namespace", "--wait");
+    usePlatform(await Platform.at(cluster));
+    await publishGame("testcard", { slug: "testcard", title }, await gameArchive("testcard"));
+  });
+  afterEach(() => games?.stop());
+  after(async () => {
+    usePlatform(undefined);
+    await created?.delete();
+  });
+
+  async function helm(action: "install" | "upgrade", chart: string, imagesFile: string, ...args: string[]): Promise<void> {
+    const valuesFile = join(dirname(cluster.kubeconfig), "values.json");
+    await writeFile(valuesFile, JSON.stringify({ ...values, api: { ...values.api, baseUrl: cluster.baseUrl } }));
+    await run(await programPath("helm"), [
+      "--kubeconfig", cluster.kubeconfig, "--namespace", releaseNamespace, action, "joypod", chart, "--values", imagesFile, "--values", valuesFile, "--timeout", "8m", ...args,
+    ], { timeout: 10 * 60_000, maxBuffer: 16 * 2 ** 20 });
+  }
+
+  /** No picture stood still, every game is in its pod, and nothing was refused but what `mayFail`. */
+  async function expectUndisturbed(watched: WatchedGames, { presses, mayFail = () => false }: { presses: number; mayFail?: (failed: FailedRequest) => boolean }): Promise<void> {
+    const failed = watched.takeFailed();
+    const gaps = await watched.takeLongestGaps();
+    expect(failed.filter((request) => !mayFail(request)), "requests that failed").to.deep.equal([]);
+    const times = failed.map(({ at }) => Date.parse(at));
+    if (times.length > 0) expect(Math.max(...times) - Math.min(...times), "the time in which requests were refused").to.be.at.most(formerEndMs);
+    for (const gap of gaps) expect(gap, "the longest gap between frames, in ms").to.be.at.most(longestGapMs);
+    await watched.areUntouched(presses);
+  }
+
+  it("and the way back refuse no request, leave each game in its pod and its picture moving, and keep what was played", async () => {
+    const watched = games = await WatchedGames.start(players, title, 4);
+    await helm("upgrade", join(repositoryRoot, "charts/joypod"), images, "--wait", "--wait-for-jobs");
+    await expectUndisturbed(watched, { presses: 1, mayFail: ({ response }) => /ECONNREFUSED|ECONNRESET|socket hang up/.test(String(response)) });
+    // By the new page and the new API, from the streamer of before, which knows no tickets.
+    await watched.reload(3);
+    await watched.areUntouched(2);
+    watched.takeFailed();
+
+    // `helm rollback` would take the kinds' definitions back as well, which the cluster refuses.
+    await helm("upgrade", former.chart, former.images, "--set", "crds.install=false", "--wait");
+    await expectUndisturbed(watched, { presses: 3 });
+    await watched.stop();
+    // More than once, as only the newer release knows who owns a slot.
+    await watched.stopAndPlayOn(0, { title, presses: 3, times: 3 });
+  });
+});
