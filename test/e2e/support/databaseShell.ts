@@ -52,7 +52,7 @@ export class DatabaseShell {
     });
     psql.stdin.on("error", () => undefined); // It has ended, which is told below.
     psql.once("error", (error) => ending.abort(error));
-    psql.once("exit", () => ending.abort(new Error(`psql has ended: ${said}`)));
+    psql.once("close", () => ending.abort(new Error(`psql has ended: ${said}`)));
     return { psql, lines: createInterface(psql.stdout), ended: ending.signal };
   }
 }

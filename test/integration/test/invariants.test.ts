@@ -226,7 +226,7 @@ describe("the checks of what holds at every moment", () => {
 
 /** Runs tests in a mocha of their own; returns which ended, and why some failed. */
 async function runTests(tests: Record<string, () => Promise<void>>, hooks: Mocha.RootHookObject): Promise<{ ended: string[]; failed: Record<string, string> }> {
-  const mocha = new Mocha({ reporter: Mocha.reporters.Base });
+  const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 30_000 });
   mocha.rootHooks(hooks);
   const suite = Mocha.Suite.create(mocha.suite, "a run");
   for (const [title, test] of Object.entries(tests)) suite.addTest(new Mocha.Test(title, test));
