@@ -7,9 +7,9 @@ import { gameSessionKind, type GameSession } from "#contracts/crd/gameSession.ts
 import { pods, type Pod } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
-import { mainCluster, stateFolderOf, stateOfMainCluster } from "#test/support/cluster/clusterState.ts";
 import { programPath } from "#test/support/processes/programs.ts";
 import { JoypodCli } from "../../../tools/seed/cli.ts";
+import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
 
 const run = promisify(execFile);
 
@@ -48,7 +48,7 @@ export class Platform {
   }
 
   static async open(): Promise<Platform> {
-    return Platform.at({ baseUrl: `http://localhost:${stateOfMainCluster("WEB_PORT")}`, kubeconfig: join(stateFolderOf(mainCluster), "kubeconfig") });
+    return new Platform(`http://localhost:${clusterState(mainCluster, "WEB_PORT")}`, join(clusterFolder(mainCluster), "kubeconfig"), await programPath("kubectl"));
   }
 
   /** The platform of another cluster. */

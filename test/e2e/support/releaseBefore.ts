@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { cacheFolder, mainCluster, stateFolderOf, stateOfMainCluster } from "#test/support/cluster/clusterState.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
 
 const run = promisify(execFile);
 const buildTimeoutMs = 40 * 60_000;
@@ -19,6 +19,9 @@ const storeImages = ["postgres", "redis", "minio"];
 /** The cluster whose folder its tools write to. */
 const cluster = "before";
 
+/** File with the references of the images of `make up`. */
+export const todaysImages = join(clusterFolder(mainCluster), "images.yaml");
+
 /** A release of before, built from its commit by its own tools. */
 export interface ReleaseBefore {
   /** Folder of its chart. */
@@ -30,8 +33,9 @@ export interface ReleaseBefore {
 /** Builds it, which takes some ten minutes the first time, in a folder of the cache. Needs its commit in this clone, and what `make up` needs. */
 export async function buildReleaseBefore(): Promise<ReleaseBefore> {
   const commit = await commitOf(ref);
-  const engine = stateOfMainCluster("ENGINE");
-  const folder = join(cacheFolder(), "releases", commit.slice(0, 12));
+  const engine = clusterState(mainCluster, "ENGINE");
+  // Beside the folders of the clusters.
+  const folder = join(clusterFolder(mainCluster), "../../releases", commit.slice(0, 12));
   const [source, cache] = [join(folder, "source"), join(folder, "cache")];
   await unpack(commit, source);
   const env = {
@@ -45,7 +49,7 @@ export async function buildReleaseBefore(): Promise<ReleaseBefore> {
   await standInForMinio(await inSource("bash", "-c", ". tools/lib.sh; . tools/programs/programs.sh; programPath minio"));
   await inSource("make", "ready", "built");
   const references = await inSource("tools/images/build.sh", ...programImages);
-  const today = await readFile(join(stateFolderOf(mainCluster), "images.yaml"), "utf8");
+  const today = await readFile(todaysImages, "utf8");
   const stores = today.split("\n").filter((line) => storeImages.some((value) => line.startsWith(`  ${value}:`)));
   const images = join(folder, "images.yaml");
   await writeFile(images, `${references.trimEnd()}\n${stores.join("\n")}\n`);

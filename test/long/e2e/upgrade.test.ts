@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { SmallCluster } from "#test/support/cluster/smallCluster.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 import { publishGame, gameArchive } from "../../e2e/support/games.ts";
 import { Platform, releaseNamespace, usePlatform } from "../../e2e/support/platform.ts";
 import { playersOfSuite } from "../../e2e/support/players.ts";
-import { buildReleaseBefore, type ReleaseBefore } from "../../e2e/support/releaseBefore.ts";
+import { buildReleaseBefore, todaysImages, type ReleaseBefore } from "../../e2e/support/releaseBefore.ts";
+import { UpgradeCluster } from "../../e2e/support/upgradeCluster.ts";
 import { WatchedGames, type FailedRequest } from "../../e2e/support/watchedGames.ts";
 
 const run = promisify(execFile);
@@ -30,19 +30,15 @@ const values = {
 describe("while four games are played, the upgrade from an earlier release", function () {
   this.timeout(60 * 60_000);
   const players = playersOfSuite();
-  let cluster: SmallCluster;
-  let created: SmallCluster | undefined;
+  let cluster: UpgradeCluster;
+  let created: UpgradeCluster | undefined;
   let former: ReleaseBefore;
-  let images: string;
   let games: WatchedGames | undefined;
 
   before(async () => {
     former = await buildReleaseBefore();
-    cluster = created = await SmallCluster.create("upgrade", { gameNodes: 2 });
-    // The game nodes have room for four sessions and little else.
-    await cluster.kubectl(["taint", "nodes", `${cluster.name}-control-plane`, "node-role.kubernetes.io/control-plane-"]);
-    await cluster.loadImagesOf(former.images);
-    images = await cluster.loadImages();
+    cluster = created = await UpgradeCluster.create();
+    for (const images of [former.images, todaysImages]) await cluster.loadImages(images);
     await helm("install", former.chart, former.images, "--create-namespace", "--wait");
     usePlatform(await Platform.at(cluster));
     await publishGame("testcard", { slug: "testcard", title }, await gameArchive("testcard"));
@@ -74,7 +70,7 @@ describe("while four games are played, the upgrade from an earlier release", fun
 
   it("and the way back refuse no request, leave each game in its pod and its picture moving, and keep what was played", async () => {
     const watched = games = await WatchedGames.start(players, title, 4);
-    await helm("upgrade", join(repositoryRoot, "charts/joypod"), images, "--wait", "--wait-for-jobs");
+    await helm("upgrade", join(repositoryRoot, "charts/joypod"), todaysImages, "--wait", "--wait-for-jobs");
     await expectUndisturbed(watched, { presses: 1, mayFail: ({ response }) => /ECONNREFUSED|ECONNRESET|socket hang up/.test(String(response)) });
     // By the new page and the new API, from the streamer of before, which knows no tickets.
     await watched.reload(3);

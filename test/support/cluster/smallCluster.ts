@@ -1,16 +1,18 @@
 import { execFile } from "node:child_process";
-import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { programPath, repositoryRoot } from "../processes/programs.ts";
-import { mainCluster, stateFolderOf, stateOfMainCluster, valueIn } from "./clusterState.ts";
 
 const run = promisify(execFile);
 const timeoutMs = 9 * 60_000;
+/** The cluster of `make up`, whose images and container engine the small one takes. */
+const mainCluster = process.env["JOYPOD_CLUSTER"] ?? "joypod";
 
-/** A kind cluster of one control-plane node and some game nodes for one suite alone, beside the one that `make up` brings up, whose images and container engine it takes. */
+/** A kind cluster of one control-plane and one game node for one suite alone, beside the one that `make up` brings up. */
 export class SmallCluster {
-  /** Name of the cluster; its nodes are this name with `-control-plane`, `-worker`, `-worker2` and so on. */
+  /** Name of the cluster; its nodes are this name with `-control-plane` and `-worker`. */
   readonly name: string;
   readonly kubeconfig: string;
   /** Where NodePort 30080 is reached from this machine. */
@@ -23,11 +25,11 @@ export class SmallCluster {
   }
 
   /** Makes the cluster that serves the purpose; removes before what a killed run left of it. */
-  static async create(purpose: string, { gameNodes = 1 } = {}): Promise<SmallCluster> {
+  static async create(purpose: string): Promise<SmallCluster> {
     const name = `${mainCluster}-${purpose}`;
     await remove(name);
     try {
-      return new SmallCluster(name, valueIn(await script(name, "tools/cluster/up.sh", [], { JOYPOD_GAME_NODES: String(gameNodes) }), "WEB_PORT"));
+      return new SmallCluster(name, valueIn(await script(name, "tools/cluster/up.sh"), "WEB_PORT"));
     } catch (error) {
       await remove(name);
       throw error;
@@ -41,12 +43,6 @@ export class SmallCluster {
     await writeFile(file, images.split("\n").filter((line) => !without.some((value) => line.startsWith(`  ${value}:`))).join("\n"));
     await script(this.name, "tools/images/load.sh");
     return file;
-  }
-
-  /** Puts the images that another file of references names on the nodes, beside those that are there. */
-  async loadImagesOf(file: string): Promise<void> {
-    await copyFile(file, join(stateFolderOf(this.name), "images.yaml"));
-    await script(this.name, "tools/images/load.sh");
   }
 
   /** Output of a kubectl command. */
@@ -63,14 +59,26 @@ export class SmallCluster {
 }
 
 async function remove(name: string): Promise<void> {
-  await script(name, "tools/cluster/delete.sh", ["--keep-state"]);
+  await script(name, "tools/cluster/delete.sh", "--keep-state");
   await rm(stateFolderOf(name), { recursive: true, force: true });
 }
 
+function stateFolderOf(name: string): string {
+  const { JOYPOD_CACHE, XDG_CACHE_HOME } = process.env;
+  return join(JOYPOD_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), ".cache"), "joypod"), "clusters", name);
+}
+
+function valueIn(text: string, name: string): string {
+  const value = new RegExp(`^${name}=(.+)$`, "m").exec(text)?.[1];
+  if (value === undefined) throw new Error(`There is no ${name} in: ${text}`);
+  return value;
+}
+
 /** Runs a script of tools for the cluster, by the path that the main cluster was made by. */
-async function script(cluster: string, path: string, args: readonly string[] = [], more: Record<string, string> = {}): Promise<string> {
+async function script(cluster: string, path: string, ...args: string[]): Promise<string> {
+  const state = await readFile(join(stateFolderOf(mainCluster), "state.env"), "utf8");
   const env = {
-    ...process.env, JOYPOD_CLUSTER: cluster, JOYPOD_WEB_PORT: "", JOYPOD_ENGINE: stateOfMainCluster("ENGINE"), JOYPOD_FROM_SOURCE: stateOfMainCluster("FROM_SOURCE"), ...more,
+    ...process.env, JOYPOD_CLUSTER: cluster, JOYPOD_GAME_NODES: "1", JOYPOD_WEB_PORT: "", JOYPOD_ENGINE: valueIn(state, "ENGINE"), JOYPOD_FROM_SOURCE: valueIn(state, "FROM_SOURCE"),
   };
   return (await run(join(repositoryRoot, path), args, { env, timeout: timeoutMs, maxBuffer: 16 * 2 ** 20 })).stdout;
 }
