@@ -23,10 +23,10 @@ export function invariantHooks({ open, intervalMs, onViolation }: InvariantHookO
       watch = new InvariantWatch(new Invariants(stores, { during: () => title }), intervalMs);
       watch.start();
     },
-    beforeEach() {
+    beforeEach(this: Mocha.Context) {
       title = this.currentTest?.fullTitle() ?? "";
     },
-    async afterEach() {
+    async afterEach(this: Mocha.Context) {
       try {
         await watch?.check();
       } catch (error) {
