@@ -87,13 +87,7 @@ export class SoakPlatform {
   get invariants(): Invariants {
     const { api: { deps: { postgres: { pool } }, minio } } = this;
     const { sessions, pods, namespace } = this.#cluster;
-    return new Invariants(directStores({
-      pool, sessions, pods, namespace,
-      readObject: async (key) => {
-        if (minio === undefined) throw new Error("The API was started without an object store.");
-        return Buffer.concat(await Array.fromAsync(await minio.client.getObject(minio.bucket, key) as AsyncIterable<Buffer>));
-      },
-    }));
+    return new Invariants(directStores({ pool, sessions, pods, namespace, minio }));
   }
 
   /** What is there now of sessions: nothing, once all are over. */

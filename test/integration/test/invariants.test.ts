@@ -41,14 +41,10 @@ describe("the checks of what holds at every moment", () => {
   beforeEach(async () => {
     [api, namespace] = await Promise.all([TestApi.start(), server.createNamespace("invariants")]);
     const { postgres: { pool } } = api.deps;
-    stores = directStores({ pool, sessions, pods, namespace, readObject });
+    stores = directStores({ pool, sessions, pods, namespace, minio });
     invariants = new Invariants(stores, { now: () => nowMs });
   });
   afterEach(() => api.stop());
-
-  async function readObject(key: string): Promise<Buffer> {
-    return Buffer.concat(await Array.fromAsync(await minio.client.getObject(minio.bucket, key) as AsyncIterable<Buffer>));
-  }
 
   async function sql(text: string, ...values: unknown[]): Promise<void> {
     await api.deps.postgres.pool.query(text, values);

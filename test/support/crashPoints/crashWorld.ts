@@ -69,7 +69,7 @@ export class CrashWorld {
     chmodSync(join(this.root, ".."), 0o755);
     const { sessions, pods, namespace } = parts.fixture;
     this.containers = new SessionContainers(this.root, async (name) => (await sessions.find({ name, namespace }))?.metadata.uid);
-    this.invariants = new Invariants(directStores({ pool: parts.api.deps.postgres.pool, sessions, pods, namespace, readObject: (key) => this.readObject(key) }));
+    this.invariants = new Invariants(directStores({ pool: parts.api.deps.postgres.pool, sessions, pods, namespace, minio: parts.api.minio }));
   }
 
   static async start(): Promise<CrashWorld> {

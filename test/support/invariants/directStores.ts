@@ -3,6 +3,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import { sha256Of } from "../fixtures/archives.ts";
+import type { TestMinio } from "../stores/minio.ts";
 import type { InvariantStores } from "./invariantStores.ts";
 
 /** What a test reaches its platform's stores by. */
@@ -12,11 +13,11 @@ export interface DirectAccess {
   pods: ResourceClient<Pod>;
   /** Of sessions. */
   namespace: string;
-  readObject: (key: string) => Promise<Buffer>;
+  minio: Pick<TestMinio, "client" | "bucket"> | undefined;
 }
 
 /** The stores of a platform that the tests have made themselves, without what they may have put between them and the programs. */
-export function directStores({ pool, sessions, pods, namespace, readObject }: DirectAccess): InvariantStores {
+export function directStores({ pool, sessions, pods, namespace, minio }: DirectAccess): InvariantStores {
   return {
     json: async (sql) => (await pool.query<{ json_build_object: unknown }>(sql)).rows[0]?.json_build_object,
     gameSessions: async () => (await sessions.listAll({ namespace })).items,
@@ -24,12 +25,18 @@ export function directStores({ pool, sessions, pods, namespace, readObject }: Di
     async digestsOf(objectKeys) {
       const digests = new Map<string, string>();
       for (const key of objectKeys) {
-        const bytes = await readObject(key).catch(undefinedWhenMissing);
+        const bytes = await readObject(minio, key).catch(undefinedWhenMissing);
         if (bytes !== undefined) digests.set(key, sha256Of(bytes));
       }
       return digests;
     },
   };
+}
+
+async function readObject(minio: DirectAccess["minio"], key: string): Promise<Buffer> {
+  if (minio === undefined) throw new Error("The platform was started without an object store.");
+  const body = await minio.client.getObject(minio.bucket, key);
+  return Buffer.concat(await body.toArray() as Buffer[]);
 }
 
 function undefinedWhenMissing(error: unknown): undefined {
