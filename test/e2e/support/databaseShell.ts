@@ -45,14 +45,14 @@ export class DatabaseShell {
     const psql = this.#platform.startKubectl([
       "-n", releaseNamespace, "exec", "-i", "statefulset/joypod-postgres", "--", "psql", "--username", "joypod", "--dbname", "joypod", "-qAtX", "--set", "ON_ERROR_STOP=1",
     ]);
-    const ending = new AbortController();
+    const end = new AbortController();
     let said = "";
     psql.stderr.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-1000);
     });
     psql.stdin.on("error", () => undefined); // It has ended, which is told below.
-    psql.once("error", (error) => ending.abort(error));
-    psql.once("close", () => ending.abort(new Error(`psql has ended: ${said}`)));
-    return { psql, lines: createInterface(psql.stdout), ended: ending.signal };
+    psql.once("error", (error) => end.abort(error));
+    psql.once("close", () => end.abort(new Error(`psql has ended: ${said}`)));
+    return { psql, lines: createInterface(psql.stdout), ended: end.signal };
   }
 }

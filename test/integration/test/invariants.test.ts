@@ -191,14 +191,14 @@ describe("the checks of what holds at every moment", () => {
     ]);
   });
 
-  it("count the minute anew when a store was away", async () => {
-    let isAway = false;
-    invariants = new Invariants({ ...stores, pods: () => (isAway ? Promise.reject(new Error("away")) : stores.pods()) }, { now: () => nowMs });
+  it("count the minute anew when a store was unavailable", async () => {
+    let isUnavailable = false;
+    invariants = new Invariants({ ...stores, pods: () => (isUnavailable ? Promise.reject(new Error("unavailable")) : stores.pods()) }, { now: () => nowMs });
     await aPod("gs-alone");
     expect(await violations()).to.deep.equal([]);
-    isAway = true;
-    await violations().catch((error: unknown) => expect(error).to.have.property("message", "away"));
-    isAway = false;
+    isUnavailable = true;
+    await violations().catch((error: unknown) => expect(error).to.have.property("message", "unavailable"));
+    isUnavailable = false;
     nowMs += longerThanAMinuteMs;
     await expectAfterAMinute("I2: the pod gs-alone has no session.");
   });
@@ -212,7 +212,10 @@ describe("the checks of what holds at every moment", () => {
       "leaves things as they are": () => Promise.resolve(),
       "breaks something": () => sql("UPDATE game_sessions SET user_id = $2 WHERE id = $1", second.id, userId),
       "comes after it": () => Promise.resolve(),
-    }, invariantHooks({ open: () => Promise.resolve({ ...stores, close: () => undefined }), intervalMs: 50, onViolation: () => Promise.resolve(void shown++) }));
+    }, invariantHooks({ open: () => Promise.resolve({ ...stores, close: () => undefined }), intervalMs: 50, onViolation: () => {
+      shown++;
+      return Promise.resolve();
+    } }));
     expect(outcome.ended).to.deep.equal(["leaves things as they are", "breaks something", "comes after it"]);
     expect(outcome.failed).to.have.all.keys("breaks something");
     expect(outcome.failed["breaks something"]).to.include(`I1: user ${userId} has 2 active sessions.`);

@@ -57,31 +57,39 @@ describe("while four games are played, the upgrade from an earlier release", fun
     ], { timeout: 10 * 60_000, maxBuffer: 16 * 2 ** 20 });
   }
 
-  /** No picture stood still, every game is in its pod, and nothing was refused but what `mayFail`. */
-  async function expectUndisturbed(watched: WatchedGames, { presses, mayFail = () => false }: { presses: number; mayFail?: (failed: FailedRequest) => boolean }): Promise<void> {
-    const failed = watched.takeFailed();
-    const gaps = await watched.takeLongestGaps();
-    expect(failed.filter((request) => !mayFail(request)), "requests that failed").to.deep.equal([]);
-    const times = failed.map(({ at }) => Date.parse(at));
-    if (times.length > 0) expect(Math.max(...times) - Math.min(...times), "the time in which requests were refused").to.be.at.most(formerEndMs);
-    for (const gap of gaps) expect(gap, "the longest gap between frames, in ms").to.be.at.most(longestGapMs);
+  /** Takes what became of the games since the last call; every one is in its pod, and shows so many key presses. */
+  async function take(watched: WatchedGames, presses: number): Promise<Disturbance> {
+    const disturbance = { failed: watched.takeFailed(), longestGapMs: Math.max(...await watched.takeLongestGaps()) };
     await watched.areUntouched(presses);
+    return disturbance;
   }
 
   it("and the way back refuse no request, leave each game in its pod and its picture moving, and keep what was played", async () => {
     const watched = games = await WatchedGames.start(players, title, 4);
     await helm("upgrade", join(repositoryRoot, "charts/joypod"), todaysImages, "--wait", "--wait-for-jobs");
-    await expectUndisturbed(watched, { presses: 1, mayFail: ({ response }) => /ECONNREFUSED|ECONNRESET|socket hang up/.test(String(response)) });
+    const upgrade = await take(watched, 1);
     // By the new page and the new API, from the streamer of before, which knows no tickets.
     await watched.reload(3);
-    await watched.areUntouched(2);
-    watched.takeFailed();
+    await take(watched, 2);
 
     // `helm rollback` would take the kinds' definitions back as well, which the cluster refuses.
     await helm("upgrade", former.chart, former.images, "--set", "crds.install=false", "--wait");
-    await expectUndisturbed(watched, { presses: 3 });
+    const back = await take(watched, 3);
     await watched.stop();
     // More than once, as only the newer release knows who owns a slot.
     await watched.stopAndPlayOn(0, { title, presses: 3, times: 3 });
+
+    expect(upgrade.failed.filter(({ response }) => !/ECONNREFUSED|ECONNRESET|socket hang up/.test(String(response))), "requests that failed during the upgrade").to.deep.equal([]);
+    expect(durationMsOf(upgrade.failed), "milliseconds in which requests were refused when the former API ended").to.be.at.most(formerEndMs);
+    expect(back.failed, "requests that failed on the way back").to.deep.equal([]);
+    for (const [way, { longestGapMs: gap }] of Object.entries({ upgrade, back })) expect(gap, `the longest gap between frames, in ms: ${way}`).to.be.at.most(longestGapMs);
   });
 });
+
+/** What disturbed the games on one of the ways. */
+interface Disturbance { failed: FailedRequest[]; longestGapMs: number }
+
+function durationMsOf(failed: readonly FailedRequest[]): number {
+  const times = failed.map(({ at }) => Date.parse(at));
+  return times.length === 0 ? 0 : Math.max(...times) - Math.min(...times);
+}
